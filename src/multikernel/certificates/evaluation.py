@@ -119,13 +119,13 @@ def evaluate_terms(
         chosen = kernels[part]
         own = expansions if len(expansions) == 1 else expansions[part]
         c = weights[part].reshape(columns) * own
-        part_of_model = gram.once(chosen) if held is None else held
-        if images is None:
-            products = part_of_model.term_products(c)
+        if images is not None:
+            scaled = weights[part].reshape(columns) * _chosen(images, chosen)
+            diagonals = _chosen(gram.diagonals(), chosen)
+            products: TermProducts = ImageProducts(c, scaled, diagonals)
         else:
-            own = weights[part].reshape(columns) * images[chosen]
-            c = np.broadcast_to(c, own.shape)
-            products = ImageProducts(c, own, part_of_model.diagonals())
+            part_of_model = gram.once(chosen) if held is None else held
+            products = part_of_model.term_products(c)
         squares[part], rounding[part] = _squared_norms(gram, chosen, c, products)
         used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
@@ -134,6 +134,11 @@ def evaluate_terms(
         f += total
         spread += sizes.reshape(columns[:-1])
     return Terms(np.sqrt(squares), rounding, f, spread)
+
+
+def _chosen(rows: Array, kernels: Indices) -> Array:
+    """Return the rows of some kernels, without a copy where these are all."""
+    return rows if kernels.size == len(rows) else rows[kernels]
 
 
 def _squared_norms(

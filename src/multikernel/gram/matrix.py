@@ -264,8 +264,10 @@ class ImageProducts:
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return sums over the kernels in use."""
-        roots = np.sqrt(np.maximum(self.diagonals[used], 0.0))
-        return self.images[used].sum(axis=0), np.asarray(units[used] @ roots)
+        # Rounding may leave a kernel out, but hardly ever does: that needs no copies.
+        places = slice(None) if used.all() else used
+        roots = np.sqrt(np.maximum(self.diagonals[places], 0.0))
+        return self.images[places].sum(axis=0), np.asarray(units[places] @ roots)
 
 
 def products_of_arrays(matrices: list[Array]) -> Products:

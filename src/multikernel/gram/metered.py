@@ -92,6 +92,14 @@ class MeteredStack(Base):
         """Return every trace, computed once; shape (n_kernels,)."""
         return self._traces
 
+    @cached_property
+    def _diagonals(self) -> Array:
+        return self.stack.diagonals()
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, computed once; shape (n_kernels, n_samples)."""
+        return self._diagonals
+
     def _part(self, stack: GramStack) -> "MeteredStack":
         return MeteredStack(stack, self.meter)
 

@@ -461,6 +461,8 @@ def test_interrupts_are_noticed_while_the_loop_runs(monkeypatch):
 
     def counting(module: str, name: str) -> Callable[..., Any]:
         loop = compiled(module, name)
+        if not name.startswith("solve"):
+            return loop
 
         def turn(v: Array, *rest: Any) -> Any:
             end = loop(v, *rest)

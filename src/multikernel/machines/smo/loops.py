@@ -51,6 +51,44 @@ Result = tuple[int, int, int, float]
 """The entries of `state.Outcome`."""
 
 
+@njit(cache=True, nogil=True)
+def write_pieces(signs: Array, costs: Array, sizes: Array, v: Array) -> bool:
+    """Write bounds, and slopes of c, from the pieces of a loss, (n_pieces, n).
+
+    Returns whether there is one piece at most on either side of zero.
+    """
+    for i in range(v.shape[1]):
+        above, below = 0, 0
+        for j in range(len(signs)):
+            if signs[j, i] < 0.0:  # rho = -u
+                above += 1
+                v[UPPER, i], v[RIGHT, i] = sizes[j, i], costs[j, i]
+            elif signs[j, i] > 0.0:
+                below += 1
+                v[LOWER, i], v[LEFT, i] = -sizes[j, i], -costs[j, i]
+        if max(above, below) > 1:
+            return False
+        # A side that does not exist takes the slope of the other: no kink.
+        if not v[UPPER, i] > 0.0:
+            v[RIGHT, i] = v[LEFT, i]
+        if not v[LOWER, i] < 0.0:
+            v[LEFT, i] = v[RIGHT, i]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def write_slopes(v: Array) -> None:
+    """Write the one-sided slopes at rho."""
+    for i in range(v.shape[1]):
+        rho = v[RHO, i]
+        v[UP, i] = v[LEFT, i] if rho < 0.0 else v[RIGHT, i]
+        v[DOWN, i] = v[RIGHT, i] if rho > 0.0 else v[LEFT, i]
+        if rho >= v[UPPER, i]:
+            v[UP, i] = np.inf
+        if rho <= v[LOWER, i]:
+            v[DOWN, i] = -np.inf
+
+
 @njit(inline="always", error_model="numpy")
 def fill(lane: Array, value: float) -> None:
     """Set every entry."""

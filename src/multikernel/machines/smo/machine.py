@@ -44,6 +44,7 @@ from multikernel.machines.smo.state import (
     INDEFINITE,
     LANES,
     LEFT,
+    LOOPS,
     LOWER,
     MISSING,
     RHO,
@@ -60,8 +61,8 @@ from multikernel.machines.smo.state import (
     set_slopes,
 )
 
-PAIRS = "multikernel.machines.smo.loops", "solve_pairs"
-SINGLES = "multikernel.machines.smo.loops", "solve_free"
+PAIRS = LOOPS, "solve_pairs"
+SINGLES = LOOPS, "solve_free"
 """The compiled loops with and without an intercept."""
 
 
@@ -205,6 +206,7 @@ class SMO:
             v = _first_state(cast(PolyhedralLoss, loss), targets, gram)
             if start is not None:
                 _go_to_start(v, gram, start, fit_intercept)
+            set_slopes(v)
             outcome = self._run(v, gram, fit_intercept)
             if outcome.code == STEPS_DONE and self.max_steps is None:
                 warnings.warn(BAD_SCALES, ConvergenceWarning, stacklevel=2)
@@ -263,24 +265,15 @@ def _rounding_of_f(v: Array) -> float:
 
 
 def _first_state(loss: PolyhedralLoss, y: Array, gram: GramMatrix) -> Array:
-    """Return the state at rho = 0, from the pieces of the loss."""
-    slopes, costs, sizes = loss.dual_pieces(y)
-    signs = -slopes  # rho = -u
-    if max((signs > 0.0).sum(axis=0).max(), (signs < 0.0).sum(axis=0).max()) > 1:
+    """Return the state at rho = 0 but for its slopes, from the pieces of the loss."""
+    v = np.zeros((DIAGONAL + 1, y.size))
+    v[DIAGONAL] = gram.diagonal()
+    pieces = (np.ascontiguousarray(piece) for piece in loss.dual_pieces(y))
+    if not compiled(LOOPS, "write_pieces")(*pieces, v):
         raise UnsupportedProblemError(
             "SMO needs a loss whose conjugate is linear on either side of zero; this "
             "one has further kinks."
         )
-    v = np.zeros((DIAGONAL + 1, y.size))
-    v[UPPER] = np.where(signs > 0.0, sizes, 0.0).sum(axis=0)
-    v[LOWER] = -np.where(signs < 0.0, sizes, 0.0).sum(axis=0)
-    right = np.where(signs > 0.0, costs, 0.0).sum(axis=0)
-    left = -np.where(signs < 0.0, costs, 0.0).sum(axis=0)
-    # A side that does not exist takes the slope of the other: no kink.
-    v[RIGHT] = np.where(v[UPPER] > 0.0, right, left)
-    v[LEFT] = np.where(v[LOWER] < 0.0, left, v[RIGHT])
-    v[DIAGONAL] = gram.diagonal()
-    set_slopes(v)
     return v
 
 
@@ -313,7 +306,6 @@ def _go_to_start(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) ->
         )
     v[RHO] = np.clip(rho, v[LOWER], v[UPPER])
     v[F] = start.f - b
-    set_slopes(v)
 
 
 def _checked_fit(

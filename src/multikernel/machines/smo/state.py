@@ -12,6 +12,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.threads import compiled
 from multikernel.machines.base import MOST_FACES, support_product
 from multikernel.machines.smo.rows import FETCH, RowSource
 
@@ -20,6 +21,8 @@ RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
 the slopes of c to the right of rho (infinity at the upper bound) and to its left (minus
 infinity at the lower one); the bounds; the slopes of c on the positive side and on the
 negative one; the diagonal of K. The first four change."""
+
+LOOPS = "multikernel.machines.smo.loops"
 
 CHANGING = slice(RHO, LOWER)
 
@@ -44,11 +47,7 @@ class Outcome(NamedTuple):
 
 def set_slopes(v: Array) -> None:
     """Set the one-sided slopes of a state to those at its rho."""
-    rho = v[RHO]
-    v[UP] = np.where(rho < 0.0, v[LEFT], v[RIGHT])
-    v[UP, rho >= v[UPPER]] = np.inf
-    v[DOWN] = np.where(rho > 0.0, v[RIGHT], v[LEFT])
-    v[DOWN, rho <= v[LOWER]] = -np.inf
+    compiled(LOOPS, "write_slopes")(v)
 
 
 @dataclass(eq=False)

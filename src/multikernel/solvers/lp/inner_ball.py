@@ -13,6 +13,7 @@ between two dual points whose images under all kernels are known takes it as it 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -180,6 +181,11 @@ def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -
     return np.maximum(forms + share * share * new.forms, 0.0)
 
 
+def _straight(start: float, end: float, share: float) -> float:
+    """Return the value between two on a line."""
+    return start + share * (end - start)
+
+
 def best_share(
     problem: Problem, ball: InnerBall, old: Expansion, new: Expansion
 ) -> float:
@@ -192,15 +198,23 @@ def best_share(
     lower, upper = _box(problem)
     cross, support = new.images @ old.rho, ball.support()
 
-    def dual_loss(share: float) -> float:
+    def conjugate(share: float) -> float:
         rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
-        conjugate = float(problem.loss.conjugate(problem.y, -rho).sum())
+        return float(problem.loss.conjugate(problem.y, -rho).sum())
+
+    def dual_loss(share: float) -> float:
         forms = _forms_between(old, new, cross, share)
-        return conjugate + support(forms) / (2.0 * alpha)
+        return of_losses(share) + support(forms) / (2.0 * alpha)
+
+    of_losses: Callable[[float], float] = conjugate
 
     whole = dual_loss(1.0)
     if whole <= dual_loss(1.0 - STEP_TOLERANCE):
         return 1.0  # by convexity; most steps end so
+    start, end = conjugate(0.0), conjugate(1.0)
+    if abs(start - 2.0 * conjugate(0.5) + end) <= EPS * (abs(start) + abs(end)):
+        # What is convex and meets its chord between the ends is the chord.
+        of_losses = partial(_straight, start, end)
     found = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),
