@@ -134,6 +134,24 @@ def test_zero_weights_are_samples_left_out(X):
     np.testing.assert_allclose(by_weight, by_number, atol=1e-10)
 
 
+@pytest.mark.parametrize("normalize", CHAINS, ids=str)
+def test_several_matrices_are_learnt_as_one_by_one(normalize):
+    X = np.random.default_rng(0).standard_normal((9, 3))
+    several = np.stack([DICTIONARY[m](X) for m in range(3)])
+    alone = several.copy()
+    learnt, expected = (empty_normalization(normalize, 4, 9) for _ in range(2))
+    learnt.learn(1, several)
+    for m, K in enumerate(alone, 1):
+        expected.learn(m, K[None])
+    np.testing.assert_allclose(several, alone, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        cross_gram(DICTIONARY[2], X, X, learnt, 3),
+        cross_gram(DICTIONARY[2], X, X, expected, 3),
+        rtol=1e-10,
+        atol=1e-12,
+    )
+
+
 def test_steps():
     assert check_steps(None) == ()
     assert check_steps("trace") == ("trace",)

@@ -20,6 +20,7 @@ from multikernel.kernels import (
     spicy_dictionary,
 )
 from multikernel.kernels.base import MEMORISES, off_diagonal_ratio
+from multikernel.kernels.median import distinct_rows
 
 X = np.random.default_rng(0).standard_normal((60, 4)) * [1.0, 5.0, 1.0, 30.0]
 
@@ -41,6 +42,18 @@ def test_widths_are_multiples_of_medians():
         middle = np.median(pdist(X[:, [column]]))
         np.testing.assert_allclose(widths(dictionary, column), [middle], rtol=1e-2)
     assert len(dictionary) == 7
+
+
+def test_rows_are_told_apart_by_any_column():
+    first = np.repeat(X[:30, :1], 2, axis=0)  # which leaves pairs of rows alike
+    weights = np.random.default_rng(1).uniform(1.0, 3.0, 60)
+    for table in (X, np.hstack([first, X[:, 1:]]), np.vstack([X[:30], X[:30]])):
+        rows, shares, n_rows = distinct_rows(table, weights)
+        expected, member = np.unique(table, axis=0, return_inverse=True)
+        sums = np.bincount(member.ravel(), weights)
+        assert n_rows == len(expected)
+        np.testing.assert_array_equal(rows, expected)
+        np.testing.assert_allclose(shares, sums / sums.min())
 
 
 def test_names_give_the_widths_exactly():

@@ -190,7 +190,7 @@ def evaluate(
         largest = np.zeros_like(norms)
         squares = terms.norms[used] ** 2 + factor * terms.rounding[used]
         largest[kernels[used]] = np.sqrt(squares)
-        losses = largest_losses(problem, f, factor * spread)
+        losses = largest_losses(problem.loss, problem.y, f, factor * spread)
         excess = float(losses.sum()) + problem.regularizer.value(largest) - objective
         return max(excess, 0.0)
 

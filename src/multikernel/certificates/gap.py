@@ -282,14 +282,16 @@ def rounding_unit(n_samples: int) -> float:
     return float((4.0 + np.sqrt(n_samples)) * EPS)
 
 
-def largest_losses(problem: DualDomain, f: Array, spread: Array) -> Array:
+def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
     """Return bounds on the losses between f - spread and f + spread.
 
     Parameters
     ----------
-    problem : Problem or HullProblem
-        Gives loss and targets.
-    f, spread : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    loss : Loss
+        The loss.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Targets.
+    f, spread : ndarray of the shape of `y`
         Decision values, and by how much they may be off.
 
     Returns
@@ -297,7 +299,6 @@ def largest_losses(problem: DualDomain, f: Array, spread: Array) -> Array:
     losses : ndarray of shape (n_samples,) or that of `f`
         As the loss returns its values.
     """
-    loss, y = problem.loss, problem.y
     if is_coupled(loss):
         # A slope p - e_y has a sum of absolute values of two times the mass at most.
         most = 2.0 * loss.masses(y) * spread.max(axis=1)

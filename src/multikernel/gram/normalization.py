@@ -73,14 +73,18 @@ class Normalization:
         for step in self.steps:
             step.check(n_kernels, n_train)
 
-    def learn(self, m: int, K: Array) -> None:
-        """Learn every step from one training matrix, and normalise it in place."""
+    def learn(self, first: int, matrices: Array) -> None:
+        """Learn every step from some training matrices, and normalise them in place.
+
+        They are of kernels in a row, from the first on, (n_chosen, n_train, n_train).
+        """
         if not self.steps:
             return
-        diagonal = K.diagonal().copy()
+        diagonals = np.einsum("mii->mi", matrices).copy()
         for step in self.steps:
-            step.learn(slice(m, m + 1), DenseStack(K[None]))
-            step.apply(m, K, diagonal.copy(), diagonal)
+            step.learn(slice(first, first + len(matrices)), DenseStack(matrices))
+            for place, diagonal in enumerate(diagonals):
+                step.apply(first + place, matrices[place], diagonal.copy(), diagonal)
 
     def learn_factor(
         self, m: int, rows: Array, diagonal: Array, weights: Array

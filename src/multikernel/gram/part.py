@@ -362,7 +362,7 @@ def normalize_in_place(array: Stored, normalization: Normalization) -> None:
 
     def treat(m: int) -> None:
         K = array[m].astype(np.float64, copy=False)
-        normalization.learn(m, K)
+        normalization.learn(m, K[None])
         if K.dtype != array.dtype:
             array[m] = K
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dposv, dpotrf
+from scipy.linalg.lapack import dposv, dpotrf, dtrtrs
 
 from multikernel._typing import Array
 from multikernel.linalg.threads import compiled, with_one_blas_thread
@@ -84,20 +84,23 @@ class ShiftedRoot:
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 times a matrix."""
-        return self._triangular(self.scale[:, None] * rhs, 1)
+        return self._triangular(self.scale[:, None] * rhs, 0)
 
     def rest(self, halves: Array) -> Array:
         """Return R^-T times a matrix."""
-        return np.asarray(self.scale[:, None] * self._triangular(halves, 0))
+        return np.asarray(self.scale[:, None] * self._triangular(halves, 1))
 
     def _triangular(self, rhs: Array, transposed: int) -> Array:
-        # Transposed, a matrix in C's order is one in Fortran's and needs no copy.
-        rows = np.ascontiguousarray(rhs).T
-        solve = partial(
-            dtrsm, 1.0, self.factor, rows, side=1, lower=1, trans_a=transposed
-        )
         small = len(rhs) < ONE_THREAD_BELOW
-        return np.asarray(with_one_blas_thread(solve, small)).T
+        if rhs.flags.f_contiguous:
+            # One column of 400 takes 18 us, as a row 162; thirty 220 and 270.
+            solve = partial(dtrtrs, self.factor, rhs, lower=1, trans=transposed)
+            return np.asarray(with_one_blas_thread(solve, small)[0])
+        # Transposed, a matrix in C's order is one in Fortran's and needs no copy.
+        by_rows = partial(
+            dtrsm, 1.0, self.factor, rhs.T, side=1, lower=1, trans_a=1 - transposed
+        )
+        return np.asarray(with_one_blas_thread(by_rows, small)).T
 
 
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:

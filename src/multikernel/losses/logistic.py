@@ -23,8 +23,8 @@ class LogisticLoss:
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return -y times the probability of the other class."""
-        probability: Array = expit(-y * f)
-        slope: Array = -y * probability
+        signs = -y
+        slope: Array = signs * expit(signs * f)
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:

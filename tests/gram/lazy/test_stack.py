@@ -153,7 +153,7 @@ def test_normalised_lazily_as_in_memory(steps, dense_bytes):
     expected = reference(dictionary, X)
     learnt = empty_normalization(steps, len(expected), 11, weights)
     for m, K in enumerate(expected):
-        learnt.learn(m, K)
+        learnt.learn(m, K[None])
     lazily = empty_normalization(steps, len(expected), 11, weights)
     stack = normalize_lazily(lazy_stack(dictionary, X, dense_bytes), lazily)
     check_gram_stack(stack, expected, tol=1e-8)

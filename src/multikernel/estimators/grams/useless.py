@@ -141,7 +141,8 @@ def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
         return []
     layout, X = samples.table.layout, samples.seen
     n_columns = X.shape[1] if layout is None else len(layout.numeric)
-    sets = _column_sets(dictionary, X.shape[1])
+    # A column alone hides nothing.
+    sets = [s for s in _column_sets(dictionary, X.shape[1]) if len(s) > 1]
     deviations = np.zeros(n_columns)
     used = sorted({column for columns in sets for column in columns})
     if used:

@@ -98,8 +98,22 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
     The `estimator` gets number and names of the columns where X is that of a fit
     (`reset`), and knows them otherwise; messages call it `owner`.
     """
+    known = vars(estimator)
+    if _is_plain(X) and "feature_names_in_" not in known:
+        # Nothing is left to check, or to compare, in a sixth of a millisecond.
+        if reset:
+            known["n_features_in_"] = X.shape[1]
+        if known.get("n_features_in_") == X.shape[1]:
+            return np.ascontiguousarray(X, dtype=np.float64)
     _refuse_other_columns(X)
     return read_array(estimator, owner, X, reset=reset, dtype=np.float64, order="C")
+
+
+def _is_plain(X: Any) -> bool:
+    """Return whether X is an array of numbers with rows and columns, and no more."""
+    if type(X) is not np.ndarray or X.ndim != 2:
+        return False
+    return X.dtype.kind in "biuf" and bool(X.size)
 
 
 def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) -> Array:

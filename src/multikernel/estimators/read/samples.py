@@ -324,9 +324,10 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 def distinct(samples: Samples) -> Samples:
     """Return the samples in an order of their own, with copies made one."""
     samples = in_order(samples)
-    firsts, merged = made_one(samples, np.arange(samples.rows.size))
-    if firsts.size == samples.rows.size:
+    keys = _keys(samples)
+    if keys is None or (keys[1:] != keys[:-1]).all():
         return samples
+    firsts, merged = made_one(samples, np.arange(samples.rows.size))
     return replace(merged, X=samples.X[firsts])
 
 

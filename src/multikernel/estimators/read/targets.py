@@ -34,6 +34,8 @@ def read_targets(estimator: BaseEstimator, y: Any) -> Array:
 
 def _columns(owner: str, tags: Tags, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
+        return np.ascontiguousarray(y)
     numbers.refuse_frames(y, "y")
     numbers.refuse_other_arrays(y, "y")
     try:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -136,6 +138,7 @@ def write_matrices(
     """
     n_rows, n_cols = array.shape[1:]
     double, size = array.dtype == np.float64, BATCH
+    together = max(1, BLOCK_NUMBERS // max(1, n_rows * n_cols))
     if not double:
         size = max(1, min(BATCH, SCRATCH_NUMBERS // (n_rows * n_cols)))
 
@@ -145,22 +148,26 @@ def write_matrices(
         target = np.asarray(array, np.float64) if double else np.empty(shape)
         places = batch.kernels if double else np.arange(batch.kernels.size)
         write_radial(batch, samples, target, places)
-        for m, place in zip(batch.kernels.tolist(), places, strict=True):
-            normalization.learn(m, target[place])
-            if not double:
-                _round_into(array, m, target[place], plan)
+        for run in _runs(batch.kernels, together):
+            m, place = int(batch.kernels[run.start]), int(places[run.start])
+            matrices = target[place : place + run.stop - run.start]
+            normalization.learn(m, matrices)
+            for K in () if double else matrices:
+                _round_into(array, m, K, plan)
+                m += 1
 
     def other(place: int) -> None:
         m = int(plan.others[place])
         K = np.array(evaluate_other(plan, place, samples))
-        normalization.learn(m, K)
+        normalization.learn(m, K[None])
         if double:
             array[m] = K
         else:
             _round_into(array, m, K, plan)
 
-    run_blocks(radial, plan.radial.batches(size))
-    run_blocks(other, range(plan.others.size))
+    batches = (partial(radial, batch) for batch in plan.radial.batches(size))
+    singles = (partial(other, place) for place in range(plan.others.size))
+    run_blocks(lambda write: write(), chain(batches, singles))
 
 
 def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
@@ -175,13 +182,21 @@ def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
     array[m] = K
 
 
+def _runs(numbers: Indices, most: int) -> Iterator[slice]:
+    """Yield where numbers follow one another, so many at most."""
+    ends = [*(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), numbers.size]
+    for begin, end in pairwise([0, *ends]):
+        for start in range(begin, end, most):
+            yield slice(start, min(start + most, end))
+
+
 def write_radial(
     batch: RadialPlan, samples: Samples, array: Array, places: Indices
 ) -> None:
     """Compute the Gaussian kernels of a batch into a C-contiguous array, at places."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
-    runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+    runs = [places[run] for run in _runs(places, places.size)]
     for rows in row_blocks(n_rows, n_cols, places.size):
         stops = np.full(rows.stop - rows.start, n_cols)
         offsets = (places * n_rows + rows.start) * n_cols

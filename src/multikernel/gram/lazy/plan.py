@@ -61,8 +61,7 @@ class RadialPlan:
     @cached_property
     def layout(self) -> "BatchLayout":
         """Return the column sets of the plan's kernels, each once."""
-        first = np.flatnonzero(np.diff(self.sets, prepend=-1))
-        chosen = self.sets[first]
+        chosen, first = np.unique(self.sets, return_index=True)
         begins, ends = self.column_starts[chosen], self.column_starts[chosen + 1]
         columns = np.concatenate(
             [self.columns[b:e] for b, e in zip(begins, ends, strict=True)]

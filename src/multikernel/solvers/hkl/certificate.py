@@ -270,7 +270,7 @@ def hidden_by_rounding(
     loss, y = problem.loss, problem.y
     spread = rounding_unit(beta.size) * (np.abs(beta) @ np.abs(active.features))
     spread += EPS * np.abs(f)
-    excess = float((largest_losses(problem, f, spread) - loss.value(y, f)).sum())
+    excess = float((largest_losses(loss, y, f, spread) - loss.value(y, f)).sum())
     excess += 4.0 * EPS * float(np.abs(loss.conjugate(y, -dual.rho)).sum())
     # The split of products that are off is longer by as much. Products with an outlier
     # cancel, and a bound on what that costs would be a tenfold one: it is measured.

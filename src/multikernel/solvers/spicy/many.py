@@ -151,6 +151,7 @@ class ManyTargets:
         n_kernels, n_samples, _ = self.gram.shape
         size = len(self.problems)
         self.y = np.stack([problem.y for problem in self.problems], axis=1)
+        self.unit = rounding_unit(n_samples)
         self.offset = np.array([float(np.sum(p.offset)) for p in self.problems])
         lower, upper = self.loss.dual_bounds(self.y)
         self.low, self.high = -upper, -lower  # of dual points
@@ -170,18 +171,23 @@ class ManyTargets:
                 f = self.loss.conjugate_gradient(self.y[:, t], -dual)
             self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
 
+    def _places(self, targets: Indices) -> Indices | slice:
+        """Return what arrays are cut by: nothing is copied of all targets."""
+        return slice(None) if targets.size == len(self.problems) else targets
+
     def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Solve for the dual points of some targets, with what kernels make of them."""
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
-            chosen = targets[start : start + step]
+            part = targets[start : start + step]
+            chosen = self._places(part)
             point, y = self.point[:, chosen], self.y[:, chosen]
             slopes = self.loss.gradient(y, point)
             flexible = self.loss.conjugate_hessian(y, slopes)
             sides = point - flexible * slopes
             roots = [
                 self._solve(t, flexible[:, place], sides[:, place])
-                for place, t in enumerate(chosen)
+                for place, t in enumerate(part)
             ]
             rho = self.rho[:, chosen]
             if self.centres:
@@ -192,7 +198,7 @@ class ManyTargets:
                 self.point[:, chosen] = sides - flexible * rho
             self.f[:, chosen] = np.einsum("mit,mt->it", images, self.eta[:, chosen])
             self.forms[:, chosen] = np.einsum("mit,it->mt", images, rho)
-            for place, (t, root) in enumerate(zip(chosen, roots, strict=True)):
+            for place, (t, root) in enumerate(zip(part, roots, strict=True)):
                 if root is not None:
                     self._bend(t, *root, images[:, :, place], alphas[t])
 
@@ -204,16 +210,18 @@ class ManyTargets:
         Returns the root of A, and half the solution for ones, of length one. None where
         rounding leaves no root: that is for other steps to deal with.
         """
-        total = self.gram.combine(self.eta[:, t]).array
-        root = None
-        if total is not None and np.isfinite(flexible).all():
-            root = shifted_root(total, flexible)
+        eta, root = self.eta[:, t], None
+        if np.isfinite(flexible).all():
+            if not eta.any():  # A is diagonal.
+                root = ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(sides)).T)
+            elif (total := self.gram.combine(eta).array) is not None:
+                root = shifted_root(total, flexible)
         if root is None:
             self.failed[t] = True
             return None
         half, one = root.half(np.array([sides, np.ones(len(sides))]).T).T
         length = np.sqrt(one @ one)
-        one = one / length
+        one /= length
         if self.centres:
             self.intercept[t] = (one @ half) / length
             half = half - (one @ half) * one
@@ -234,28 +242,26 @@ class ManyTargets:
 
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Certify some targets, with all that rounding may hide; see `evaluation`."""
-        rho, eta, f = self.rho[:, targets], self.eta[:, targets], self.f[:, targets]
-        y, loss, alphas = self.y[:, targets], self.loss, alphas[targets]
-        forms, b = self.forms[:, targets], self._intercepts(targets, y, f)
-        unit, sizes = rounding_unit(len(y)), np.einsum("it,it->t", rho, rho)
+        own, loss, unit = self._places(targets), self.loss, self.unit
+        rho, eta, y = self.rho[:, own], self.eta[:, own], self.y[:, own]
+        forms, alphas = self.forms[:, own], alphas[own]
+        b = self._intercepts(own, y, self.f[:, own])
+        f, sizes = self.f[:, own] + b, np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self.traces
-        used = eta > 0.0
-        vague = ~np.isfinite(forms) | (used & (forms <= rounding))
+        vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
         # Other steps name the matrices that are no kernels.
         vague |= forms < -ROUNDING * sizes * self.traces
         squares = np.maximum(forms, 0.0)
         norms = eta * np.sqrt(squares)
         largest = np.sqrt(squares + rounding)  # dual norms at most
         penalty = alphas * norms.sum(axis=0)
-        f += b
         spread = self.roots.T @ (eta * np.sqrt(unit * rounding)) + EPS * np.abs(f)
         losses = loss.value(y, f).sum(axis=0)
-        problem = replace(self.problems[0], y=y)
-        hidden = largest_losses(problem, f, spread).sum(axis=0) - losses
+        hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
-        dual, moved = self._inside(targets, rho)
+        dual, moved = self._inside(own, rho)
         largest += np.sqrt(self.traces) * moved
-        best = self._best_scales(targets, y, dual)
+        best = self._best_scales(own, y, dual)
         scale = np.fmin(alphas / largest.max(axis=0), best)
         scale = np.where(scale > 0.0, scale, 0.0)
         values = loss.conjugate(y, -scale * dual)
@@ -263,38 +269,39 @@ class ManyTargets:
         objective = losses + penalty
         size = np.maximum(objective, TINY)
         gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
-        self.norms[:, targets], self.dual[:, targets] = norms, dual
-        self.objective[targets] = objective
-        self.intercept[targets], self.scale[targets] = b, scale
-        self.failed[targets] |= vague.any(axis=0) | ~(gap > -ORDINARY)
-        self.gap[targets] = np.maximum(gap, 0.0)
+        self.norms[:, own], self.dual[:, own] = norms, dual
+        self.objective[own], self.intercept[own], self.scale[own] = objective, b, scale
+        self.failed[own] |= vague.any(axis=0) | ~(gap > -ORDINARY)
+        self.gap[own] = np.maximum(gap, 0.0)
 
-    def _intercepts(self, targets: Indices, y: Array, f: Array) -> Array:
+    def _intercepts(self, own: Indices | slice, y: Array, f: Array) -> Array:
         """Return intercepts as they are published, after two steps to the best ones."""
-        b, offset = self.intercept[targets], self.offset[targets]
+        b, offset = self.intercept[own], self.offset[own]
         if not self.centres:
             return b
+        best = b
         for _ in range(0 if self.quadratic else 2):
-            slopes = self.loss.gradient(y, f + b)
+            slopes = self.loss.gradient(y, f + best)
             bends = 1.0 / self.loss.conjugate_hessian(y, slopes)
-            step = slopes.sum(axis=0) / bends.sum(axis=0)
-            b = np.where(np.isfinite(step), b - step, b)
+            best = best - slopes.sum(axis=0) / bends.sum(axis=0)
+        b = np.where(np.isfinite(best), best, b)
         return np.asarray((b + offset) - offset)
 
-    def _inside(self, targets: Indices, rho: Array) -> tuple[Array, Array]:
+    def _inside(self, own: Indices | slice, rho: Array) -> tuple[Array, Array | float]:
         """Return dual points moved inside the domain of the conjugate, and how far.
 
         A form of a kernel is at most its trace times the square of such a length.
         """
-        dual, moved = rho.copy(), np.zeros(targets.size)
-        outside = (rho < self.low[:, targets]) | (rho > self.high[:, targets])
+        outside = (rho < self.low[:, own]) | (rho > self.high[:, own])
+        if not outside.any():
+            return rho, 0.0
+        dual, problems = rho.copy(), np.arange(len(self.problems))[own]
         for place in np.flatnonzero(outside.any(axis=0)):
-            problem = self.problems[targets[place]]
+            problem = self.problems[problems[place]]
             dual[:, place] = project_dual(problem, rho[:, place])
-            moved[place] = np.linalg.norm(dual[:, place] - rho[:, place])
-        return dual, moved
+        return dual, np.sqrt(((dual - rho) ** 2).sum(axis=0))
 
-    def _best_scales(self, targets: Indices, y: Array, dual: Array) -> Array:
+    def _best_scales(self, own: Indices | slice, y: Array, dual: Array) -> Array:
         """Return about the multiples of dual points with the best dual value.
 
         The one step of Newton's method is exact for the squared loss.
@@ -305,7 +312,7 @@ class ManyTargets:
         slope = (dual * slopes).sum(axis=0, where=moves)
         bend = (dual**2 * bends).sum(axis=0, where=moves)
         best = np.where(bend > 0.0, np.maximum(1.0 + slope / bend, 0.0), 0.0)
-        ends = np.where(dual > 0.0, self.high[:, targets], self.low[:, targets]) / dual
+        ends = np.where(dual > 0.0, self.high[:, own], self.low[:, own]) / dual
         least = ends.min(axis=0, where=moves, initial=np.inf)
         return np.asarray(np.fmin(best, (1.0 - 4.0 * EPS) * least))
 
@@ -337,7 +344,8 @@ class ManyTargets:
 
     def _move(self, targets: Indices, moves: Array) -> None:
         """Move the points of some targets so far that curvatures remain comparable."""
-        y, point = self.y[:, targets], self.point[:, targets]
+        own = self._places(targets)
+        y, point = self.y[:, own], self.point[:, own]
         here, there = self._flexibility(y, point), point + moves
         for _ in range(SETTINGS.halvings):
             ratios = np.abs(np.log(self._flexibility(y, there) / here))
@@ -345,7 +353,7 @@ class ManyTargets:
             if not far.any():
                 break
             there[:, far] = 0.5 * (point + there)[:, far]
-        self.point[:, targets] = there
+        self.point[:, own] = there
 
     def _flexibility(self, y: Array, f: Array) -> Array:
         """Return one over the curvatures of the loss at decision values."""
@@ -429,7 +437,7 @@ class PathOfMany:
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
             if start is not None:
                 many.start(t, start.norms, penalty.alpha, start.dual)
-            else:
+            elif not many.quadratic:
                 dual = constant_model(many.problems[t]).dual
                 many.start(t, None, penalty.alpha, dual)
 
@@ -445,7 +453,7 @@ class PathOfMany:
         alphas = np.array([penalty.alpha for penalty in penalties])
         histories: list[list[Progress]] = [[] for _ in penalties]
         passes, rounds = np.zeros(len(penalties)), 0
-        lowest, in_vain = np.full(len(penalties), np.inf), np.zeros(len(penalties))
+        lowest, in_vain = [np.inf] * len(penalties), [0] * len(penalties)
         many.failed[:] = False
         going, found = self.everyone, self.anew
         while True:
@@ -455,11 +463,12 @@ class PathOfMany:
             used = many.eta[:, found] != 0.0
             passes[found] += 1.0 + used.sum(axis=0) / len(used)
             for t in going.tolist():
+                gap = float(many.gap[t])
                 line = Progress(
                     iteration=rounds,
                     seconds=time.perf_counter() - start,
                     objective=float(many.objective[t]),
-                    duality_gap=float(many.gap[t]),
+                    duality_gap=gap,
                     n_active=int(np.count_nonzero(many.norms[:, t])),
                     passes=float(passes[t]),
                     inner_steps=rounds,
@@ -467,12 +476,12 @@ class PathOfMany:
                 histories[t].append(line)
                 if self.callback is not None and self.callback(line):
                     self.stopped = True
-            gap = many.gap[going]
-            in_vain[going] = np.where(gap < lowest[going], 0.0, in_vain[going] + 1.0)
-            lowest[going] = np.fmin(gap, lowest[going])
-            solved = gap <= self.tol
-            many.failed[going] |= ~solved & (in_vain[going] >= SETTINGS.in_vain)
-            going = going[~solved & ~many.failed[going]]
+                if gap < lowest[t]:
+                    lowest[t], in_vain[t] = gap, 0
+                else:
+                    in_vain[t] += 1
+                many.failed[t] |= gap > self.tol and in_vain[t] >= SETTINGS.in_vain
+            going = going[(many.gap[going] > self.tol) & ~many.failed[going]]
             most = min(self.max_iter, SETTINGS.most_together)
             if self.stopped or not going.size or rounds == most:
                 break
