@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from sklearn.base import BaseEstimator, is_classifier
@@ -94,8 +93,8 @@ def read(
         classify=is_classifier(estimator),
         class_weight=parameters.get("class_weight"),
         shared=shares_selection(parameters),
+        groups=groups,
     )
-    samples = replace(samples, groups=groups)
     if not source.merges_copies:
         return samples
     # Which copies become one is for the folds of a search to say.

@@ -248,23 +248,19 @@ def _distances(rows: Array, shares: Array) -> _Distances | None:
 
 def _column_distances(rows: Array, shares: Array) -> Iterator[tuple[int, _Distances]]:
     """Yield the columns that need kernels of their own, and the distances there."""
+    # Differences first: those of integers far from zero are exact.
+    beyond = (rows - rows.min(axis=0)).T
+    varied = np.flatnonzero(beyond.any(axis=1))
+    places = np.round(beyond[varied] / beyond[varied].max(axis=1)[:, None], 10)
+    mirrored = np.round(1.0 - places, 10)
     seen = set()
-    for column in range(rows.shape[1]):
-        distances = _distances(rows[:, [column]], shares)
-        if distances is None:
-            continue
-        shape = _shape(rows[:, column])
-        if shape not in seen:
+    for column, *ways in zip(varied.tolist(), places, mirrored, strict=True):
+        # What columns that are equal up to sign, scale and shift have in common.
+        shape = min(way.tobytes() for way in ways)
+        distances = None if shape in seen else _distances(rows[:, [column]], shares)
+        if distances is not None:
             seen.add(shape)
             yield column, distances
-
-
-def _shape(column: Array) -> bytes:
-    """Return what columns that are equal up to sign, scale and shift have in common."""
-    # Differences first: those of integers far from zero are exact.
-    places: Array = np.round((column - column.min()) / np.ptp(column), 10)
-    mirrored: Array = np.round(1.0 - places, 10)
-    return min(places.tobytes(), mirrored.tobytes())
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:

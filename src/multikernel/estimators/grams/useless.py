@@ -157,12 +157,12 @@ def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
     hiding = set()
     for columns in sets:
         own = deviations[list(columns)]
-        varied = np.flatnonzero(own > 0.0)
-        if varied.size > 1:
-            largest = varied[np.argmax(own[varied])]
-            others = own[varied[varied != largest]]
-            if own[largest] > HIDES * np.median(others):
-                hiding.add(columns[int(largest)])
+        place = int(own.argmax())
+        others = np.delete(own, place)
+        others = others[others > 0.0]
+        least, most = others.min(initial=np.inf), own[place] / HIDES
+        if most > least and most > np.median(others):
+            hiding.add(columns[place])
     return sorted(hiding)
 
 

@@ -161,11 +161,11 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
             "mapping from names of views to columns, or a KernelDictionary, got "
             f"{kernels!r}."
         )
-    resolved = chosen  # The default kernels of numbers know their columns.
+    resolved = chosen
     if table.layout is not None:
         resolved = table.layout.resolve(chosen)
         table.layout.check(resolved, table.X)
-    elif kernels is not None:
+    elif kernels is not None or table.feature_names is not None:
         resolved = resolve_columns(chosen, X.shape[1], table.feature_names)
     learnt = learnt_dictionary(resolved, X, weights)
     if views is None:

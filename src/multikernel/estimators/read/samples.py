@@ -111,7 +111,7 @@ class Samples:
         """Return whether a sample has several targets, or labels."""
         return self.labels.ndim == 2
 
-    @property
+    @cached_property
     def targets(self) -> Array:
         """Return the targets of every output, shape (n_outputs, n_samples)."""
         if self.classes is not None and self.several:
@@ -166,6 +166,7 @@ def read_samples(
     classify: bool,
     class_weight: Any = None,
     shared: bool = False,
+    groups: Any = None,
 ) -> Samples:
     """Return the samples of non-zero weight, with encoded targets.
 
@@ -206,17 +207,20 @@ def read_samples(
         classes=classes,
         class_weight=class_weight,
         shared=shared,
+        groups=groups,
     )
 
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
     """Return class indices and the classes, ascending; of several labels, these."""
-    if y.ndim == 2 or y.dtype.kind not in "biuU" or np.unique(y).size > 2:
-        # Of two numbers or words there is nothing to doubt, and it takes 0.1 ms.
+    if y.ndim == 2 or y.dtype.kind not in "biuU":
         check_classification_targets(y)
     if y.ndim == 2:
         return _checked_labels(owner, y), np.arange(y.shape[1])
     classes, codes = np.unique(y, return_inverse=True)
+    if classes.size > 2:
+        # Of two numbers or words there is nothing to doubt, and it takes 0.1 ms.
+        check_classification_targets(y)
     if classes.size < 2:
         raise ValueError(
             f"{owner} needs samples of at least two classes, got one class only: "

@@ -306,8 +306,9 @@ class ManyTargets:
 
         The one step of Newton's method is exact for the squared loss.
         """
-        slopes = self.loss.conjugate_gradient(y, -dual)
-        bends = self.loss.conjugate_hessian(y, -dual)
+        u = -dual
+        slopes = self.loss.conjugate_gradient(y, u)
+        bends = self.loss.conjugate_hessian(y, u)
         moves = dual != 0.0
         slope = (dual * slopes).sum(axis=0, where=moves)
         bend = (dual**2 * bends).sum(axis=0, where=moves)
@@ -349,10 +350,10 @@ class ManyTargets:
         here, there = self._flexibility(y, point), point + moves
         for _ in range(SETTINGS.halvings):
             ratios = np.abs(np.log(self._flexibility(y, there) / here))
-            far = (ratios > np.log(SETTINGS.bend)).any(axis=0)
+            far = ratios > np.log(SETTINGS.bend)
             if not far.any():
                 break
-            there[:, far] = 0.5 * (point + there)[:, far]
+            there = np.where(far.any(axis=0), 0.5 * (point + there), there)
         self.point[:, own] = there
 
     def _flexibility(self, y: Array, f: Array) -> Array:
@@ -452,7 +453,7 @@ class PathOfMany:
         many, start = self.many, time.perf_counter()
         alphas = np.array([penalty.alpha for penalty in penalties])
         histories: list[list[Progress]] = [[] for _ in penalties]
-        passes, rounds = np.zeros(len(penalties)), 0
+        passes, rounds = [0.0] * len(penalties), 0
         lowest, in_vain = [np.inf] * len(penalties), [0] * len(penalties)
         many.failed[:] = False
         going, found = self.everyone, self.anew
@@ -460,8 +461,8 @@ class PathOfMany:
             with np.errstate(all="ignore"):  # What is no number has no certificate.
                 many.evaluate(found, alphas)
                 many.measure(going, alphas)
-            used = many.eta[:, found] != 0.0
-            passes[found] += 1.0 + used.sum(axis=0) / len(used)
+            for t in found.tolist():
+                passes[t] += 1.0 + np.count_nonzero(many.eta[:, t]) / len(many.eta)
             for t in going.tolist():
                 gap = float(many.gap[t])
                 line = Progress(
@@ -470,7 +471,7 @@ class PathOfMany:
                     objective=float(many.objective[t]),
                     duality_gap=gap,
                     n_active=int(np.count_nonzero(many.norms[:, t])),
-                    passes=float(passes[t]),
+                    passes=passes[t],
                     inner_steps=rounds,
                 )
                 histories[t].append(line)
