@@ -19,14 +19,21 @@ from typing import Any, TypeGuard
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "multikernel"
 
+RUNS = "solvers/machine_runs.py"
+
 SOLVERS = {
-    "spicymkl": ("solvers/spicy", "solvers/comparison", "solvers/lp"),
-    "lp_norm": ("solvers/lp", "solvers/comparison", "machines/smo"),
-    "group_omp": ("solvers/group_omp", "solvers/lp", "solvers/spicy"),
+    "spicymkl": ("solvers/spicy", "solvers/comparison", "solvers/lp", RUNS),
+    "lp_norm": ("solvers/lp", "solvers/comparison", "machines/smo", RUNS),
+    "group_omp": ("solvers/group_omp", "solvers/lp", "solvers/spicy", RUNS),
     "hkl": ("solvers/hkl", "kernels/graph"),
-    "local_rademacher": ("solvers/local_rademacher", "solvers/lp", "machines/smo"),
+    "local_rademacher": (
+        "solvers/local_rademacher.py",
+        "solvers/lp",
+        "machines/smo",
+        RUNS,
+    ),
 }
-"""Folders of the library whose code a paper's results rest on."""
+"""Folders and files of the library whose code a paper's results rest on."""
 
 
 def provenance(paper: str) -> dict[str, str]:
@@ -55,8 +62,10 @@ def processor() -> str:
 @cache
 def sources(paper: str) -> str:
     """Return the hash of the code of a paper's solvers, as it is now."""
-    folders = [SOURCE / name for name in SOLVERS[paper]]
-    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    places = [SOURCE / name for name in SOLVERS[paper]]
+    files = [place for place in places if place.is_file()]
+    found_in = [path for place in places for path in place.rglob("*.py")]
+    paths = sorted({*files, *found_in})
     found = hashlib.sha256()
     for path in paths:
         found.update(path.relative_to(SOURCE).as_posix().encode())

@@ -41,7 +41,7 @@ from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
 from multikernel.solvers.lp.cutting_plane import SETTINGS as PLANES
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
-from multikernel.solvers.lp.oracle import FIRST_GAP, SMALLEST_GAP
+from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 from multikernel.solvers.progress import Recorder
 
 STEPS = 2000

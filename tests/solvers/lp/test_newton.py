@@ -12,7 +12,7 @@ from multikernel.losses import LOSSES, HingeLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm
-from multikernel.solvers.lp.oracle import samples_in_play
+from multikernel.solvers.machine_runs import samples_in_play
 from multikernel.testing import check_solution, check_solver
 
 

@@ -13,7 +13,11 @@ from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL
 from multikernel.solvers.spicy.corners import FaceSearch
 from multikernel.solvers.spicy.settings import SETTINGS
-from multikernel.solvers.spicy.weights import has_quick_machines, weighted_sums
+from multikernel.solvers.spicy.weights import (
+    WeightSearch,
+    has_quick_machines,
+    weighted_sums,
+)
 
 N = SETTINGS.quick_from
 
@@ -37,13 +41,18 @@ def problem_of(stack, kind, noise=0.3):
     return Problem(gram, np.where(y > 0.0, 1.0, -1.0), loss, BlockL1(0.02 * N))
 
 
+def begin(problem, tol=1e-3):
+    """Return the dual point and the weights that machines lead to."""
+    return weighted_sums(problem, problem.regularizer, tol)[:2]
+
+
 @pytest.mark.parametrize("kind", ["hinge", "weighted", "epsilon"])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_a_start_is_feasible_and_much_nearer_than_no_kernels(stack, kind, intercept):
     """The models and dual points of the weights leave a small part of the gap."""
     problem = replace(problem_of(stack, kind), fit_intercept=intercept)
     assert has_quick_machines(problem)
-    rho, weights = weighted_sums(problem, problem.regularizer)
+    rho, weights = begin(problem)
     lower, upper = problem.loss.dual_bounds(problem.y)
     assert np.all((-rho >= lower - 1e-12) & (-rho <= upper + 1e-12))
     assert not intercept or abs(rho.sum()) <= 1e-9 * np.abs(rho).sum()
@@ -51,6 +60,72 @@ def test_a_start_is_feasible_and_much_nearer_than_no_kernels(stack, kind, interc
     assert weights[:2].min() > 0.0
     gaps = [entry.duality_gap for entry in SpicyMKL(max_iter=1).solve(problem).history]
     assert gaps[1] < 0.5 * gaps[0]
+
+
+@pytest.mark.parametrize("kind", ["hinge", "weighted", "epsilon"])
+@pytest.mark.parametrize("l1_ratio", [0.3, 0.99])
+def test_dual_norms_are_the_slopes_at_the_weights(stack, kind, l1_ratio):
+    """Where a kernel is in; where it is out they are below the threshold."""
+    problem = problem_of(stack, kind)
+    penalty = BlockElasticNet(problem.regularizer.alpha, l1_ratio)
+    rho, weights = begin(replace(problem, regularizer=penalty), tol=1e-7)
+    sizes = np.sqrt(problem.gram.quadratic_forms(rho))
+    inside = weights > 0.0
+    assert np.count_nonzero(inside) >= 2
+    room = 1.0 - (penalty.alpha - penalty.threshold) * weights
+    slopes = penalty.threshold / room
+    np.testing.assert_allclose(sizes[inside], slopes[inside], rtol=3e-3)
+    assert np.all(sizes[~inside] <= slopes[~inside])
+
+
+@pytest.mark.parametrize("kind", ["hinge", "epsilon"])
+def test_one_start_is_all_that_a_few_kernels_take(stack, kind):
+    """It goes on to the tolerance, and reads the samples in play alone."""
+    problem = problem_of(stack, kind)
+    solution = SpicyMKL(tol=1e-5).solve(problem)
+    assert solution.n_iter == 1
+    assert duality_gap(problem, solution) <= 1e-5
+    first, last = solution.history
+    # On all samples each machine makes two passes.
+    assert last.passes - first.passes < last.inner_steps
+
+
+def test_a_choice_that_misses_who_is_to_move_costs_machines_alone(stack, monkeypatch):
+    problem = problem_of(stack, "hinge")
+    expected = SpicyMKL(tol=1e-6).solve(problem)
+    monkeypatch.setattr(
+        "multikernel.solvers.spicy.weights.samples_in_play",
+        lambda problem, rho, f: np.flatnonzero(rho) if rho.any() else np.arange(9),
+    )
+    found = SpicyMKL(tol=1e-6).solve(problem)
+    assert found.duality_gap <= 1e-6
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-6)
+
+
+def test_a_step_that_is_far_too_long_is_cut_at_the_root():
+    """A kernel whose dual norm is one over its weight, but for a flat start."""
+    search = WeightSearch(BlockL1(0.5), np.ones(1))
+    weights = search.moved(np.array([1.0]), np.array([1.0]), lambda: np.array([[0.1]]))
+    assert weights[0] > 6.0  # that of the curvature 1 is 2
+    weights = search.moved(weights, 1.0 / weights, lambda: pytest.fail("not asked"))
+    np.testing.assert_allclose(weights, 2.0)
+    # From there on steps are those of the curvature at hand.
+    weights = search.moved(weights, 1.0 / weights, lambda: np.array([[0.1]]))
+    np.testing.assert_allclose(weights, 2.0)
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.1, 10.0, 1e3])
+def test_without_any_curvature_weights_move_within_a_factor(size):
+    """All samples at corners: nothing tells how far a step may go."""
+    search, start = (
+        WeightSearch(BlockL1(1.0), np.array([1.0, 1e3])),
+        np.array([2, 1e-3]),
+    )
+    weights = search.moved(start, np.full(2, size), lambda: np.zeros((2, 2)))
+    before, after = float(search.traces @ start), float(search.traces @ weights)
+    most = 1.0 + SETTINGS.farthest_sum
+    assert before / most <= after <= most * before
+    assert (after > before) == (size > 1.0)
 
 
 @pytest.mark.parametrize("kind", ["hinge", "weighted", "epsilon"])
@@ -84,15 +159,19 @@ def test_many_samples_at_no_corner_are_left_to_a_barrier(monkeypatch):
 def test_an_elastic_net_begins_so_as_well(stack, l1_ratio):
     """Its slope grows with the norm, from zero where it has no threshold.
 
-    Nothing is divided by it: a kernel of next to no size is left out on the way.
+    Nothing is divided by it. Without a threshold all kernels are in, with equal
+    weights; with one a kernel of next to no size is left out on the way.
     """
     problem = problem_of(stack, "hinge")
     grams = problem.gram.array[:3] * np.array([1.0, 1e-8, 1.0])[:, None, None]
     penalty = BlockElasticNet(0.02 * N, l1_ratio)
     problem = replace(problem, gram=DenseStack(grams), regularizer=penalty)
     with np.errstate(divide="raise", invalid="raise"):
-        _, weights = weighted_sums(problem, penalty)
-    assert weights[1] == 0.0
+        _, weights = begin(problem)
+    if l1_ratio == 0.0:
+        np.testing.assert_allclose(weights, 1.0 / penalty.alpha, rtol=1e-6)
+    else:
+        assert weights[1] == 0.0
     solution = SpicyMKL(tol=1e-5).solve(problem)
     assert duality_gap(problem, solution) <= 1e-5
 

@@ -9,18 +9,14 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import Expansion
 from multikernel.problem import Solution, Status
-from multikernel.solvers.lp.oracle import (
-    FIRST_GAP,
-    SMALLEST_GAP,
-    OraclePoint,
-    WeightOracle,
-)
+from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import (
     Step,
     WeightSolver,
     first_weights,
     moved_weights,
 )
+from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 
 @dataclass(frozen=True)

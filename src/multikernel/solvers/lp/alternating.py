@@ -7,8 +7,9 @@ import numpy as np
 from multikernel.certificates import Expansion
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import is_variational
-from multikernel.solvers.lp.oracle import FIRST_GAP, WeightOracle, reason_against_loss
+from multikernel.solvers.lp.oracle import WeightOracle, reason_against_loss
 from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
+from multikernel.solvers.machine_runs import FIRST_GAP
 
 SHARPENING = 0.3
 """The machine's share of the gap is multiplied by this after an iteration in vain."""

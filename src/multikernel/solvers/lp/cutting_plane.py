@@ -13,13 +13,9 @@ from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
-from multikernel.solvers.lp.oracle import (
-    FIRST_GAP,
-    SMALLEST_GAP,
-    OraclePoint,
-    WeightOracle,
-)
+from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver
+from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,17 @@ from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
-from multikernel.solvers.lp.oracle import (
+from multikernel.solvers.lp.oracle import WeightOracle
+from multikernel.solvers.lp.thinning import thin
+from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
+from multikernel.solvers.machine_runs import (
     FIRST_GAP,
-    WeightOracle,
     feasible,
     fit_machine,
     machine_within,
     problem_on,
     samples_in_play,
 )
-from multikernel.solvers.lp.thinning import thin
-from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
 
 
 @dataclass(frozen=True)

@@ -7,90 +7,24 @@ is convex, and by the envelope theorem its gradient is that of the bracket at th
 maximising rho. Solvers that search over kernel weights are built on it.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
-from multikernel.certificates import check_forms, model_of_multiples, project_dual
-from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
-from multikernel.gram.base import GramStack
-from multikernel.gram.dense import DenseMatrix
+from multikernel._typing import Array
+from multikernel.certificates import check_forms, model_of_multiples
+from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.matrix import GramMatrix
-from multikernel.linalg.spectra import lowest_direction
-from multikernel.losses.base import is_polyhedral, is_smooth
-from multikernel.losses.weighted import part_of
-from multikernel.machines import (
-    SMO,
-    CrammerSinger,
-    KernelMachine,
-    MachineFit,
-    Multinomial,
-    Newton,
-    machine_for,
-    support_product,
-    warm_start,
-)
+from multikernel.machines import machine_for, warm_start
 from multikernel.problem import Problem
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.incumbent import Incumbent
-
-SHARE = 0.1
-"""SMO may leave this share of the gap, by a bound that is pessimistic by far."""
-
-FIRST_GAP = 0.1
-"""Gap that a first, cold run of a machine is solved for."""
-
-SMALLEST_GAP = 1e-12
-"""No machine is asked for less, as rounding rules there."""
-
-CACHE_BYTES = 1_000_000_000
-"""Memory for rows of a combined kernel that is not held, as the default."""
-
-
-def machine_within(
-    problem: Problem, gap: float, objective: float, cache_bytes: int = CACHE_BYTES
-) -> KernelMachine:
-    """Return a machine for the problem's loss that stops early enough for a gap.
-
-    A violation v of SMO costs at most v times the distance that the dual variables
-    can still go. Hardly one of them goes from bound to bound, so stopping where that
-    bound is a share of the gap leaves an error far below it.
-
-    Parameters
-    ----------
-    problem : Problem
-        Gives the loss.
-    gap : float
-        Relative duality gap that the solver is at.
-    objective : float
-        Primal objective.
-    cache_bytes : int, default=1_000_000_000
-        Memory of SMO for rows of a matrix that is not held.
-
-    Returns
-    -------
-    machine : KernelMachine
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If no machine can treat the loss.
-    """
-    machine = machine_for(problem.loss)
-    if isinstance(machine, SMO):
-        lower, upper = problem.loss.dual_bounds(problem.y)
-        room = float(np.sum(upper - lower))
-        tol = SHARE * max(gap, SMALLEST_GAP) * abs(objective) / room
-        return replace(machine, tol=tol, cache_bytes=cache_bytes)
-    if isinstance(machine, CrammerSinger):
-        tol = SHARE * max(gap, SMALLEST_GAP)
-        return replace(machine, tol=tol, cache_bytes=cache_bytes)
-    if isinstance(machine, Newton | Multinomial):
-        return replace(machine, tol=float(np.clip(1e-2 * gap, 1e-9, 1e-3)))
-    return machine
+from multikernel.solvers.machine_runs import (
+    feasible,
+    fit_machine,
+    machine_within,
+    weight_hessian,
+)
 
 
 def reason_against(problem: Problem, name: str) -> str | None:
@@ -126,115 +60,6 @@ def reason_against_loss(problem: Problem) -> str | None:
     except UnsupportedProblemError as error:
         return str(error)
     return None
-
-
-def fit_machine(
-    machine: KernelMachine,
-    problem: Problem,
-    gram: GramMatrix,
-    init: MachineFit | None = None,
-) -> MachineFit:
-    """Fit on a combination of the problem's kernels.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        Naming the kernel, if the combination is not positive semidefinite.
-    """
-    with _naming_the_kernel(problem.gram):
-        return machine.fit(
-            gram,
-            problem.y,
-            problem.loss,
-            fit_intercept=problem.fit_intercept,
-            init=init,
-        )
-
-
-def feasible(
-    problem: Problem, gram: GramMatrix, fit: MachineFit
-) -> tuple[Array, Array]:
-    """Return a dual feasible point of a fit, and its image under the Gram matrix.
-
-    Only machines for smooth losses that stopped early leave the domain of the loss
-    by more than rounding; then the image is computed anew.
-    """
-    rho = project_dual(problem, fit.dual)
-    moved = float(np.abs(rho - fit.dual).max())
-    if moved <= 1e-13 * float(np.abs(rho).max()):
-        return rho, fit.f - fit.intercept
-    return rho, support_product(gram, rho)
-
-
-NEAR = 0.5
-"""So many samples wait in play for each one that moves. With as many of them, searches
-on five sets took as many steps and up to a seventh more time; with a quarter they took
-up to 6 % more steps."""
-
-
-def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
-    """Return the samples that a short run of a machine is likely to move, ascending.
-
-    A piecewise linear loss leaves most dual variables at zero. Beside those that are
-    not, or will not stay there, as many are in play whose decision values are nearest
-    to where they leave it: a sum of kernels reads its entries for these alone. Who is
-    missed belongs to the next run.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem, with one output.
-    rho : ndarray of shape (n_samples,)
-        The dual point that the run starts from.
-    f : ndarray of shape (n_samples,)
-        Its decision values, intercept included.
-    """
-    loss, every = problem.loss, np.arange(rho.size)
-    if not (is_polyhedral(loss) and problem.gram.in_memory):
-        return every
-    slopes, costs, sizes = loss.dual_pieces(problem.y)
-    room = np.where(sizes > 0.0, costs - slopes * f, np.inf).min(axis=0)
-    room[rho != 0.0] = -np.inf
-    count = round((1.0 + NEAR) * np.count_nonzero(room <= 0.0))
-    if count >= rho.size:
-        return every
-    return np.sort(np.argpartition(room, count)[:count])
-
-
-def problem_on(problem: Problem, samples: Indices) -> Problem:
-    """Return the problem of some samples, of whose kernels little is to be read."""
-    if samples.size == problem.y.size:
-        return problem
-    every = np.arange(problem.gram.shape[0])
-    gram = problem.gram.once(every).restrict(samples)
-    loss = part_of(problem.loss, samples)
-    return replace(problem, gram=gram, y=problem.y[samples], loss=loss)
-
-
-@contextmanager
-def _naming_the_kernel(gram: GramStack) -> Iterator[None]:
-    """Turn a machine's complaint about the sum into one about a kernel."""
-    try:
-        yield
-    except IndefiniteKernelError:
-        # The search costs far more than a pass, but there will be no fit anyway.
-        for m in range(gram.shape[0]):
-            kernels = np.array([m])
-            one = gram.take(kernels)
-            K = one.combine(np.ones(1))
-            size = float(np.abs(K.diagonal()).sum())
-            vector = lowest_direction(K.matvec, K.shape[0], size)
-            check_forms(one, one.quadratic_forms(vector), vector, kernels)
-        raise
-
-
-JITTER = 1e-10
-"""This share of the trace is added to the diagonal, as combined kernels may lack full
-rank."""
-
-NEAR_BOUND = 1e-9
-"""A dual variable within this share of the largest one from a bound or kink stays
-there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,13 +164,9 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        r"""Return the second derivatives of J at a point: one pass, one factorisation.
+        """Return the second derivatives of J at a point: one pass, one factorisation.
 
-        .. math:: \frac{\partial^2 J}{\partial \theta_m \partial \theta_k} =
-            \frac{1}{\alpha^2} u_m^\top P u_k, \quad u_m = (K_m \rho)_F
-
-        F are the samples that are free to move, and P is the inverse of the curvature
-        of the dual on F, projected on a sum of zero where there is an intercept.
+        They are those of `weight_hessian`, over alpha squared.
 
         Parameters
         ----------
@@ -356,34 +177,6 @@ class WeightOracle:
         -------
         hessian : ndarray of shape (n_kernels, n_kernels)
         """
-        problem = self.problem
-        free, curvature = _free_samples(problem, point.rho)
-        if free.size == 0:
-            return np.zeros((point.weights.size, point.weights.size))
-        images = problem.gram.matvec(point.rho)[:, free]
-        system = DenseMatrix(point.matrix.columns(free)[free])
-        jitter = JITTER * max(float(np.trace(system.array)), 1e-300)
-        sides = np.column_stack([images.T, np.ones(free.size)])
-        solved = system.solve(sides, shift=curvature + jitter)
-        product = images @ solved[:, :-1]
-        if problem.fit_intercept:
-            sums = images @ solved[:, -1]
-            product -= np.outer(sums, sums) / float(solved[:, -1].sum())
-        return np.asarray(product / point.alpha**2)
-
-
-def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
-    """Return who is off every bound and kink, and the curvature of the conjugate."""
-    lower, upper = problem.loss.dual_bounds(problem.y)
-    u = -rho
-    margin = NEAR_BOUND * float(np.abs(rho).max(initial=0.0))
-    inside = (u > lower + margin) & (u < upper - margin)
-    if is_smooth(problem.loss):
-        free = np.flatnonzero(inside)
-        # At the ends of the domain, which are finite then, there may be no curvature.
-        ends = np.where(inside, u, lower), np.where(inside, u, upper)
-        u = 0.5 * (ends[0] + ends[1])
-        curvature = problem.loss.conjugate_hessian(problem.y, u)
-        return free, curvature[free]
-    free = np.flatnonzero(inside & (np.abs(rho) > margin))
-    return free, np.zeros(free.size)
+        images = self.problem.gram.matvec(point.rho)
+        hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
+        return hessian / point.alpha**2

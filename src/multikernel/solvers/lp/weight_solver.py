@@ -12,7 +12,8 @@ from multikernel.certificates import Expansion
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.incumbent import incumbents
-from multikernel.solvers.lp.oracle import CACHE_BYTES, WeightOracle, reason_against
+from multikernel.solvers.lp.oracle import WeightOracle, reason_against
+from multikernel.solvers.machine_runs import CACHE_BYTES
 from multikernel.solvers.progress import Patience
 
 Step = Callable[[], Status | None]

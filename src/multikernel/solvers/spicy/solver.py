@@ -312,7 +312,7 @@ class WorkingSet:
         gap = self.incumbent.gap
         anew = self.side is None and not self.working.kernels.size
         if anew and gap > SETTINGS.far and has_quick_machines(self.problem):
-            self._begin_with_machines()
+            self._begin_with_machines(0.5 * tol)
             return False
         target = SETTINGS.target_share * gap * min(1.0, gap) ** SETTINGS.superlinear
         lagrangian = self._lagrangian()
@@ -332,14 +332,16 @@ class WorkingSet:
         self._certify(kernels, lagrangian.alpha, afresh)
         return lagrangian.stuck and not afresh
 
-    def _begin_with_machines(self) -> None:
+    def _begin_with_machines(self, tol: float) -> None:
         """Take machines on weighted sums for the first step, which is a long one.
 
-        Active sets go on from there, or a barrier where many samples are at no corner.
+        What is left is for active sets, or a barrier where many samples are at no
+        corner.
         """
         problem, kernels = self.problem, self._next_kernels()
         small = replace(problem, gram=self._part(kernels))
-        self.rho, weights = weighted_sums(small, self._regularizer)
+        self.rho, weights, count = weighted_sums(small, self._regularizer, tol)
+        self.incumbent.recorder.inner_steps += count
         side = CornerSide(cast(PolyhedralLoss, problem.loss), problem.y, self.rho)
         if side.free_share() <= SETTINGS.mostly:
             self.side = side

@@ -1,24 +1,49 @@
-r"""Where a piecewise linear loss begins: a few machines on weighted sums of kernels.
+r"""Where a piecewise linear loss begins: Newton's method in weights, with a machine.
 
 A norm is a minimum over weights, :math:`\alpha \|f_m\| = \min_{\eta_m}
 \|f_m\|^2 / 2 \eta_m + \alpha^2 \eta_m / 2`. For given weights one machine on
 :math:`\sum_m \eta_m K_m` is left, whose answer is :math:`f_m = \eta_m K_m \rho`; and
-where a weight is positive at the optimum, the dual norm :math:`\|\rho\|_{K_m}` is the
-slope of the penalty. Weights are multiplied by a power of the ratio of the two.
+where a weight is positive at the optimum, the dual norm :math:`\sqrt{q_m} =
+\|\rho\|_{K_m}` is the slope of the penalty. As in `many` that is solved as
+:math:`1 / \sqrt{q_m} = 1 / \alpha`, whose left side is nearly a straight line. An
+elastic net of threshold l and bend c has the slope :math:`l / (1 - c \eta)` at a
+weight, and one over it is a straight line as well: a step is the solution of
 
-A few rounds find most samples that are at corners of the domain, and most kernels that
-stay out. What is left costs `CornerSide` the cube of the samples at no corner, where
-every step of a barrier from far away factorises a matrix over all samples.
+.. math:: 0 \le \eta + d \; \perp \; (l H + \operatorname{diag}(c \, q^{3/2})) \, d
+    - q \, (\sqrt{q} \, (1 - c \eta) - l) \ge 0 .
+
+A machine leaves most samples at corners of the domain. Sums of kernels, and the
+factorisation behind H, are of the others alone, where every step of a barrier from far
+away factorises a matrix over all samples.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import half_range
+from multikernel.certificates import (
+    expand,
+    half_range,
+    model_of_multiples,
+    relative_gap,
+    scaled_dual_value,
+)
+from multikernel.linalg import TINY
 from multikernel.losses.base import is_polyhedral
-from multikernel.machines import SMO, warm_start
+from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
+from multikernel.solvers.machine_runs import (
+    FIRST_GAP,
+    machine_within,
+    problem_on,
+    samples_in_play,
+    weight_hessian,
+)
+from multikernel.solvers.spicy.many import nonnegative_step
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
@@ -36,40 +61,148 @@ def has_quick_machines(problem: Problem) -> bool:
 
 
 def weighted_sums(
-    problem: Problem, regularizer: ProximableRegularizer
-) -> tuple[Array, Array]:
-    """Run a few machines, and move the weights between them.
+    problem: Problem, regularizer: ProximableRegularizer, tol: float
+) -> tuple[Array, Array, int]:
+    """Run machines, and move weights between them, to a tolerance if steps lead there.
 
     The problem is on a working set of kernels, none of them zero. What is returned is
-    the dual point, in the domain of the loss and centred, and the weights: terms are
-    these times K_m rho.
+    the best that was met: the dual point, in the domain of the loss and centred, and
+    the weights: terms are these times K_m rho. With them comes the number of machines.
     """
-    gram, y, unit = problem.gram, problem.y, half_range(problem.y)
-    n_kernels, n_samples, _ = gram.shape
-    level, alpha = regularizer.threshold, regularizer.alpha
-    machine = SMO(tol=SETTINGS.rough * unit, max_steps=SETTINGS.rough_steps * n_samples)
-    traces = gram.traces()
+    gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
+    search = WeightSearch(regularizer, gram.traces())
     # Together they are a kernel whose values have the size of the targets.
-    weights = unit * n_samples / (n_kernels * traces)
-    rho, b = np.zeros_like(y), np.zeros(1)
-    for left in reversed(range(SETTINGS.rounds)):
-        matrix = gram.combine(weights)
-        fit = machine.fit(
+    weights = half_range(y) * n_samples / (n_kernels * search.traces)
+    weights = np.minimum(weights, search.largest)
+    rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
+    model = model_of_multiples(problem, rho, none, none, f)
+    best, lowest, in_vain, count = (rho, weights), 1.0, 0, 0
+    while in_vain < SETTINGS.machines_in_vain:
+        f, b = f + model.intercept, model.intercept
+        some = np.arange(n_samples) if in_vain else samples_in_play(problem, rho, f)
+        part = problem_on(problem, some)
+        matrix = part.gram.combine(weights)
+        machine = machine_within(problem, min(lowest, FIRST_GAP), model.objective)
+        assert isinstance(machine, SMO)
+        start = MachineFit(rho[some], b, f[some], np.nan, 0, False)
+        fit = replace(machine, max_steps=SETTINGS.rough_steps * n_samples).fit(
             matrix,
-            y,
-            problem.loss,
+            part.y,
+            part.loss,
             fit_intercept=problem.fit_intercept,
-            init=warm_start(matrix, rho, intercept=b),
+            init=start,
         )
-        rho, b = fit.dual, fit.intercept
-        if left:
-            sizes = np.sqrt(np.maximum(gram.quadratic_forms(rho), 0.0))
-            slopes = level + (alpha - level) * weights * sizes
-            # Without a threshold the slope is zero where the norm is: such stay out.
-            ratios = np.divide(
-                sizes, slopes, out=np.zeros_like(sizes), where=slopes > 0.0
-            )
-            weights = weights * ratios**SETTINGS.power
-            shares = weights * traces
-            weights[shares < SETTINGS.vanishing * shares.max()] = 0.0
-    return rho, weights
+        rho, count = np.zeros_like(y), count + 1
+        rho[some] = fit.dual
+        point = expand(gram, rho)
+        f, sizes = point.decision_values(weights), np.sqrt(point.forms)
+        model = model_of_multiples(problem, rho, weights, point.forms, f)
+        _, dual = scaled_dual_value(problem, rho, model.norms, sizes)
+        gap = relative_gap(model.objective, dual)
+        # Far away all gaps are near one; shares of what is proved tell them apart.
+        ratio = gap * (1.0 - lowest) / (lowest * max(1.0 - gap, TINY))
+        gained = fit.converged and ratio < 1.0 - SETTINGS.progress
+        in_vain = 0 if gained else in_vain + 1
+        if gap < lowest:
+            best, lowest = (rho, weights), gap
+        if gap <= tol:
+            break
+        images = point.images[:, some]
+        hessian = partial(weight_hessian, part, matrix, fit.dual, images)
+        try:
+            weights = search.moved(weights, sizes, hessian)
+        except (RuntimeError, ValueError):
+            break  # Rounding leaves no step.
+        f = point.decision_values(weights)
+    return *best, count
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A step in the weights.
+
+    Parameters
+    ----------
+    start, change : ndarray of shape (n_kernels,)
+        Where it starts, and where it leads from there.
+    cubes : ndarray of shape (n_kernels,)
+        Dual norms at the start, cubed.
+    level : float
+        The threshold that it is for.
+    slope : float
+        Minus what `WeightSearch.slope` is at its start, above zero.
+    """
+
+    start: Array
+    change: Array
+    cubes: Array
+    level: float
+    slope: float
+
+
+@dataclass
+class WeightSearch:
+    """Newton's method in weights, whose steps are cut where they were far too long.
+
+    Parameters
+    ----------
+    regularizer : ProximableRegularizer
+        An elastic net, or a block 1-norm.
+    traces : ndarray of shape (n_kernels,)
+        Those of the kernels.
+    """
+
+    regularizer: ProximableRegularizer
+    traces: Array
+    _last: Step | None = None
+
+    @property
+    def bend(self) -> float:
+        """Return what is in front of squares of norms, twice."""
+        return self.regularizer.alpha - self.regularizer.threshold
+
+    @property
+    def largest(self) -> float:
+        """Return the weight at which the slope of the penalty is infinite."""
+        return 1.0 / self.bend if self.bend > 0.0 else np.inf
+
+    def moved(
+        self, weights: Array, sizes: Array, hessian: Callable[[], Array]
+    ) -> Array:
+        """Return the weights to go on with, from weights with these dual norms."""
+        room = 1.0 - self.bend * weights
+        last, end = self._last, 0.0
+        if last is not None:
+            excess = last.level / np.maximum(sizes, TINY) - room
+            end = float((last.cubes * last.change) @ excess)
+        if last is not None and end > last.slope:
+            # It was more than twice too long: slopes are nearly straight lines.
+            share = max(last.slope / (last.slope + end), SETTINGS.shortest)
+            self._last = step = replace(last, change=share * last.change)
+        else:
+            self._last = step = self._newton(weights, sizes, room, hessian())
+        return np.clip(step.start + step.change, 0.0, self.largest)
+
+    def _newton(
+        self, weights: Array, sizes: Array, room: Array, hessian: Array
+    ) -> Step:
+        """Return the step of Newton's method."""
+        # From afar it is the step for a strength on the way.
+        nearest = SETTINGS.stride * float((sizes * room).max())
+        level = max(self.regularizer.threshold, nearest)
+        pull = sizes**2 * (sizes * room - level)
+        # In units in which kernels of all scales are alike.
+        units = self.traces
+        shares = weights * units
+        system = level * hessian + np.diag(self.bend * sizes**3)
+        system /= np.outer(units, units)
+        # A kernel alone, with all samples free, has the curvature q / eta. Where few
+        # are free there is next to none, which holds for the shortest of ways.
+        alone = level * sizes**2 / (units * (shares + shares.mean()))
+        least = np.maximum(system.diagonal(), SETTINGS.stiffness * alone)
+        np.fill_diagonal(system, least)
+        change = nonnegative_step(system, pull / units, shares)
+        total, factor = float(change.sum()), SETTINGS.farthest_sum
+        most = (factor if total > 0.0 else 1.0 - 1.0 / factor) * float(shares.sum())
+        change *= min(1.0, most / max(abs(total), TINY)) / units
+        return Step(weights, change, sizes**3, level, float(pull @ change))
