@@ -248,6 +248,8 @@ class KnownNodes:
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
         """Nodes of the same degrees are of one kind; of none as long as not asked."""
+        self._counted = 0
+        """Of how many nodes the number of parents is known."""
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
         self._children: dict[int, Indices] = {}
@@ -264,11 +266,13 @@ class KnownNodes:
             if number == len(self.keys):
                 self.keys.append(node)
             found.append(number)
-        new = self.keys[self.n_parents.size :]
+        new = self.keys[self._counted :]
         if new:
             # Graphs of users may name a node twice.
             parents = [len({*self.graph.parents(node)}) for node in new]
-            self.n_parents = np.append(self.n_parents, parents)
+            self.n_parents = of_more(self.n_parents, len(self), 0)
+            self.n_parents[self._counted : len(self)] = parents
+            self._counted = len(self)
             self.weights = of_more(self.weights, len(self), np.nan)
             self.widths = of_more(self.widths, len(self), np.nan)
             self.kinds = of_more(self.kinds, len(self), -1)
@@ -306,11 +310,12 @@ class KnownNodes:
 
 
 def of_more(values: NDArray[Any], size: int, fill: Any) -> NDArray[Any]:
-    """Return values by number for as many nodes, of new ones the same."""
-    if len(values) == size:
+    """Return values by number for at least as many nodes, of new ones the same."""
+    if len(values) >= size:
         return values
-    more = np.full((size - len(values), *values.shape[1:]), fill, dtype=values.dtype)
-    return np.concatenate([values, more])
+    # Nodes come by the dozen.
+    shape = (max(size, 2 * len(values)) - len(values), *values.shape[1:])
+    return np.concatenate([values, np.full(shape, fill, dtype=values.dtype)])
 
 
 def input_names(n_features: int, columns: Sequence[str] | None) -> list[str]:

@@ -22,8 +22,8 @@ NEGLIGIBLE = 1e-7
 """Share of the largest singular value below which a direction is rounding."""
 
 HELD = 2
-"""Nodes that are held, over those ever asked for at once: what is pruned comes back at
-the next strength, but all that is held is multiplied."""
+"""Nodes that are held, over those ever asked for with one vector: what is pruned comes
+back at the next strength, but all that is held is multiplied."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class Held:
         self._prepared: list[Prepared] = []
         self._places: Indices = np.zeros(0, dtype=np.intp)
         """Where each node is among these; -1 where it is not held."""
-        self._chunks: list[tuple[Array, Indices]] = []
+        self._chunks: list[tuple[int, Array, Indices]] = []
 
     def _hold(self, nodes: Indices, found: Sequence[Prepared]) -> None:
         """Put features side by side, those of one call in one block."""
@@ -151,7 +151,7 @@ class Held:
         rows = np.concatenate([each.rows for each in found])
         sizes = [len(each.rows) for each in found]
         places = len(self._prepared) + np.arange(nodes.size)
-        self._chunks.append((rows, np.repeat(places, sizes)))
+        self._chunks.append((int(places[0]), rows, np.repeat(places, sizes)))
         self._places = of_more(self._places, len(self.known), -1)
         self._places[nodes] = places
         self._prepared += [
@@ -173,21 +173,32 @@ class Held:
         made |= {k: self._prepared[self._places[k]] for k in held.tolist()}
         return [made[k] for k in nodes.tolist()]
 
+    def release(self, nodes: Indices, n_asked: int) -> None:
+        """Forget what is held but for some nodes, where it is more than was asked for.
+
+        `n_asked` is of how many nodes forms with the last vector were asked for.
+        """
+        self._most = max(self._most, nodes.size, n_asked)
+        if len(self._prepared) > HELD * self._most:
+            held, _ = self._split(nodes)
+            found = self.of(held)
+            self._forget()
+            self._hold(held, found)
+
     def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return ||Z_v^T a||^2 of nodes, whose features are held from now on."""
         if not nodes.size:
             return np.zeros(0)
-        self._most = max(self._most, nodes.size)
-        held, new = self._split(nodes)
-        if len(self._prepared) > HELD * self._most:
-            found = self.of(held)
-            self._forget()
-            self._hold(held, found)
+        _, new = self._split(nodes)
         self._hold(new, self.of(new))
-        products = np.concatenate([rows @ vector for rows, _ in self._chunks])
-        owners = np.concatenate([owners for _, owners in self._chunks])
+        places = self._places[nodes]
+        firsts = [first for first, _, _ in self._chunks]
+        asked = np.unique(np.searchsorted(firsts, places, side="right")) - 1
+        chunks = [self._chunks[k] for k in asked.tolist()]
+        products = np.concatenate([rows @ vector for _, rows, _ in chunks])
+        owners = np.concatenate([owners for _, _, owners in chunks])
         forms = np.bincount(owners, products**2, minlength=len(self._prepared))
-        return np.asarray(forms[self._places[nodes]])
+        return np.asarray(forms[places])
 
 
 class ActiveSet:
@@ -230,6 +241,9 @@ class ActiveSet:
         """How many parents of each node are inside."""
         shares = self._shares if problem.fit_intercept else None
         self._held = Held(self.samples, self.known, shares)
+        self._vector: Array | None = None
+        self._forms: Array = np.zeros(0)
+        """Forms of nodes with this vector, nan where they are not known."""
         self.add(self.frontier)
 
     def __len__(self) -> int:
@@ -254,13 +268,21 @@ class ActiveSet:
         """Return a^T K_v a of nodes, as if the features of all were centred.
 
         Those of many are not, and the sum of a is zero where there is an intercept.
+        What is known of the very same array is not computed again.
         """
-        wide = self.known.widths[nodes] > MANY
-        forms = np.empty(nodes.size)
-        forms[~wide] = self._held.forms(nodes[~wide], vector)
-        many = self.known.named(nodes[wide])
-        forms[wide] = [self.samples.form(node, vector) for node in many]
-        return forms
+        if vector is not self._vector:
+            n_asked = int(np.count_nonzero(~np.isnan(self._forms)))
+            self._vector = vector
+            self._forms.fill(np.nan)
+            self._held.release(nodes[self.known.widths[nodes] <= MANY], n_asked)
+        self._forms = of_more(self._forms, len(self.known), np.nan)
+        new = nodes[np.isnan(self._forms[nodes])]
+        wide = self.known.widths[new] > MANY
+        few, many = new[~wide], new[wide]
+        self._forms[few] = self._held.forms(few, vector)
+        named = self.known.named(many)
+        self._forms[many] = [self.samples.form(node, vector) for node in named]
+        return np.asarray(self._forms[nodes])
 
     def coefs(self, k: int, beta: Array) -> Array:
         """Return coefficients of the graph's own features of a node from those here."""

@@ -132,18 +132,15 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
 class DualPoint:
     """A centred point of the conjugate's domain.
 
-    `rho` is minus a slope of the summed loss, and `bound` an upper bound on its squared
-    dual norm on the active set.
+    `rho` is minus a slope of the summed loss, `vector` is a, what quadratic forms are
+    taken of, and `bound` an upper bound on its squared dual norm on the active set.
     """
 
     rho: Array
+    vector: Array
     bound: float
     _known: dict[float, float] = field(default_factory=dict, init=False)
     """Sums of the conjugate at multiples: many bounds are asked for at one point."""
-
-    def vector(self, problem: HullProblem) -> Array:
-        """Return a, what quadratic forms are taken of."""
-        return self.rho / (problem.total_weight * problem.alpha)
 
     def value(self, problem: HullProblem, outside: float) -> float:
         """Return the dual value at the best multiple of the point, a bound.
@@ -170,7 +167,8 @@ class DualPoint:
         if slope > 0.0:
             scale = 1.0 - STEP * slope / bend if STEP * slope < NEAR * bend else 0.0
             known[scale] = loss(scale)
-            if scale == 0.0:
+            # It is convex: where it grows over a first step, the best is before it.
+            if scale == 0.0 and loss(STEP) < known[scale]:
                 found = minimize_scalar(
                     loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": STEP}
                 )
@@ -196,7 +194,7 @@ def dual_point(
     rho = project_dual(problem, candidate)
     vector = rho / (problem.total_weight * problem.alpha)
     slack = active.slack_norms(vector)
-    return DualPoint(rho, norm.dual_bound(active.features @ vector, slack))
+    return DualPoint(rho, vector, norm.dual_bound(active.features @ vector, slack))
 
 
 def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
@@ -274,7 +272,7 @@ def hidden_by_rounding(
     excess += 4.0 * EPS * float(np.abs(loss.conjugate(y, -dual.rho)).sum())
     # The split of products that are off is longer by as much. Products with an outlier
     # cancel, and a bound on what that costs would be a tenfold one: it is measured.
-    a = dual.vector(problem)
+    a = dual.vector
     idle = active.rows(active.idle)
     features = np.concatenate([active.features, *idle])
     sizes = [len(rows) for rows in idle]

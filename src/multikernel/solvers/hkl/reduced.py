@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dposv
 
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts, half_range, relative_gap
@@ -233,19 +234,17 @@ class _Level:
 def _solve(hessian: Array, right: Array) -> Array:
     """Solve a positive semidefinite system, with a ridge where rounding asks for it."""
     diagonal = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
-    scaled = hessian / np.outer(diagonal, diagonal)
+    scaled = hessian / diagonal
+    scaled /= diagonal[:, None]
     ridge = 0.0
-    while True:
-        try:
-            factor = cho_factor(scaled, lower=True, check_finite=False)
-            solution = cho_solve(factor, right / diagonal, check_finite=False)
+    while ridge <= 1e3:
+        _, solution, info = dposv(scaled.T, right / diagonal, lower=1)
+        if info == 0:
             return np.asarray(solution / diagonal)
-        except LinAlgError:
-            more = max(1e-13, 9.0 * ridge)
-            scaled[np.diag_indices_from(scaled)] += more
-            ridge += more
-            if ridge > 1e3:
-                raise
+        more = max(1e-13, 9.0 * ridge)
+        scaled[np.diag_indices_from(scaled)] += more
+        ridge += more
+    raise LinAlgError("The Hessian of the problem on the active set is not finite.")
 
 
 def solve_reduced(
@@ -297,7 +296,8 @@ def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
     f = np.full_like(y, b)
     if problem.loss.value(y, f).any():
         return None
-    return ReducedPoint(zero, b, f, 0.0, DualPoint(np.zeros_like(y), 0.0), 0.0, 0)
+    rho = np.zeros_like(y)
+    return ReducedPoint(zero, b, f, 0.0, DualPoint(rho, rho, 0.0), 0.0, 0)
 
 
 def _newton(

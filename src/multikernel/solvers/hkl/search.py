@@ -199,7 +199,7 @@ class _Run:
             # What a form may be: half of the tolerance is its share.
             share = self.settings.tol * abs(point.primal) / problem.alpha
             ceiling = point.dual.bound + share
-            within, violators = self._necessary(problem, point, ceiling)
+            within, violators = self._necessary(point, ceiling)
             sources, outside, status, gap = violators[:0], None, None, np.nan
             if not violators.size:
                 outside, sources = self._sufficient(problem, point, ceiling)
@@ -233,12 +233,11 @@ class _Run:
         point = solve_reduced(problem, self.active, beta, self.intercept, tol)
         self.beta, self.intercept = point.beta, point.intercept
         self.steps += point.steps
-        self.sums, self.needed = np.zeros((0, 2)), None
+        self.sums.fill(np.nan)
+        self.needed = None
         return point
 
-    def _necessary(
-        self, problem: HullProblem, point: ReducedPoint, ceiling: float
-    ) -> tuple[float, Indices]:
+    def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
         """Return the bound for idle nodes, and what violates the condition (Prop. 2).
 
         Sources are asked too, as long as there is room for them.
@@ -246,7 +245,7 @@ class _Run:
         active, room = self.active, self._room
         sources = np.append(active.idle, active.frontier) if room else active.idle
         weights = active.known.weights[sources]
-        values = active.forms(sources, point.dual.vector(problem)) / weights**2
+        values = active.forms(sources, point.dual.vector) / weights**2
         over = np.flatnonzero(values > ceiling)
         worst = over[np.argsort(-values[over], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
@@ -266,8 +265,8 @@ class _Run:
         # Sums at the last point are known, unless it is another one.
         self.sums = of_more(self.sums, len(active.known), np.nan)
         new = sources[np.isnan(self.sums[sources, 0])]
-        vector = point.dual.vector(problem)
-        found = active.samples.descendant_forms(active.known.named(new), vector)
+        named = active.known.named(new)
+        found = active.samples.descendant_forms(named, point.dual.vector)
         self.sums[new] = np.transpose(found)
         forms, noise = self.sums[sources].T
         largest = float(forms.max())
