@@ -24,7 +24,6 @@ from multikernel.kernels.base import (
     Kernel,
     checked_values,
     kernel_diagonal,
-    kernel_name,
 )
 from multikernel.linalg.tables import equal_shares
 
@@ -253,9 +252,7 @@ def cross_gram(
     """
     shape = (X_new.shape[0], X_train.shape[0])
     # A copy: a precomputed kernel returns its own array.
-    K = checked_values(
-        lambda: kernel(X_new, X_train), shape, kernel_name(kernel)
-    ).copy()
+    K = checked_values(lambda: kernel(X_new, X_train), shape, kernel).copy()
     if not normalization.steps:
         return K
     row_diagonal = diagonal = np.empty(0)

@@ -142,12 +142,16 @@ LinearKernel(...) with its parameters.
 
 
 def checked_values(
-    compute: Callable[[], Array], shape: tuple[int, ...], owner: str
+    compute: Callable[[], Array],
+    shape: tuple[int, ...],
+    owner: "str | Kernel",
+    said: str = "{}",
 ) -> Array:
     """Return the values of a kernel, or raise unless they have a shape and are finite.
 
-    They are in float64; what the kernel returned itself, if that already is. `owner` is
-    what messages call the kernel.
+    They are in float64; what the kernel returned itself, if that already is. The
+    `owner` is what messages call the kernel, or the kernel itself, whose name is asked
+    for where something is wrong, and put into what is `said` of it.
 
     >>> checked_values(lambda: [1.0, np.inf], (2,), "Kernel 3 (linear())")
     Traceback (most recent call last):
@@ -155,22 +159,26 @@ def checked_values(
     ValueError: Kernel 3 (linear()) has values that are not finite: scale the \
 features, or choose other parameters.
     """
+
+    def name() -> str:
+        return said.format(owner if isinstance(owner, str) else kernel_name(owner))
+
     # An overflow needs no warning besides the sentences below.
     with np.errstate(over="ignore", invalid="ignore"):
         returned = compute()
         if np.iscomplexobj(returned):
-            raise ValueError(f"{owner} has complex values: a kernel is real.")
+            raise ValueError(f"{name()} has complex values: a kernel is real.")
         values = np.asarray(returned, dtype=np.float64)
         total = values.sum()
     if values.shape != shape:
         several = " Give the kernels of a compound one by one." * (values.ndim == 3)
         raise ValueError(
-            f"{owner} returned an array of shape {values.shape}, and {shape} was "
+            f"{name()} returned an array of shape {values.shape}, and {shape} was "
             f"expected.{several}"
         )
     if not np.isfinite(total):
         raise ValueError(
-            f"{owner} has values that are not finite: scale the features, or choose "
+            f"{name()} has values that are not finite: scale the features, or choose "
             "other parameters."
         )
     return values

@@ -114,7 +114,7 @@ class KernelGrams:
             raise ValueError(CENTRED)
         kernel = self.kernels[position]
         shape = X.shape[0], Y.shape[0]
-        K = checked_values(lambda: kernel(X, Y), shape, kernel_name(kernel)).copy()
+        K = checked_values(lambda: kernel(X, Y), shape, kernel).copy()
         diagonals = [np.array(kernel_diagonal(kernel, S)) for S in (X, Y)]
         self.normalization.apply(position, K, *diagonals)
         return K
@@ -203,7 +203,7 @@ class LandmarkGrams:
         if columns is not None:
             X, Y = select_columns(X, columns), select_columns(Y, columns)
         shape = X.shape[0], Y.shape[0]
-        K = checked_values(lambda: kernel(X, Y), shape, kernel_name(kernel))
+        K = checked_values(lambda: kernel(X, Y), shape, kernel)
         if self.cosine:
             roots = [inverse_roots(kernel_diagonal(kernel, S)) for S in (X, Y)]
             K = roots[0][:, None] * K * roots[1]
@@ -218,8 +218,7 @@ class LandmarkGrams:
         kernel, landmarks = self.kernels[position], self.landmarks[position]
         if landmarks.shape[0]:
             shape = new.shape[0], landmarks.shape[0]
-            owner = kernel_name(kernel)
-            K = checked_values(lambda: kernel(new, landmarks), shape, owner)
+            K = checked_values(lambda: kernel(new, landmarks), shape, kernel)
         else:
             features = kernel_features(kernel, new)
             assert features is not None

@@ -224,8 +224,8 @@ def evaluate_other(
     whole = rows.shape[0] == samples.rows.shape[0]
     cols = samples.others if whole else samples.cols
     expected = (rows.shape[0], samples.cols.shape[0])
-    owner = f"Kernel {source} ({kernel_name(kernel)})"
-    K = checked_values(lambda: kernel(rows, cols), expected, owner)
+    said = f"Kernel {source} ({{}})"
+    K = checked_values(lambda: kernel(rows, cols), expected, kernel, said)
     if cols is None or is_built_in(kernel):
         return K
     own = np.nonzero(numbers[:, None] == samples.col_numbers)
@@ -239,5 +239,5 @@ def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
     """Compute k(x, x) of a kernel that is no Gaussian, checked, shape (n_rows,)."""
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
-    owner = f"The diag of kernel {source} ({kernel_name(kernel)})"
-    return checked_values(lambda: kernel_diagonal(kernel, rows), rows.shape[:1], owner)
+    said, shape = f"The diag of kernel {source} ({{}})", rows.shape[:1]
+    return checked_values(lambda: kernel_diagonal(kernel, rows), shape, kernel, said)
