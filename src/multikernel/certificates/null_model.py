@@ -97,12 +97,13 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
     if is_coupled(loss):
         b, dual = loss.best_intercept(y, f)
         return b, project_coupled(loss, y, dual, centre=True)
-    columns, values = (
-        np.ascontiguousarray(array.reshape(len(y), -1).T) for array in (y, f)
-    )
+    if y.ndim == 1:
+        best, dual = best_intercept(loss, y, f)
+        return np.array([best]), dual
+    columns, values = (np.ascontiguousarray(array.T) for array in (y, f))
     fits = [best_intercept(loss, *pair) for pair in zip(columns, values, strict=True)]
     dual = np.stack([own for _, own in fits], axis=1)
-    return np.array([b for b, _ in fits]), dual.reshape(y.shape)
+    return np.array([b for b, _ in fits]), dual
 
 
 def best_constants(loss: Loss, y: Array, f: Array) -> Array:

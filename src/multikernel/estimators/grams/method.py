@@ -190,8 +190,8 @@ def fitted_attributes(
     Attributes of one problem lose their first axis.
     """
     samples, size = training.samples, len(solutions)
-    scales = np.broadcast_to(recipe.objective_scale, size)
-    factors = np.broadcast_to(recipe.dual_scale, size)
+    scales = np.full(size, recipe.objective_scale)
+    factors = np.full(size, recipe.dual_scale)
     expansion = merge(solutions)
     dual = np.concatenate(
         [

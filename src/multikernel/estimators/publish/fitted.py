@@ -147,7 +147,7 @@ def history_array(
     The `scale`, of shape (n_solutions,) or one for all, turns objectives of problems
     into those of the estimator.
     """
-    scales = np.broadcast_to(scale, len(solutions))
+    scales = np.full(len(solutions), scale)
     lines = [
         (
             output,
