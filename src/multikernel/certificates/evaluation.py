@@ -25,6 +25,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates.forms import (
+    Expansion,
     check_forms,
     factor_norms,
     prove_over_full_kernels,
@@ -50,6 +51,10 @@ from multikernel.problem import Problem, Solution, centred, published_intercept
 SMALLEST = 1e-100
 """Relative size of a weight that counts: squares of smaller ones underflow, and their
 norms could not be checked."""
+
+ALIKE = 1e-13
+"""Vectors are multiples of another one if they are off by this share of their largest
+entry: what a scale and a shift to a sum of zero round."""
 
 SHARE = 0.1
 """What the matrices of a stack leave of the kernels may add this share of the gap over
@@ -298,14 +303,37 @@ def evaluated(problem: Problem, model: Model) -> Model:
 
 
 def model_of_expansions(
-    problem: Problem, kernels: Indices, coefs: Array, held: GramStack | None = None
+    problem: Problem,
+    kernels: Indices,
+    coefs: Array,
+    held: GramStack | None = None,
+    point: Expansion | None = None,
 ) -> Model:
-    """Return the model of some expansions, evaluated, with its best intercept."""
-    ones, norms = np.ones(kernels.size), np.zeros(0)
-    terms = evaluate_terms(problem.gram, kernels, coefs, ones, held)
+    """Return the model of some expansions, evaluated, with its best intercept.
+
+    Where they are multiples of a point's, as those of most solutions are of their own
+    dual point, its images are those of the model.
+    """
+    weights, images = np.ones(kernels.size), None
+    if point is not None:
+        multiples = _multiples(coefs, point.rho)
+        if multiples is not None:
+            weights, coefs, images = multiples, point.rho[None], point.images
+    terms = evaluate_terms(problem.gram, kernels, coefs, weights, held, images)
     b = best_published_intercept(problem, terms.f)
-    model = Model(kernels, norms, b, np.nan, ones, coefs, terms=terms)
+    model = Model(kernels, np.zeros(0), b, np.nan, weights, coefs, images, terms)
     return evaluated(problem, model)
+
+
+def _multiples(vectors: Array, one: Array) -> Array | None:
+    """Return the numbers that vectors are one of, None where they are not multiples."""
+    square = float(np.vdot(one, one))
+    if not vectors.size or vectors.shape[1:] != one.shape or not square > TINY:
+        return None
+    flat = vectors.reshape(len(vectors), -1)
+    numbers = flat @ one.reshape(-1) / square
+    left = np.abs(flat - np.outer(numbers, one)).max(axis=1)
+    return numbers if (left <= ALIKE * np.abs(flat).max(axis=1)).all() else None
 
 
 def model_of_multiples(

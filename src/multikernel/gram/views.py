@@ -118,7 +118,9 @@ class ScaledStack(GramStack):
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
-        return self.scales[:, None] * self.stack.sparse_matvec(support, values)
+        images = self.stack.sparse_matvec(support, values)
+        images *= self.scales[:, None]
+        return images
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""

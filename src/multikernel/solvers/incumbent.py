@@ -146,9 +146,12 @@ class Incumbent:
             self.best.offer(model_of_multiples(self.problem, none, zero, zero, none))
             self.offer_dual(none, zero)
         else:
-            self.best.offer(model_of_expansions(self.problem, init.active, init.coefs))
             rho = project_dual(self.problem, init.dual)
             point = expand(self.problem.gram, rho)
+            model = model_of_expansions(
+                self.problem, init.active, init.coefs, point=point
+            )
+            self.best.offer(model)
             expansion = best_multiple(self.problem, point, self.model.norms)
             self.offer_dual(expansion.rho, expansion.forms)
         self.record()

@@ -75,8 +75,9 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     products = unit @ unit.T + strength
     sizes = np.sqrt(np.diag(products))
     products /= np.outer(sizes, sizes)
+    products[np.diag_indices_from(products)] += RIDGE
     aims = products @ (sizes * norms)
-    found = np.zeros_like(norms)
+    found, used = np.zeros_like(norms), np.zeros(norms.size, dtype=bool)
     models: list[Array] = []
     floor = ROUNDING * float(aims.max())
     # More functions than samples are never independent.
@@ -85,18 +86,18 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
         best = int(np.argmax(gains))
         if gains[best] <= floor:
             break
-        taken = np.union1d(np.flatnonzero(found), best)
-        found = np.zeros_like(norms)
+        used[best] = True
+        taken = np.flatnonzero(used)
         found[taken] = _nonnegative_solution(
             products[np.ix_(taken, taken)], aims[taken]
         )
+        used = found > 0.0
         models.append(found / sizes)
     return models
 
 
 def _nonnegative_solution(products: Array, aims: Array) -> Array:
-    """Return the x >= 0 that minimises x^T (P + ridge) x / 2 - x^T aims."""
-    products = products + RIDGE * np.eye(aims.size)
+    """Return the x >= 0 that minimises x^T P x / 2 - x^T aims."""
     solved = np.linalg.solve(products, aims)
     if solved.min() > 0.0:
         return np.asarray(solved)
