@@ -8,7 +8,7 @@ is a fitted graph on certain samples, what a solver works with.
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -260,12 +260,11 @@ class KnownNodes:
 
     def numbers(self, nodes: Iterable[Any]) -> Indices:
         """Return the numbers of nodes; those that are new get the next ones."""
-        known, found = self._numbers, []
-        for node in nodes:
-            number = known.setdefault(node, len(known))
-            if number == len(self.keys):
-                self.keys.append(node)
-            found.append(number)
+        known = self._numbers
+        found = [known.setdefault(node, len(known)) for node in nodes]
+        # A dictionary keeps the order in which keys came.
+        new = list(islice(reversed(known), len(known) - len(self.keys)))
+        self.keys += reversed(new)
         new = self.keys[self._counted :]
         if new:
             # Graphs of users may name a node twice.

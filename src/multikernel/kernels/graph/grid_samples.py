@@ -160,11 +160,13 @@ class GridSamples:
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
         """Return the product of all single features of a node, and the blocks."""
-        levels = dict.fromkeys(self._rooted, 0) | dict(node)
+        levels = node
+        if self._rooted:
+            levels = tuple((dict.fromkeys(self._rooted, 0) | dict(node)).items())
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
-        for i in sorted(levels):
-            first, end = self.graph.starts[i][levels[i] : levels[i] + 2]
+        for i, level in sorted(levels):
+            first, end = self.graph.starts[i][level : level + 2]
             if end == first + 1:
                 single *= self.columns[i][:, first]
             else:

@@ -4,7 +4,7 @@ Features are centred on the samples, and held for nodes outside the hull.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -155,7 +155,7 @@ class Held:
         self._places = of_more(self._places, len(self.known), -1)
         self._places[nodes] = places
         self._prepared += [
-            replace(one, rows=own)
+            Prepared(own, one.means, one.mixer, one.basis)
             for one, own in zip(found, _cut(rows, np.cumsum(sizes)), strict=True)
         ]
 
@@ -225,6 +225,7 @@ class ActiveSet:
             np.full(n, 1.0 / n) if problem.weights is None else problem.weights / total
         )
         self.nodes: Indices = np.zeros(0, dtype=np.intp)
+        self.weights: Array = np.zeros(0)
         self.means: list[Array] = []
         self.bases: list[Any] = []
         self._mixers: list[Array | None] = []
@@ -254,11 +255,6 @@ class ActiveSet:
     def n_inside(self) -> int:
         """Return the number of nodes that were looked at."""
         return self.nodes.size + self.idle.size
-
-    @property
-    def weights(self) -> Array:
-        """Return the weights of the nodes."""
-        return self.known.weights[self.nodes]
 
     def rows(self, nodes: Indices) -> list[Array]:
         """Return the centred features of nodes as rows."""
@@ -323,6 +319,7 @@ class ActiveSet:
             return
         graph, m = self.samples.graph, len(self)
         self.nodes = np.append(self.nodes, new)
+        self.weights = self.known.weights[self.nodes]
         place = {k: row for row, k in enumerate(self.nodes.tolist())}
         relation = np.zeros((len(self), len(self)))
         relation[:m, :m] = self.relation
@@ -376,6 +373,7 @@ class ActiveSet:
         self.gram = self.gram[np.ix_(columns, columns)]
         self.relation = self.relation[np.ix_(kept, kept)]
         dropped, self.nodes = self.nodes[~kept], self.nodes[kept]
+        self.weights = self.weights[kept]
         chosen = np.flatnonzero(kept)
         self.means = [self.means[k] for k in chosen]
         self._mixers = [self._mixers[k] for k in chosen]

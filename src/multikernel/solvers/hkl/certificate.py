@@ -15,6 +15,7 @@ of the correlations that Newton's method has, whose norm is smoothed:
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -62,12 +63,12 @@ class SmoothedNorm:
     squares: Array
     smooth: Array
 
-    @property
+    @cached_property
     def value(self) -> float:
         """Return the smoothed norm."""
         return float(self.active.weights @ self.smooth)
 
-    @property
+    @cached_property
     def rates(self) -> Array:
         """Return the sums of d_v / s_v over the ancestors of every node."""
         return self.active.relation.T @ (self.active.weights / self.smooth)

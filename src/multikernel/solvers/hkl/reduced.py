@@ -74,11 +74,10 @@ class SmoothRisk:
         """Return the slopes."""
         return self.loss.gradient(self.y, f)
 
-    def curvature(self, f: Array) -> Array:
-        """Return second derivatives, one over those of the conjugate."""
+    def curvature(self, f: Array, slopes: Array) -> Array:
+        """Return second derivatives, one over those of the conjugate at the slopes."""
         with np.errstate(divide="ignore", over="ignore"):
-            second = self.loss.conjugate_hessian(self.y, self.gradient(f))
-            return np.asarray(1.0 / second)
+            return np.asarray(1.0 / self.loss.conjugate_hessian(self.y, slopes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +135,7 @@ class RoundedRisk:
         signs, _, p, _ = self._parts(f)
         return np.asarray((signs * p).sum(axis=0))
 
-    def curvature(self, f: Array) -> Array:
+    def curvature(self, f: Array, slopes: Array) -> Array:
         """Return second derivatives, of at most size^2 / (8 mu)."""
         _, _, p, q = self._parts(f)
         bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
@@ -190,7 +189,8 @@ class _Level:
         """
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
-        slopes = self.risk.gradient(point.f) / total
+        steepness = self.risk.gradient(point.f)
+        slopes = steepness / total
         penalty = point.norm.value * point.norm.rates[active.owner] * point.beta
         gradient = features @ slopes + problem.alpha * penalty
         hessian = problem.alpha * point.norm.curvature(above=careful)
@@ -199,7 +199,7 @@ class _Level:
             hessian += active.gram
             cross, own = np.zeros_like(gradient), 1.0
         else:
-            bends = self.risk.curvature(point.f) / total
+            bends = self.risk.curvature(point.f, steepness) / total
             cross, own = features @ bends, float(bends.sum())
             # Where no sample bends, as on the far side of a hinge, a unit does.
             unit = 1.0 / half_range(problem.y)
