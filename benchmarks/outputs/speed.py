@@ -7,10 +7,10 @@ each, beside the ten fits of a class against the rest, at the same share of the 
 alpha. Both to a relative gap of 1e-3. ``ufo``: UFO-MKL on 500 of these digits beside
 solvers of the same problems, lp-norm learning with the paper's exponent and the elastic
 net, with the hinge of Crammer and Singer and no intercept. Times are those of the
-process, so run it with one BLAS thread.
+process, so run it with one BLAS thread; --smoke is for tiny sizes.
 """
 
-import sys
+import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -109,9 +109,9 @@ def compare(joint: Problem, single: list[Problem], together: bool) -> None:
         )
 
 
-def stochastic() -> None:
+def stochastic(n_samples: int, n_epochs: int) -> None:
     """Print what UFO-MKL and the solver of the same problem take to fall to gaps."""
-    gram, y = digits(500)
+    gram, y = digits(n_samples)
     norm = SquaredBlockNorm(1.0, ufo_exponent(gram.shape[0]))
     print(
         "problem      strength  solver       gap    seconds  epochs or steps  kernels"
@@ -122,7 +122,7 @@ def stochastic() -> None:
             ("elastic net", BlockElasticNet(strength, 0.5), SpicyMKL),
         ):
             problem = Problem(gram, y, CrammerSingerLoss(), penalty, False)
-            for solver in (UFOMKL(0.1, 2000), UFOMKL(0.01, 2000), other(0.01)):
+            for solver in (UFOMKL(0.1, n_epochs), UFOMKL(0.01, n_epochs), other(0.01)):
                 start = time.process_time()
                 solution = solver.solve(problem)
                 seconds = time.process_time() - start
@@ -136,23 +136,28 @@ def stochastic() -> None:
 
 def main() -> None:
     """Measure the cases named, or all."""
-    cases = sys.argv[1:] or ["regression", "classes", "ufo"]
+    known = ["regression", "classes", "ufo"]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join(known)}; all if none")
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes, seconds")
+    options = parser.parse_args()
+    cases, smoke = options.cases or known, options.smoke
     penalty = BlockL1(1.0)
     if "regression" in cases:
-        gram, Y = regression()
+        gram, Y = regression(60, 10) if smoke else regression()
         joint = Problem(gram, Y, SquaredLoss(), penalty)
         single = [replace(joint, y=np.ascontiguousarray(Y[:, k])) for k in range(10)]
         print("100 targets beside one (mean of ten)")
         compare(joint, single, together=False)
     if "classes" in cases:
-        gram, y = digits()
+        gram, y = digits(60 if smoke else 2000)
         joint = Problem(gram, y, SoftmaxLoss(), penalty)
         signs = np.where(y.T > 0.0, 1.0, -1.0)
         single = [replace(joint, y=row, loss=LogisticLoss()) for row in signs]
         print("10 classes beside ten fits of one against the rest")
         compare(joint, single, together=True)
     if "ufo" in cases:
-        stochastic()
+        stochastic(*((60, 20) if smoke else (500, 2000)))
 
 
 if __name__ == "__main__":

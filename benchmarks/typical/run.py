@@ -216,10 +216,11 @@ def tiny() -> Iterator[dict[str, Any]]:
         yield row
 
 
-def checks() -> Iterator[dict[str, Any]]:
+def checks(quick: bool) -> Iterator[dict[str, Any]]:
     """Yield times on 837 Gram matrices, with the check of them and without."""
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)[:455]
+    X = X[:80, :3] if quick else X
     kernels = spicy_dictionary(X.shape[1])
     built = build_stack(kernels, X, normalize="trace", storage="dense", max_bytes=2**34)
     grams = stack_grams(list(built.stack.array))
@@ -231,18 +232,18 @@ def checks() -> Iterator[dict[str, Any]]:
         taken: dict[str, list[float]] = {"auto": [], "none": []}
         for _ in range(4):  # in turn, the first of each to read and compile
             for check, found in taken.items():
-                fit = partial(make(check_psd=check).fit, grams, y[:455])
+                fit = partial(make(check_psd=check).fit, grams, y[: len(X)])
                 found.append(timed(fit)[1])
         with_check, without = (float(np.median(found[1:])) for found in taken.values())
         yield beside("checks", f"{name}: default check, none", with_check, without)
 
 
-def hinges() -> Iterator[dict[str, Any]]:
+def hinges(quick: bool) -> Iterator[dict[str, Any]]:
     """Yield times with the hinge loss and 2000 samples, and those of lp p = 1.
 
     The penalties have the same minimiser: see rivals.py of the SpicyMKL benchmarks.
     """
-    n = 2000
+    n = 100 if quick else 2000
     X, y = make_ringnorm(n, random_state=0)
     X, y = StandardScaler().fit_transform(X), np.where(y > 0, 1.0, -1.0)
     kernels = random_subset_gaussians(20, X.shape[1], random_state=0)
@@ -363,13 +364,14 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=list(searches(False)))
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--output", type=Path, default=HERE)
+    parser.add_argument("--quick", action="store_true", help="one set of each kind")
     options = parser.parse_args()
     methods = options.methods or list(searches(False))
     kinds = options.kinds or [*SETS, "tiny", *PAIRS]
     compile_all()
     rows: list[dict[str, Any]] = []
     for kind, names in SETS.items():
-        for name in names if kind in kinds else ():
+        for name in names[: 1 if options.quick else None] if kind in kinds else ():
             if options.sets and name not in options.sets:
                 continue
             if name not in available():
@@ -381,7 +383,7 @@ def main() -> None:
         rows += tiny()
     for name, part in PAIRS.items():
         if name in kinds and not options.sets:
-            rows += part()
+            rows += part(options.quick)
     path = options.output / "results.json"
     kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     rows = [row | {"commit": commit()} for row in rows]

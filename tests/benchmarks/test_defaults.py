@@ -6,7 +6,9 @@ import pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["dictionaries", "normalize", "grids", "memory"])
+@pytest.mark.parametrize(
+    "command", ["dictionaries", "normalize", "grids", "memory", "sums", "strengths"]
+)
 def test_the_defaults_are_measured(command, run, tmp_path):
     run("defaults/run.py", command, "--quick", "--output", tmp_path)
     path = tmp_path / "results" / f"{command}.json"

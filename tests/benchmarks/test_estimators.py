@@ -26,3 +26,10 @@ def test_the_search_is_compared_with_a_path(run, tmp_path):
     found = measured(run, "search", tmp_path)
     assert found["ratio"] == found["search_seconds"] / found["path_seconds"]
     assert found["stacks"] > 0.0
+
+
+@pytest.mark.slow
+def test_halves_are_compared_with_a_fit(run, tmp_path):
+    found = measured(run, "stability", tmp_path)
+    assert found["ratio"] == found["halves_seconds"] / found["fit_seconds"]
+    assert found["n_selected"] > 0.0

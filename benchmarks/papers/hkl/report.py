@@ -4,7 +4,9 @@ Run ``python benchmarks/papers/hkl/report.py`` after table1.py, table2.py,
 figure2.py and recovery.py. The text around the tables is written by hand.
 """
 
+import argparse
 import re
+from pathlib import Path
 
 import figure2
 import recovery
@@ -22,7 +24,10 @@ PARTS = {
 
 def main() -> None:
     """Fill the places of the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
     page = HERE / "RESULTS.md"
+    parser.add_argument("--output", type=Path, default=page, help="the filled page")
+    output = parser.parse_args().output
     text = page.read_text(encoding="utf-8")
     for name, module in PARTS.items():
         records = Records(HERE / "results" / f"{name.replace(' ', '')}.jsonl")
@@ -30,7 +35,7 @@ def main() -> None:
         block = re.compile(rf"<!-- {name} -->\n.*?<!-- end -->", re.DOTALL)
         filled = f"<!-- {name} -->\n{rows}\n<!-- end -->"
         text = block.sub(lambda _, filled=filled: filled, text, count=1)
-    page.write_text(text, encoding="utf-8")
+    output.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Figure 1: what a cut-off is for, as areas under a spectrum.
 
-Run ``python benchmarks/papers/local_rademacher/figure1.py``. The grey area is theta r
-plus the eigenvalues beyond theta, of which theorem 3 takes the least: for theta too
-small, the best, and too large. The spectrum is that of the first kernel of figure 2's
-generated set, under its 2200 samples.
+Run ``python benchmarks/papers/local_rademacher/figure1.py``, with --smoke for few
+samples. The grey area is theta r plus the eigenvalues beyond theta, of which theorem 3
+takes the least: for theta too small, the best, and too large. The spectrum is that of
+the first kernel of figure 2's generated set, under its 2200 samples.
 """
 
+import argparse
 from pathlib import Path
 
 import matplotlib as mpl
@@ -24,7 +25,7 @@ R, SHOWN, N_SAMPLES = 0.05, 12, 2200
 
 def figure(eigenvalues: np.ndarray) -> Figure:
     """Draw the three panels, each with its area."""
-    best = local_rademacher_bound(eigenvalues, R, N_SAMPLES).cut_off
+    best = local_rademacher_bound(eigenvalues, R, eigenvalues.size).cut_off
     areas = cut_off_values(eigenvalues, R)
     page = Figure(figsize=(9.5, 2.8), layout="constrained", dpi=120)
     places = np.arange(1, SHOWN + 1)
@@ -44,9 +45,15 @@ def figure(eigenvalues: np.ndarray) -> Figure:
 
 def main() -> None:
     """Draw and save."""
-    values = np.linalg.eigvalsh(generated(N_SAMPLES).grams[0] / N_SAMPLES)[::-1]
-    (HERE / "figures").mkdir(exist_ok=True)
-    figure(np.maximum(values, 0.0)).savefig(HERE / "figures" / "figure1.png")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="few samples")
+    parser.add_argument("--output", type=Path, default=HERE)
+    options = parser.parse_args()
+    n = 100 if options.smoke else N_SAMPLES
+    values = np.linalg.eigvalsh(generated(n).grams[0] / n)[::-1]
+    folder = options.output / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    figure(np.maximum(values, 0.0)).savefig(folder / "figure1.png")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+"""Every script of the benchmarks is run by a test, some of them by those here."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from multikernel.datasets import available
+
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def scripts():
+    """Yield folder and name of every script."""
+    for path in sorted(BENCHMARKS.rglob("*.py")):
+        if '__name__ == "__main__"' in path.read_text(encoding="utf-8"):
+            yield path.parent.name, path.stem
+
+
+def test_every_script_is_named_by_a_test():
+    texts = [
+        path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("*.py")
+    ]
+
+    def named(*words):
+        return any(all(re.search(rf"\b{w}\b", t) for w in words) for t in texts)
+
+    # Others start child and rivals of scale, child and report of spicymkl.
+    assert [each for each in scripts() if not named(*each)] == []
+
+
+def test_many_outputs_beside_one(run, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    assert "100 targets" in run("outputs/speed.py", "regression", "--smoke")
+    printed = run("outputs/targets.py", 1)
+    assert printed.count("R2 0.") == 2
+
+
+@pytest.mark.skipif(
+    "mfeat_digits_6views" not in available(),
+    reason="needs MULTIKERNEL_DATA with mfeat_digits_6views",
+)
+def test_many_classes_beside_one(run):
+    printed = run("outputs/speed.py", "classes", "ufo", "--smoke")
+    assert printed.count("UFOMKL") == 12
+
+
+def test_default_searches_and_tiny_fits(run, tmp_path):
+    kinds = "two classes", "checks", "hinge"
+    options = "--methods", "SpicyMKL", "--quick", "--output", tmp_path
+    run("typical/run.py", "--kinds", *kinds, *options)
+    rows = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["rows"]
+    assert {row["kind"] for row in rows} == set(kinds)
+    assert all(row["seconds"] > 0.0 for row in rows)
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "| SVM grid |" in page
+    assert "| LpMKL, p = 2: default check, none |" in page
+
+
+def test_areas_under_a_spectrum(run, tmp_path):
+    run("papers/local_rademacher/figure1.py", "--smoke", "--output", tmp_path)
+    assert (tmp_path / "figures" / "figure1.png").stat().st_size > 10_000
+
+
+def test_the_page_of_hkl_is_that_of_its_results(run, tmp_path):
+    page = BENCHMARKS / "papers" / "hkl" / "RESULTS.md"
+    run("papers/hkl/report.py", "--output", tmp_path / "RESULTS.md")
+    found = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert found == page.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif("liver" not in available(), reason="needs MULTIKERNEL_DATA")
+def test_the_last_evaluation(run):
+    options = "--sets", "liver", "--repeats", 1
+    printed = run("papers/spicymkl/final_evaluation.py", *options)
+    assert "largest share with a sparse model" in printed
