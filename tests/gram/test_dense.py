@@ -95,6 +95,7 @@ def test_a_pass_needs_little_memory(dtype):
 def test_a_pass_is_cut(dtype, monkeypatch):
     rng = np.random.default_rng(0)
     array = rng.normal(size=(50, 30, 30)).astype(dtype)
+    array += np.swapaxes(array, 1, 2)
     v = rng.normal(size=30)
     monkeypatch.setattr("multikernel.gram.dense.ENTRIES_PER_TASK", 400)
     monkeypatch.setattr("multikernel.gram.dense.ROWS_PER_TASK", 7)
@@ -188,3 +189,16 @@ def test_more_than_rounding_is_not_given_back(shift):
     K = rounded_kernel() - 0.01 * np.eye(30)
     with pytest.raises(LinAlgError, match="not positive definite"):
         DenseMatrix(K).solve(np.ones(30), shift=np.full(30, shift))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_used", [4, 9])
+def test_a_sum_of_large_matrices_reads_half_of_each(dtype, n_used):
+    array = np.random.default_rng(0).normal(size=(12, 733, 733)).astype(dtype)
+    array += np.swapaxes(array, 1, 2)
+    weights = np.random.default_rng(1).random(12)
+    weights[n_used:] = 0.0
+    exact = np.einsum("m,mij->ij", weights, array.astype(np.float64))
+    upper = np.triu(np.ones((733, 733), dtype=bool), 1)
+    total = DenseStack(np.where(upper, np.nan, array)).combine(weights).array
+    np.testing.assert_allclose(total, exact, rtol=1e-12, atol=1e-12)

@@ -134,7 +134,11 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
         total = np.empty(rows[p] + 1)
         _write_sum(every, rows[p], steps, weights, total)
         for q in range(p + 1):
-            out[p, q] = out[q, p] = total[rows[q]]
+            out[p, q] = total[rows[q]]
+    # Last, in runs: one entry of every row after another, a column takes twice as long.
+    for q in range(last):
+        for p in range(max(first, q + 1), last):
+            out[q, p] = out[p, q]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
