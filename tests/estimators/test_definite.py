@@ -6,6 +6,7 @@ import pytest
 from multikernel.estimators import (
     ESTIMATORS,
     GroupOMPRegressor,
+    LpMKLClassifier,
     LpMKLClassifierCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
@@ -180,3 +181,33 @@ def test_sums_of_every_target_are_looked_at(selection):
     assert model.fit(stack_grams(K), Y).psd_checked_ == "full"
     own = SpicyMKLRegressor(GaussianKernel(1.0), alpha=0.01, selection=selection)
     assert own.fit(X, Y).psd_checked_ == "formula"
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_models_of_all_kernels_probe_matrices_as_they_are_read(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.sign(X[:, 0])
+    u = rng.normal(size=60)
+    K = np.stack([GaussianKernel(width)(X) for width in (1.0, 2.0, 3.0, 4.0)])
+    bent = K.copy()
+    bent[2] -= 0.3 * np.outer(u, u) / (u @ u)
+    # So few kernels of so few samples would be looked at in full.
+    monkeypatch.setattr("multikernel.gram.definite.SMALL_ENTRIES", 0)
+    probed = []
+
+    def again(held, kernels):
+        probed.append(len(kernels))
+        return []
+
+    monkeypatch.setattr("multikernel.gram.definite._suspects", again)
+    for kind in (LpMKLClassifier, UniformMKLClassifier):
+        assert few(kind).fit(stack_grams(K), y).psd_checked_ == "probe"
+        assert few(kind, check_psd="none").fit(stack_grams(bent), y) is not None
+        with pytest.raises(IndefiniteKernelError, match="Gram matrix 2 "):
+            few(kind).fit(stack_grams(bent), y)
+    assert not probed
+    # Not what centring makes of them, nor where folds are cut from them.
+    few(LpMKLClassifier, normalize="center").fit(stack_grams(K), y)
+    few(LpMKLClassifierCV, ps=[2.0]).fit(stack_grams(K), y)
+    assert probed == [4, 4]

@@ -9,7 +9,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import OneOf, check_parameter
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
-from multikernel.gram.checks import ROUNDING
+from multikernel.gram.checks import ROUNDING, Probe
 from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.views import ScaledStack
@@ -32,25 +32,6 @@ for: with 200, 455 and 600 samples that took 0.2, 1.2 and 2.4 ms, and the search
 
 HELD = 2048
 """Samples up to which a sum is factorised, 0.2 s there, and a computed matrix held."""
-
-STEPS = 6
-"""Products that the probe makes with each matrix.
-
-Share of indefinite matrices found, by random vectors in a block and by Lanczos steps
-(455 samples, unit trace, one random direction of the eigenvalue given beside Gaussians
-of squared width 50, 4 and 0.5, 20 draws; a matrix of this size is in a core's cache
-from the first product on, which takes 0.08 ms, and every further one 0.02 ms):
-
-====== =============== =============== ===============
-lowest 8 vectors, once 1 vector, 6 x   1 vector, 8 x
-====== =============== =============== ===============
--0.05  100   50    5   100  100  100   100  100  100
--0.02   95    5    0   100  100  100   100  100  100
--0.01   95    0    0   100   75  100   100  100  100
--0.003  65    0    0    95   15   50   100   30   85
--0.001  35    0    0    70    0    0   100    5   15
-====== =============== =============== ===============
-"""
 
 SEARCH_PRODUCTS, FACTOR_RATE = 32, 28.0
 """Products that a search takes about, and how many rows a factorisation gets over while
@@ -77,6 +58,7 @@ def check_definite(
     active: Indices,
     how: str = "auto",
     weights: Array | None = None,
+    suspects: Indices | None = None,
 ) -> str:
     r"""Raise if a kernel that nobody vouches for is found not to be one.
 
@@ -112,6 +94,8 @@ def check_definite(
         hundredths of a second; otherwise by the probe, and at their sum.
     weights : ndarray of shape (n_kernels,) or (n_outputs, n_kernels), optional
         Of the sums that models use; the plain sum over `active` when left out.
+    suspects : ndarray of shape (n_suspects,), optional
+        Kernels that the probe has named already, of all. It is made here when left out.
 
     Returns
     -------
@@ -148,8 +132,9 @@ def check_definite(
     held = stack.stack if isinstance(stack, ScaledStack) else stack
     if held.landmarks is not None:
         return "factors"
-    if how == "auto" and not _is_cheap(held.shape, len(unknown)):
-        _search(held, _suspects(held, unknown), exact=True)
+    if how == "auto" and not is_cheap(held.shape, len(unknown)):
+        named = _suspects(held, unknown) if suspects is None else suspects
+        _search(held, [m for m in unknown if m in named], exact=True)
         if weights is None:
             weights = np.bincount(active, minlength=stack.shape[0]).astype(np.float64)
         if _sums_are_definite(stack, np.atleast_2d(weights)):
@@ -158,7 +143,7 @@ def check_definite(
     return "full"
 
 
-def _is_cheap(shape: tuple[int, ...], n_unknown: int) -> bool:
+def is_cheap(shape: tuple[int, ...], n_unknown: int) -> bool:
     """Return whether a full check of so many matrices costs little beside a fit."""
     n_kernels, n, _ = shape
     products = n_unknown * min(SEARCH_PRODUCTS, max(1.0, n / FACTOR_RATE))
@@ -216,23 +201,14 @@ def _suspects(held: GramStack, kernels: list[int]) -> list[int]:
     start = np.random.default_rng(0).standard_normal(n)
     start /= np.linalg.norm(start)
     write = compiled(LOOPS, "write_lanczos")
-    steps = min(STEPS, n)
-    diagonals, sides = np.empty((len(kernels), steps)), np.zeros((len(kernels), steps))
-    excess = np.empty(len(kernels))
+    probe = Probe.empty(len(kernels), n)
 
     def work(block: tuple[slice, Stored, Indices]) -> None:
         part, array, places = block
-        own = diagonals[part], sides[part], excess[part]
-        write(read_only(array), places, start, ROUNDING, *own)
+        write(read_only(array), places, start, ROUNDING, *probe.part(part))
 
     run_blocks(work, _blocks(held, kernels), None if held.in_memory else 1)
-    T = np.zeros((len(kernels), steps, steps))
-    i = np.arange(steps)
-    T[:, i, i] = diagonals
-    T[:, i[1:], i[:-1]] = sides[:, :-1]
-    lowest = np.linalg.eigvalsh(T)[:, 0]
-    wrong = (lowest < -ROUNDING) | (excess > 0.0)
-    return [kernels[place] for place in np.flatnonzero(wrong)]
+    return [kernels[place] for place in probe.suspects()]
 
 
 def _blocks(

@@ -142,15 +142,27 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def add_census(array: Stored, vectors: Array, out: Array, diagonals: Array) -> None:
+def add_census(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    array: Stored,
+    vectors: Array,
+    allowed: float,
+    out: Array,
+    diagonals: Array,
+    alphas: Array,
+    betas: Array,
+    excess: Array,
+) -> None:
     """Add u^T K v, v^T K u and w^T K w of every matrix, each of them read once.
 
     Diagonals, (n_matrices, n), are at hand then; alone, every entry is a cache line to
     be fetched. Rows of `vectors` are u, v and w, and `out`, (n_matrices, 3), is added
-    to.
+    to. While a matrix is in the cache, so many steps of Lanczos's method as `alphas`
+    has columns are made from u; see `write_lanczos`.
     """
     u, v, w = vectors[0], vectors[1], vectors[2]
     pairs = u.size - u.size % 2
+    image, start = np.empty(u.size), np.empty(u.size)
+    norm = np.sqrt(np.sum(u * u))
     for m in range(len(array)):
         K = array[m]
         # Two rows at a time: the vectors are then read half as often.
@@ -166,6 +178,7 @@ def add_census(array: Stored, vectors: Array, out: Array, diagonals: Array) -> N
                 e += y * v[j]
                 f += y * w[j]
             diagonals[m, i], diagonals[m, i + 1] = first[i], second[i + 1]
+            image[i], image[i + 1] = a, d
             out[m, 0] += u[i] * b + u[i + 1] * e
             out[m, 1] += v[i] * a + v[i + 1] * d
             out[m, 2] += w[i] * c + w[i + 1] * f
@@ -176,25 +189,44 @@ def add_census(array: Stored, vectors: Array, out: Array, diagonals: Array) -> N
                 b += K[i, j] * v[j]
                 c += K[i, j] * w[j]
             diagonals[m, i] = K[i, i]
+            image[i] = a
             out[m, 0] += u[i] * b
             out[m, 1] += v[i] * a
             out[m, 2] += w[i] * c
+        if alphas.shape[1] > 0:
+            for i in range(u.size):
+                start[i], image[i] = u[i] / norm, image[i] / norm
+            excess[m] = _lanczos(
+                K, diagonals[m], allowed, start, image, alphas[m], betas[m]
+            )
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _excess(K: Stored, trace: float, allowed: float) -> float:
-    """Return what K_ij^2 is above K_ii K_jj, over the squared trace, in all."""
-    bounds, total, scale = np.empty(len(K)), 0.0, 1.0 / trace
-    for i in range(len(K)):
-        own = max(K[i, i] * scale + allowed, 0.0)
-        bounds[i] = own
-        row = K[i]
+def _excess(K: Stored, diagonal: Array, trace: float, allowed: float) -> float:
+    """Return what |K_ij| is above the root of K_ii K_jj, over the trace, in all."""
+    n = diagonal.size
+    fours = n - n % 4
+    roots, total = np.empty(n), 0.0
+    for i in range(n):
+        roots[i] = np.sqrt(max(diagonal[i] / trace + allowed, 0.0))
+    for i in range(0, fours, 4):
+        # Four rows at a time: 14 microseconds with 455 samples, one by one 21.
+        row0, row1, row2, row3 = K[i], K[i + 1], K[i + 2], K[i + 3]
+        q0, q1 = trace * roots[i], trace * roots[i + 1]
+        q2, q3 = trace * roots[i + 2], trace * roots[i + 3]
         for j in range(i):
-            share = row[j] * scale
-            above = share * share - own * bounds[j]
+            a = abs(row0[j]) - q0 * roots[j]
+            b = abs(row1[j]) - q1 * roots[j]
+            c = abs(row2[j]) - q2 * roots[j]
+            d = abs(row3[j]) - q3 * roots[j]
             # Not a maximum, which has to heed what is no number.
+            total += (a if a > 0.0 else 0.0) + (b if b > 0.0 else 0.0)
+            total += (c if c > 0.0 else 0.0) + (d if d > 0.0 else 0.0)
+    for i in range(n):
+        for j in range(i - i % 4 if i < fours else 0, i):
+            above = abs(K[i, j]) - trace * roots[i] * roots[j]
             total += above if above > 0.0 else 0.0
-    return total
+    return total / trace
 
 
 @njit(cache=True, nogil=True)
@@ -208,13 +240,61 @@ def _largest(K: Stored) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    K: Stored,
+    diagonal: Array,
+    allowed: float,
+    v: Array,
+    image: Array,
+    alphas: Array,
+    betas: Array,
+) -> float:
+    """Write steps of Lanczos's method, and return the excess; see `write_lanczos`.
+
+    The first vector is `v`, of norm one, and `image` is its product; both are changed.
+    """
+    n = v.size
+    alphas[:], betas[:] = 0.0, 0.0
+    trace = 0.0
+    for i in range(n):
+        trace += abs(diagonal[i])
+    if trace == 0.0:
+        return _largest(K)
+    before, side = np.zeros(n), 0.0
+    for step in range(alphas.size):
+        if step > 0:
+            write_symmetric_product(K, v, image)
+        along = 0.0
+        for i in range(n):
+            image[i] /= trace
+            along += image[i] * v[i]
+        alphas[step] = along
+        square = 0.0
+        for i in range(n):
+            image[i] -= along * v[i] + side * before[i]
+            square += image[i] * image[i]
+        side = np.sqrt(square)
+        # But for what is allowed, the sequence has seen all that the start has a part
+        # in; the rest of the tridiagonal matrix repeats what is known.
+        if side < allowed:
+            alphas[step + 1 :] = along
+            break
+        betas[step] = side
+        # One by one: assignments of whole arrays take seconds to compile, for the
+        # words of their errors.
+        for i in range(n):
+            before[i], v[i] = v[i], image[i] / side
+    return _excess(K, diagonal, trace, allowed)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
     array: Stored,
     places: Indices,
     start: Array,
     allowed: float,
-    diagonals: Array,
-    sides: Array,
+    alphas: Array,
+    betas: Array,
     excess: Array,
 ) -> None:
     """Write the tridiagonal matrices of some steps of Lanczos's method.
@@ -222,48 +302,18 @@ def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
     Every matrix is divided by its trace. From the first product on it is in the cache,
     if it fits. Every sequence starts at `start`, (n,), of norm one.
 
-    The entries on the `diagonals` and at their `sides`, (n_chosen, n_steps), are
-    overwritten; the last of those at a side belongs to no row. So is `excess`,
-    (n_chosen,): a sum over pairs of samples of what K_ij^2 is above K_ii K_jj, where
-    diagonal entries may be below those of a kernel by what is `allowed`.
+    The entries on the diagonals, `alphas`, and at their sides, `betas`, (n_chosen,
+    n_steps), are overwritten; the last of those at a side belongs to no row. So is
+    `excess`, (n_chosen,): a sum over pairs of samples of what |K_ij| is above the root
+    of K_ii K_jj, where diagonal entries may be below those of a kernel by `allowed`.
     """
-    n = start.size
-    image, before, v = np.empty(n), np.empty(n), np.empty(n)
+    diagonal, image, v = np.empty(start.size), np.empty(start.size), start.copy()
     for c in range(places.size):
         K = array[places[c]]
-        trace = 0.0
-        for i in range(n):
-            trace += abs(K[i, i])
-        diagonals[c], sides[c] = 0.0, 0.0
-        if trace == 0.0:
-            excess[c] = _largest(K)
-            continue
-        side = 0.0
-        for i in range(n):
-            before[i], v[i] = 0.0, start[i]
-        for step in range(diagonals.shape[1]):
-            write_symmetric_product(K, v, image)
-            along = 0.0
-            for i in range(n):
-                image[i] /= trace
-                along += image[i] * v[i]
-            diagonals[c, step] = along
-            square = 0.0
-            for i in range(n):
-                image[i] -= along * v[i] + side * before[i]
-                square += image[i] * image[i]
-            side = np.sqrt(square)
-            # The sequence has seen all that the start has a part in; the rest of the
-            # tridiagonal matrix repeats what is known.
-            if side < 1e-10:
-                diagonals[c, step + 1 :] = along
-                break
-            sides[c, step] = side
-            # One by one: assignments of whole arrays take seconds to compile, for the
-            # words of their errors.
-            for i in range(n):
-                before[i], v[i] = v[i], image[i] / side
-        excess[c] = _excess(K, trace, allowed)
+        for i in range(start.size):
+            diagonal[i], v[i] = K[i, i], start[i]
+        write_symmetric_product(K, v, image)
+        excess[c] = _lanczos(K, diagonal, allowed, v, image, alphas[c], betas[c])
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

@@ -86,11 +86,13 @@ def gram_matrices(
     X: Array,
     options: GramOptions,
     weights: Array | None,
+    uses_all: bool = False,
 ) -> BuiltStack:
     """Compute the training Gram matrices of an estimator.
 
     The dictionary is that of `choose_dictionary`, and the `weights` are of the
-    statistics that normalisation learns.
+    statistics that normalisation learns. Given matrices of a model that `uses_all` are
+    checked as they are read, as far as all can be.
     """
     if dictionary is None:
         return precomputed_stack(
@@ -100,6 +102,7 @@ def gram_matrices(
             options.storage,
             options.max_bytes,
             options.random_state,
+            uses_all and options.check_psd == "auto",
         )
     thin = options.storage if isinstance(options.storage, LowRank) else None
     rows: SampledRows | None = X if isinstance(X, SampledRows) else None

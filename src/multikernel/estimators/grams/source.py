@@ -47,6 +47,8 @@ class GramSource:
         Whether samples may be in partitions, as collections of Dask.
     parts : bool, default=False
         Whether parts are to be cut from the matrices, which are not normalised then.
+    uses_all : bool, default=False
+        Whether models have every kernel.
     """
 
     owner: str
@@ -58,6 +60,7 @@ class GramSource:
     refines: bool = True
     partitions: bool = False
     parts: bool = False
+    uses_all: bool = False
 
     def for_parts(self) -> Self:
         """Return what prepares matrices that parts are cut from."""
@@ -79,7 +82,13 @@ class GramSource:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
         try:
-            built = gram_matrices(dictionary, samples.X, how, samples.weights)
+            built = gram_matrices(
+                dictionary,
+                samples.X,
+                how,
+                samples.weights,
+                self.uses_all and not self.parts,
+            )
         except IndefiniteKernelError as error:
             names = samples.table.gram_names
             if names is None or error.kernel is None:

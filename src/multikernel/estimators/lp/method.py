@@ -170,7 +170,8 @@ def margin_method(
 ) -> MarginMethod:
     """Return the method of an estimator without p: kernels weigh the same."""
     solver = lp_solver("auto", model.tol, model.max_iter)
-    return kind(gram_source(model), loss_of(model), C, np.inf, solver)
+    source = gram_source(model, uses_all=True)
+    return kind(source, loss_of(model), C, np.inf, solver)
 
 
 def lp_method(model: Any, ps: Sequence[float], C: Amount = 1.0) -> MarginMethod:
@@ -181,7 +182,7 @@ def lp_method(model: Any, ps: Sequence[float], C: Amount = 1.0) -> MarginMethod:
     """
     check_solver(type(model).__name__, model.solver, ps)
     solver = lp_solver(model.solver, model.tol, model.max_iter)
-    source = gram_source(model)
+    source = gram_source(model, uses_all=min(ps) > 1.0)
     return MarginMethod(source, loss_of(model), C, float(ps[0]), solver)
 
 

@@ -15,6 +15,7 @@ from multikernel.estimators.read.named_grams import NamedGrams
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.checks import ROUNDING, take_census
+from multikernel.gram.definite import is_cheap
 from multikernel.gram.files import PathLike, Storage, joined, open_stack
 from multikernel.gram.memory import check_size, scratch
 from multikernel.gram.normalization import Steps, empty_normalization
@@ -242,6 +243,7 @@ def precomputed_stack(
     storage: Storage = "auto",
     max_bytes: int | None = None,
     random_state: Any = None,
+    probes: bool = False,
 ) -> BuiltStack:
     """Return the normalised stack of a samples-first block of Gram matrices.
 
@@ -249,7 +251,8 @@ def precomputed_stack(
     most scaled and X has the layout of `stack_grams`; otherwise `storage` says where a
     copy is made, of at most `max_bytes`. The `weights` are those of the normalisation's
     statistics, and `random_state` draws the vectors that show whether matrices are
-    symmetric; zero for None.
+    symmetric; zero for None. With `probes` all are probed as `check_definite` does,
+    where that is not to look at them in full, nor at what centring makes of them.
     """
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape
@@ -267,6 +270,7 @@ def precomputed_stack(
         held,
         equal_shares(n_samples, weights),
         check_random_state(0 if random_state is None else random_state),
+        probes and normalization.only_scales and not is_cheap(held.shape, n_kernels),
     )
     if not census.sizes.max() <= SUSPECT:
         check_finite_grams(X)
@@ -277,7 +281,8 @@ def precomputed_stack(
     else:
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
-    return BuiltStack(stack, normalization, stack.zero_kernels())
+    zero = stack.zero_kernels()
+    return BuiltStack(stack, normalization, zero, census.suspects)
 
 
 def _room(array: Array, storage: Storage, max_bytes: int | None) -> Array:
