@@ -350,7 +350,8 @@ class GridSamples:
     ) -> tuple[Indices, Single]:
         """Return where the ratios of factors are kept, or nothing: there is no room."""
         room = KEPT // base.triangle.nbytes
-        if len(factors) > room:
+        # Sums of a search have factors of most inputs sooner or later.
+        if room < max(len(factors), len(self.columns)):
             return np.arange(len(factors)), np.empty((0, 0), np.float32)
         with self._lock:
             new = [factor for factor in factors if factor not in self._slots]
