@@ -314,9 +314,10 @@ class Unfinished(Tampered):
     ],
 )
 def test_wrong_solvers_are_caught(solver, sentence):
-    problems = list(small_problems())[:1]
+    # Of the logistic loss: with the hinge a cold start takes one iteration as well.
+    problem = next(p for p in small_problems() if type(p.loss) is LogisticLoss)
     with pytest.raises(AssertionError, match=sentence):
-        check_solver(solver(lambda s: {}), problems)
+        check_solver(solver(lambda s: {}), [problem])
 
 
 def test_a_solver_without_any_problem_is_said_so():

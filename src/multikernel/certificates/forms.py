@@ -215,8 +215,10 @@ class Expansion:
         return np.asarray(values.reshape(images.shape[1:]))
 
 
-def expand(gram: GramStack, rho: Array) -> Expansion:
+def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expansion:
     """Multiply every kernel by a dual point: one pass.
+
+    Where `gram` is a part of a stack, `kernels` are what messages call its kernels.
 
     Raises
     ------
@@ -225,7 +227,7 @@ def expand(gram: GramStack, rho: Array) -> Expansion:
     """
     images = support_images(gram, rho)
     forms = images.reshape(images.shape[0], -1) @ rho.reshape(-1)
-    check_forms(gram, forms, rho)
+    check_forms(gram, forms, rho, kernels)
     return Expansion(rho, images, np.maximum(forms, 0.0))
 
 

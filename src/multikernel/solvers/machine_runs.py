@@ -92,15 +92,16 @@ def fit_machine(
     problem: Problem,
     gram: GramMatrix,
     init: MachineFit | None = None,
+    kernels: Indices | None = None,
 ) -> MachineFit:
-    """Fit on a combination of the problem's kernels.
+    """Fit on a combination of the problem's kernels, which messages call `kernels`.
 
     Raises
     ------
     IndefiniteKernelError
         Naming the kernel, if the combination is not positive semidefinite.
     """
-    with _naming_the_kernel(problem.gram):
+    with _naming_the_kernel(problem.gram, kernels):
         return machine.fit(
             gram,
             problem.y,
@@ -171,19 +172,19 @@ def problem_on(problem: Problem, samples: Indices) -> Problem:
 
 
 @contextmanager
-def _naming_the_kernel(gram: GramStack) -> Iterator[None]:
+def _naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
     """Turn a machine's complaint about the sum into one about a kernel."""
     try:
         yield
     except IndefiniteKernelError:
         # The search costs far more than a pass, but there will be no fit anyway.
         for m in range(gram.shape[0]):
-            kernels = np.array([m])
-            one = gram.take(kernels)
+            one = gram.take(np.array([m]))
             K = one.combine(np.ones(1))
             size = float(np.abs(K.diagonal()).sum())
             vector = lowest_direction(K.matvec, K.shape[0], size)
-            check_forms(one, one.quadratic_forms(vector), vector, kernels)
+            name = np.array([m if names is None else names[m]])
+            check_forms(one, one.quadratic_forms(vector), vector, name)
         raise
 
 

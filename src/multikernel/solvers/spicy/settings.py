@@ -102,14 +102,6 @@ class Settings:
     far: float = 0.3
     """The gap from which a start is so far away that it needs another one."""
 
-    quick_from: int = 1000
-    """Samples from which machines are the better start: they read the matrices, and
-    every step of a barrier factorises one. With 1100 and 1500 samples and three
-    strengths (12 and 40 kernels, hinge and epsilon-insensitive) fits took 0.2 to 1.0 of
-    the time from a barrier, with 320 samples and 200 kernels 0.5 to 2. Epsilon-
-    insensitive fits of 1000 samples with few free ones took 1.6 to 4.4, by walks of
-    single faces; with many free ones 0.06 to 0.2."""
-
     machines_in_vain: int = 3
     rough_steps: int = 20
     """So many machines in a row that gain less than `progress`, or reach their limit,

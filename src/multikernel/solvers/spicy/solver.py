@@ -340,7 +340,8 @@ class WorkingSet:
         """
         problem, kernels = self.problem, self._next_kernels()
         small = replace(problem, gram=self._part(kernels))
-        self.rho, weights, count = weighted_sums(small, self._regularizer, tol)
+        found = weighted_sums(small, self._regularizer, kernels, tol)
+        self.rho, weights, count = found
         self.incumbent.recorder.inner_steps += count
         side = CornerSide(cast(PolyhedralLoss, problem.loss), problem.y, self.rho)
         if side.free_share() <= SETTINGS.mostly:

@@ -23,7 +23,7 @@ from functools import partial
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.certificates import (
     expand,
     half_range,
@@ -38,6 +38,7 @@ from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.machine_runs import (
     FIRST_GAP,
+    fit_machine,
     machine_within,
     problem_on,
     samples_in_play,
@@ -50,22 +51,26 @@ from multikernel.solvers.spicy.settings import SETTINGS
 def has_quick_machines(problem: Problem) -> bool:
     """Return whether machines on weighted sums cost less than a barrier from far away.
 
-    They do where matrices are held whole, and are read in less time than one of them is
-    factorised.
+    They do where matrices are held whole. Fits of 30, 150, 300 and 600 samples with 5
+    to 60 kernels, hinge and epsilon-insensitive, took 0.23 to 0.5 of the time to a gap
+    of 1e-3, of 100 samples with 7 kernels 0.82, and those of 200 and 250 0.74. The
+    conjugate has to be linear on either side of zero.
     """
-    gram, y = problem.gram, problem.y
-    n_kernels, n_samples, _ = gram.shape
+    gram, y, loss = problem.gram, problem.y, problem.loss
     held = gram.in_memory and gram.tall_form() is None
-    sizes = max(SETTINGS.quick_from, n_kernels) <= n_samples
-    return held and sizes and y.ndim == 1 and is_polyhedral(problem.loss)
+    if not (held and y.ndim == 1 and is_polyhedral(loss)):
+        return False
+    slopes = loss.dual_pieces(y)[0]
+    pieces = np.maximum((slopes > 0.0).sum(axis=0), (slopes < 0.0).sum(axis=0))
+    return int(pieces.max()) <= 1
 
 
 def weighted_sums(
-    problem: Problem, regularizer: ProximableRegularizer, tol: float
+    problem: Problem, regularizer: ProximableRegularizer, kernels: Indices, tol: float
 ) -> tuple[Array, Array, int]:
     """Run machines, and move weights between them, to a tolerance if steps lead there.
 
-    The problem is on a working set of kernels, none of them zero. What is returned is
+    The problem is on a working set of `kernels`, none of them zero. What is returned is
     the best that was met: the dual point, in the domain of the loss and centred, and
     the weights: terms are these times K_m rho. With them comes the number of machines.
     """
@@ -85,16 +90,11 @@ def weighted_sums(
         machine = machine_within(problem, min(lowest, FIRST_GAP), model.objective)
         assert isinstance(machine, SMO)
         start = MachineFit(rho[some], b, f[some], np.nan, 0, False)
-        fit = replace(machine, max_steps=SETTINGS.rough_steps * n_samples).fit(
-            matrix,
-            part.y,
-            part.loss,
-            fit_intercept=problem.fit_intercept,
-            init=start,
-        )
+        machine = replace(machine, max_steps=SETTINGS.rough_steps * n_samples)
+        fit = fit_machine(machine, part, matrix, start, kernels)
         rho, count = np.zeros_like(y), count + 1
         rho[some] = fit.dual
-        point = expand(gram, rho)
+        point = expand(gram, rho, kernels)
         f, sizes = point.decision_values(weights), np.sqrt(point.forms)
         model = model_of_multiples(problem, rho, weights, point.forms, f)
         _, dual = scaled_dual_value(problem, rho, model.norms, sizes)
@@ -166,10 +166,15 @@ class WeightSearch:
         """Return the weight at which the slope of the penalty is infinite."""
         return 1.0 / self.bend if self.bend > 0.0 else np.inf
 
+    # Steps that lead beyond all numbers are given up.
+    @np.errstate(all="ignore")
     def moved(
         self, weights: Array, sizes: Array, hessian: Callable[[], Array]
     ) -> Array:
-        """Return the weights to go on with, from weights with these dual norms."""
+        """Return the weights to go on with, from weights with these dual norms.
+
+        Where there is no step in double precision a ValueError is raised.
+        """
         room = 1.0 - self.bend * weights
         last, end = self._last, 0.0
         if last is not None:
@@ -181,7 +186,10 @@ class WeightSearch:
             self._last = step = replace(last, change=share * last.change)
         else:
             self._last = step = self._newton(weights, sizes, room, hessian())
-        return np.clip(step.start + step.change, 0.0, self.largest)
+        moved = np.clip(step.start + step.change, 0.0, self.largest)
+        if not np.isfinite(moved).all():
+            raise np.linalg.LinAlgError("A step leads beyond all numbers.")
+        return moved
 
     def _newton(
         self, weights: Array, sizes: Array, room: Array, hessian: Array
