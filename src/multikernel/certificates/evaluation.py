@@ -46,15 +46,12 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import IMAGE_BYTES, ImageProducts, TermProducts
 from multikernel.linalg import EPS, TINY
+from multikernel.linalg.tables import per_kernel
 from multikernel.problem import Problem, Solution, centred, published_intercept
 
 SMALLEST = 1e-100
 """Relative size of a weight that counts: squares of smaller ones underflow, and their
 norms could not be checked."""
-
-ALIKE = 1e-13
-"""Vectors are multiples of another one if they are off by this share of their largest
-entry: what a scale and a shift to a sum of zero round."""
 
 SHARE = 0.1
 """What the matrices of a stack leave of the kernels may add this share of the gap over
@@ -116,16 +113,15 @@ def evaluate_terms(
     """
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
-    columns = (-1,) + (1,) * f.ndim
     each = 8 * math.prod(expansions.shape[1:])
     step = max(1, kernels.size if held is not None else IMAGE_BYTES // each)
     for start in range(0, kernels.size, step):
         part = slice(start, start + step)
         chosen = kernels[part]
         own = expansions if len(expansions) == 1 else expansions[part]
-        c = weights[part].reshape(columns) * own
+        c = per_kernel(weights[part], own)
         if images is not None:
-            scaled = weights[part].reshape(columns) * _chosen(images, chosen)
+            scaled = per_kernel(weights[part], _chosen(images, chosen))
             diagonals = _chosen(gram.diagonals(), chosen)
             products: TermProducts = ImageProducts(c, scaled, diagonals)
         else:
@@ -137,7 +133,7 @@ def evaluate_terms(
         units = np.sqrt(rounding[part] * rounding_unit(f.shape[0]))
         total, sizes = products.sums(used, units)
         f += total
-        spread += sizes.reshape(columns[:-1])
+        spread += sizes.reshape((-1,) + (1,) * (f.ndim - 1))
     return Terms(np.sqrt(squares), rounding, f, spread)
 
 
@@ -247,12 +243,9 @@ class Model:
     @property
     def coefs(self) -> Array:
         """Return those of the active kernels, shape (n_active, n_samples[, ...])."""
-        active = self.norms[self.kernels] > 0.0
-        weights = self.weights[active]
-        chosen = (
-            self.expansions if len(self.expansions) == 1 else self.expansions[active]
-        )
-        return np.asarray(weights.reshape((-1,) + (1,) * (chosen.ndim - 1)) * chosen)
+        active, chosen = self.norms[self.kernels] > 0.0, self.expansions
+        chosen = chosen if len(chosen) == 1 else chosen[active]
+        return per_kernel(self.weights[active], chosen)
 
     def products(self, gram: GramStack) -> Array:
         """Return the active kernels times their own of the `coefs`."""
@@ -260,9 +253,8 @@ class Model:
             coefs = self.coefs
             each = np.broadcast_to(coefs, (self.active.size, *coefs.shape[1:]))
             return gram.once(self.active).block_matvec(each)
-        images = self.images[self.active]
         weights = self.weights[self.norms[self.kernels] > 0.0]
-        return np.asarray(weights.reshape((-1,) + (1,) * (images.ndim - 1)) * images)
+        return per_kernel(weights, self.images[self.active])
 
 
 def evaluated(problem: Problem, model: Model) -> Model:
@@ -333,7 +325,8 @@ def _multiples(vectors: Array, one: Array) -> Array | None:
     flat = vectors.reshape(len(vectors), -1)
     numbers = flat @ one.reshape(-1) / square
     left = np.abs(flat - np.outer(numbers, one)).max(axis=1)
-    return numbers if (left <= ALIKE * np.abs(flat).max(axis=1)).all() else None
+    # But for what a scale and a shift to a sum of zero round.
+    return numbers if (left <= 1e-13 * np.abs(flat).max(axis=1)).all() else None
 
 
 def model_of_multiples(

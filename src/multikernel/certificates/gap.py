@@ -29,10 +29,6 @@ from multikernel.problem import Problem
 NUDGE = 1.0 - 1e-6
 """How much a dual point is shrunk to see whether shrinking pays."""
 
-PARABOLIC = 1e-12
-"""What three values say of a fourth is exact to this share of them, but for rounding,
-where they are those of a parabola."""
-
 NEGATIVE_GAP = -1e-4
 """Relative gap below which it is not rounding, single precision included."""
 
@@ -213,15 +209,7 @@ def scaled_dual_value(
         # The value is concave in the scale and falls at the largest one. That is so
         # where Omega* is finite but steep: without this an elastic net's first dual
         # values, at points that ignore most kernels, would be useless.
-        found = _lowest_of_parabola(loss_of, largest, lowest)
-        if found is None:
-            searched = minimize_scalar(
-                loss_of,
-                bounds=(0.0, largest),
-                method="bounded",
-                options={"xatol": 1e-9},
-            )
-            found = float(searched.x), float(searched.fun)
+        found = _lowest(loss_of, largest, lowest)
         if found[1] < lowest:
             scale, lowest = found
     # Zero is always feasible, and the only point that proves an optimum of zero.
@@ -230,25 +218,23 @@ def scaled_dual_value(
     return scale, -lowest
 
 
-def _lowest_of_parabola(
+def _lowest(
     loss_of: Callable[[float], float], end: float, at_end: float
-) -> tuple[float, float] | None:
-    """Return the lowest point of a parabola on [0, end]; None of what is none.
-
-    Along a ray conjugates of hinges are linear, and squared norms are squares: then
-    three values say where it is, and a fourth that they say it.
-    """
+) -> tuple[float, float]:
+    """Return where a convex function on [0, end] is lowest, and its value there."""
+    # Along a ray conjugates of hinges are linear, and squared norms are squares: three
+    # values say where such a parabola is lowest, and a fourth that it is one.
     start, middle = loss_of(0.0), loss_of(0.5 * end)
     bend = 2.0 * (start - 2.0 * middle + at_end)
-    if not bend > 0.0:
-        return None
-    share = 0.5 * (start - at_end) / bend + 0.5
-    if not 0.0 < share < 1.0:
-        return None
-    found = loss_of(share * end)
-    said = start - bend * share * share
-    exact = abs(found - said) <= PARABOLIC * (abs(start) + abs(at_end) + abs(middle))
-    return (share * end, found) if exact else None
+    share = 0.5 * (start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
+    if 0.0 < share < 1.0:
+        found, said = loss_of(share * end), start - bend * share * share
+        if abs(found - said) <= 1e-12 * (abs(start) + abs(at_end) + abs(middle)):
+            return share * end, found
+    searched = minimize_scalar(
+        loss_of, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
+    )
+    return float(searched.x), float(searched.fun)
 
 
 def relative_gap(primal: float, dual: float) -> float:
@@ -283,22 +269,7 @@ def rounding_unit(n_samples: int) -> float:
 
 
 def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
-    """Return bounds on the losses between f - spread and f + spread.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    f, spread : ndarray of the shape of `y`
-        Decision values, and by how much they may be off.
-
-    Returns
-    -------
-    losses : ndarray of shape (n_samples,) or that of `f`
-        As the loss returns its values.
-    """
+    """Return bounds on the losses between f - spread and f + spread."""
     if is_coupled(loss):
         # A slope p - e_y has a sum of absolute values of two times the mass at most.
         most = 2.0 * loss.masses(y) * spread.max(axis=1)

@@ -10,6 +10,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, check_shapes
 from multikernel.gram.base import STACK, GramStack, Refinement
 from multikernel.gram.matrix import GramMatrix, Products, RestrictedMatrix, padded_to
+from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.tall import TallMatrix
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class ScaledStack(GramStack):
 
     def _scale(self, values: Array) -> Array:
         """Multiply the values of each kernel by its factor."""
-        return values * self.scales.reshape((-1,) + (1,) * (values.ndim - 1))
+        return per_kernel(self.scales, values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,11 @@ def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> 
     np.take(matrix[rows], inside, axis=1, out=out, mode="clip")
 
 
+def per_kernel(factors: Array, values: Array) -> Array:
+    """Return values of shape (n_kernels, ...), those of every kernel times a factor."""
+    return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)
+
+
 def evenly_spaced(n_rows: int, most: int) -> Indices:
     """Return at most so many rows of a table, evenly spaced."""
     if n_rows <= most:

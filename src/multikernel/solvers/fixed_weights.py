@@ -13,6 +13,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
 from multikernel.gram.views import ScaledStack
+from multikernel.linalg.tables import per_kernel
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.squared_block_norm import p_norm
@@ -118,7 +119,7 @@ def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
     return replace(
         solution,
         active=active,
-        coefs=_times(inverse[active], solution.coefs[kept]),
+        coefs=per_kernel(inverse[active], solution.coefs[kept]),
         norms=solution.norms * np.sqrt(inverse),
         kernel_weights=weights / size if size > 0.0 else weights,
     )
@@ -128,12 +129,7 @@ def from_scaled(solution: Solution, scales: Array) -> Solution:
     """Return a solution over the kernels scales[m] K_m as one over the K_m."""
     return replace(
         solution,
-        coefs=_times(scales[solution.active], solution.coefs),
+        coefs=per_kernel(scales[solution.active], solution.coefs),
         norms=solution.norms * np.sqrt(scales),
         kernel_weights=solution.kernel_weights * scales,
     )
-
-
-def _times(factors: Array, coefs: Array) -> Array:
-    """Multiply the coefficients of each kernel by its factor."""
-    return np.asarray(coefs * factors.reshape((-1,) + (1,) * (coefs.ndim - 1)))

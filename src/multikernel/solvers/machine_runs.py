@@ -51,27 +51,8 @@ def machine_within(
 
     A violation v of SMO costs at most v times the distance that the dual variables
     can still go. Hardly one of them goes from bound to bound, so stopping where that
-    bound is a share of the gap leaves an error far below it.
-
-    Parameters
-    ----------
-    problem : Problem
-        Gives the loss.
-    gap : float
-        Relative duality gap that the solver is at.
-    objective : float
-        Primal objective.
-    cache_bytes : int, default=1_000_000_000
-        Memory of SMO for rows of a matrix that is not held.
-
-    Returns
-    -------
-    machine : KernelMachine
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If no machine can treat the loss.
+    bound is a share of the gap leaves an error far below it. SMO keeps rows of a matrix
+    that is not held in so many bytes.
     """
     machine = machine_for(problem.loss)
     if isinstance(machine, SMO):
@@ -138,16 +119,8 @@ def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
     A piecewise linear loss leaves most dual variables at zero. Beside those that are
     not, or will not stay there, as many are in play whose decision values are nearest
     to where they leave it: a sum of kernels reads its entries for these alone. Who is
-    missed belongs to the next run.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem, with one output.
-    rho : ndarray of shape (n_samples,)
-        The dual point that the run starts from.
-    f : ndarray of shape (n_samples,)
-        Its decision values, intercept included.
+    missed belongs to the next run, which starts from `rho`, (n_samples,); `f` are its
+    decision values, intercept included.
     """
     loss, every = problem.loss, np.arange(rho.size)
     if not (is_polyhedral(loss) and problem.gram.in_memory):
@@ -206,22 +179,9 @@ def weight_hessian(
 
     F are the samples that are free to move, and P is the inverse of the curvature of
     the dual on F, projected on a sum of zero where there is an intercept: one
-    factorisation. Where that fails a LinAlgError is raised.
-
-    Parameters
-    ----------
-    problem : Problem
-        With one output; of its kernels nothing is read.
-    matrix : GramMatrix
-        The weighted sum.
-    rho : ndarray of shape (n_samples,)
-        The dual point that the machine ends at.
-    images : ndarray of shape (n_kernels, n_samples)
-        K_m rho.
-
-    Returns
-    -------
-    hessian : ndarray of shape (n_kernels, n_kernels)
+    factorisation. Where that fails a LinAlgError is raised. Of the problem's kernels
+    nothing is read: `matrix` is their weighted sum, `rho`, (n_samples,), what the
+    machine ends at, and `images`, (n_kernels, n_samples), are the K_m rho.
     """
     free, curvature = _free_samples(problem, rho)
     if free.size == 0:

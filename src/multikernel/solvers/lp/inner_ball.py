@@ -13,7 +13,6 @@ between two dual points whose images under all kernels are known takes it as it 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -181,11 +180,6 @@ def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -
     return np.maximum(forms + share * share * new.forms, 0.0)
 
 
-def _straight(start: float, end: float, share: float) -> float:
-    """Return the value between two on a line."""
-    return start + share * (end - start)
-
-
 def best_share(
     problem: Problem, ball: InnerBall, old: Expansion, new: Expansion
 ) -> float:
@@ -203,18 +197,18 @@ def best_share(
         return float(problem.loss.conjugate(problem.y, -rho).sum())
 
     def dual_loss(share: float) -> float:
+        losses = chord[0] + share * chord[1] if chord else conjugate(share)
         forms = _forms_between(old, new, cross, share)
-        return of_losses(share) + support(forms) / (2.0 * alpha)
+        return losses + support(forms) / (2.0 * alpha)
 
-    of_losses: Callable[[float], float] = conjugate
-
+    chord: tuple[float, ...] = ()
     whole = dual_loss(1.0)
     if whole <= dual_loss(1.0 - STEP_TOLERANCE):
         return 1.0  # by convexity; most steps end so
     start, end = conjugate(0.0), conjugate(1.0)
     if abs(start - 2.0 * conjugate(0.5) + end) <= EPS * (abs(start) + abs(end)):
         # What is convex and meets its chord between the ends is the chord.
-        of_losses = partial(_straight, start, end)
+        chord = start, end - start
     found = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),

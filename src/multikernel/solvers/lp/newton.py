@@ -171,34 +171,12 @@ class InterleavedNewton(WeightSolver):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions for penalties in turn, the first from a warm start.
+        """Yield the solutions for penalties in turn; see `PathSolver.follow`.
 
         Each search begins where the one before it has ended, the first one with
         another p where the first one with the p before it has. Dual point, model, and
-        what all kernels make of them are at hand, so a start reads no matrix.
-
-        Parameters
-        ----------
-        problem : Problem
-            Its regulariser is not used.
-        regularizers : iterable of SquaredBlockNorm
-            Best with all of one p in a row, by falling alpha.
-        init : Solution, optional
-            A warm start for the first of them.
-        callback : callable, optional
-            Called with a `Progress` after each step; where True stops a search, its
-            solution is the last one.
-
-        Yields
-        ------
-        solution : Solution
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
+        what all kernels make of them are at hand, so a start reads no matrix. All of
+        one p are best in a row, by falling alpha.
         """
         first: _Search | None = None
         last: _Search | None = None

@@ -28,20 +28,7 @@ from multikernel.solvers.machine_runs import (
 
 
 def reason_against(problem: Problem, name: str) -> str | None:
-    """Return why a solver for lp-norm learning cannot treat a problem, or None.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    name : str
-        What to call the solver.
-
-    Returns
-    -------
-    reason : str or None
-        A sentence.
-    """
+    """Return why a solver of this name cannot treat a problem, or None."""
     if not isinstance(problem.regularizer, SquaredBlockNorm):
         kind = type(problem.regularizer).__name__
         return f"{name} needs the regulariser SquaredBlockNorm, got {kind}."
@@ -130,16 +117,7 @@ class WeightOracle:
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
         """Run the machine for some weights: one weighted sum, and one pass.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n_kernels,)
-            Kernel weights.
-        gap : float
-            Relative gap that the machine's error should be far below.
-
-        Returns
-        -------
-        point : OraclePoint
+        The machine's error should be far below the `gap`, which is a relative one.
         """
         problem, tracker = self.problem, self.tracker
         alpha, recorder = problem.regularizer.alpha, tracker.recorder
@@ -166,16 +144,7 @@ class WeightOracle:
     def hessian(self, point: OraclePoint) -> Array:
         """Return the second derivatives of J at a point: one pass, one factorisation.
 
-        They are those of `weight_hessian`, over alpha squared.
-
-        Parameters
-        ----------
-        point : OraclePoint
-            With one-dimensional rho.
-
-        Returns
-        -------
-        hessian : ndarray of shape (n_kernels, n_kernels)
+        They are those of `weight_hessian`, over alpha squared; rho has one dimension.
         """
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)

@@ -41,13 +41,13 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms, scaled_dual_value
 from multikernel.linalg import EPS, TINY
+from multikernel.linalg.tables import per_kernel
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.spicy.kernels import (
     KernelSpaces,
     QuadraticModel,
     kernel_spaces,
-    per_kernel,
 )
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.sides import Side

@@ -26,12 +26,8 @@ from multikernel.linalg.column_products import (
     ProductHessian,
 )
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
+from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.tall import TallMatrix, padded, unpadded
-
-
-def per_kernel(factors: Array, values: Array) -> Array:
-    """Return values of shape (n_kernels, ...), those of every kernel times a factor."""
-    return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)
 
 
 def _rows(values: Array) -> Array:

@@ -18,6 +18,7 @@ from multikernel.certificates import (
 )
 from multikernel.gram.base import GramStack
 from multikernel.linalg import EPS
+from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral, is_smooth
@@ -31,7 +32,6 @@ from multikernel.regularizers.base import (
 )
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
-from multikernel.solvers.spicy.kernels import per_kernel
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
 from multikernel.solvers.spicy.sample import start_on_some
 from multikernel.solvers.spicy.screening import DualNorms, screening
