@@ -336,6 +336,15 @@ def test_the_intercept_is_the_middle_of_all_best_ones(weights):
     assert not dual.any()
 
 
+def test_a_constant_without_losses_is_proved_by_zero():
+    """Where it is the only one as well: kinks meet there, in whatever order."""
+    loss = EpsilonInsensitiveLoss(epsilon=0.5)
+    for y in np.eye(6):
+        b, dual = best_intercept(loss, -y, np.zeros(6))
+        assert b == -0.5
+        assert not dual.any()
+
+
 def test_a_dual_value_above_the_objective_is_no_certificate():
     check_gap(-1e-9)
     with pytest.raises(IndefiniteKernelError, match=r"exceeds the objective by 0\.02"):

@@ -223,11 +223,13 @@ def _best_intercept_by_kinks(
     b, end = _bottom(loss, y, f)
     if np.isnan(b):
         return None
+    # At a kink as well, whose subgradients of the samples may cancel as they are.
+    middle = 0.5 * (b + end)
+    gradient = loss.gradient(y, f + middle)
+    if abs(float(gradient.sum())) <= 4.0 * EPS * float(np.abs(gradient).sum()):
+        return middle, -gradient
     if b < end:
-        middle = 0.5 * (b + end)
-        gradient = loss.gradient(y, f + middle)
-        flat = abs(float(gradient.sum())) <= 4.0 * EPS * float(np.abs(gradient).sum())
-        return (middle, -gradient) if flat else None
+        return None
     reach = 8.0 * EPS * (1.0 + float(np.abs(y).max() + np.abs(f).max()) + abs(b))
     below, above = loss.gradient(y, f + (b - reach)), loss.gradient(y, f + (b + reach))
     low, high = float(below.sum()), float(above.sum())

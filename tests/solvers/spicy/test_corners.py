@@ -13,6 +13,7 @@ from multikernel.regularizers import BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.base import alpha_grid, solve_path
 from multikernel.solvers.spicy import corners as face_search
+from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.kernels import QuadraticModel, SummedHessian
 from multikernel.solvers.spicy.sides import BarrierSide, CornerSide
@@ -141,6 +142,27 @@ def test_a_path_goes_on_with_a_barrier_where_the_active_set_method_fails(
         here = Problem(problem.gram, problem.y, problem.loss, BlockL1(float(alpha)))
         check_solution(here, other, solver.tol)
         assert one.objective == pytest.approx(other.objective, rel=2e-6)
+
+
+def test_a_barrier_goes_on_from_a_corner_at_zero(monkeypatch):
+    """Which has no images, so that no penalty makes a difference there."""
+    rng = np.random.default_rng(3)
+    problem = Problem(
+        make_stack(rng, 5), rng.normal(size=N), LOSSES["absolute"], BlockL1(1.0)
+    )
+    dear = replace(face_search.SETTINGS, budget=-1.0)
+    monkeypatch.setattr(face_search, "SETTINGS", dear)
+    search = AugmentedLagrangian(
+        problem,
+        np.arange(3),
+        CornerSide(problem.loss, problem.y, np.zeros(N)),
+        np.zeros((3, N)),
+        np.zeros(1),
+        1.0,
+    )
+    search.solve(1e-6, 1.0, float(np.abs(problem.y).sum()))
+    assert not search.stuck
+    assert search.measure().gap <= 1e-6
 
 
 def test_a_barrier_hands_over_to_corners_near_which_it_is():

@@ -103,6 +103,18 @@ def test_a_choice_that_misses_who_is_to_move_costs_machines_alone(stack, monkeyp
     np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-6)
 
 
+def test_machines_that_prove_nothing_are_given_up(stack, monkeypatch):
+    values = iter([(0.0, 0.0)] * 20)
+    monkeypatch.setattr(
+        "multikernel.solvers.spicy.weights.scaled_dual_value",
+        lambda *_: next(values),
+    )
+    problem = problem_of(stack, "hinge")
+    kernels = np.arange(problem.gram.shape[0])
+    count = weighted_sums(problem, problem.regularizer, kernels, 1e-3)[2]
+    assert count == SETTINGS.machines_in_vain
+
+
 def test_a_step_that_is_far_too_long_is_cut_at_the_root():
     """A kernel whose dual norm is one over its weight, but for a flat start."""
     search = WeightSearch(BlockL1(0.5), np.ones(1))

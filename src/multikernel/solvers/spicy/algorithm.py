@@ -131,10 +131,9 @@ class AugmentedLagrangian:
             reached = self._minimize(target)
             if reached is None:
                 retreats += 1
-                self.stuck = self._penalty_vanishes()
+                self._retreat()
                 if self.stuck:
                     return
-                self._retreat()
                 continue
             self._update()
             if reached.gap <= target:
@@ -249,11 +248,13 @@ class AugmentedLagrangian:
     def _retreat(self) -> None:
         """Take a sturdier side if there is one, and a smaller gamma if not."""
         sturdier = self.side.sturdier()
-        if sturdier is None:
-            self.gamma *= SETTINGS.retreat
-        else:
+        if sturdier is not None:
             self.side = sturdier
             self._rho_images = self._spaces.images(sturdier.rho)
+        elif self._penalty_vanishes():
+            self.stuck = True
+        else:
+            self.gamma *= SETTINGS.retreat
         self._threshold()
 
     def decision_values(self) -> Array:

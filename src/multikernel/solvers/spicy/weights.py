@@ -100,8 +100,8 @@ def weighted_sums(
         _, dual = scaled_dual_value(problem, rho, model.norms, sizes)
         gap = relative_gap(model.objective, dual)
         # Far away all gaps are near one; shares of what is proved tell them apart.
-        ratio = gap * (1.0 - lowest) / (lowest * max(1.0 - gap, TINY))
-        gained = fit.converged and ratio < 1.0 - SETTINGS.progress
+        kept, share = gap * (1.0 - lowest), 1.0 - SETTINGS.progress
+        gained = fit.converged and kept < share * lowest * (1.0 - gap)
         in_vain = 0 if gained else in_vain + 1
         if gap < lowest:
             best, lowest = (rho, weights), gap
