@@ -32,22 +32,8 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
     Where every shift is positive the system is scaled on both sides to
     :math:`S (K + U U^\top) S + I` with :math:`S = d^{-1/2}`: shifts that differ by
     many orders of magnitude, as those of the logistic loss do, then do no harm. An
-    infinite shift fixes its unknown at zero.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Symmetric positive semidefinite; not changed.
-    rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The right-hand side r.
-    shift : ndarray of shape (n_samples,)
-        The diagonal d, not negative.
-    low_rank : ndarray of shape (n_samples, rank) or None
-        The factor U.
-
-    Returns
-    -------
-    x : ndarray of the shape of `rhs`
+    infinite shift fixes its unknown at zero. K, symmetric, is not changed; U is
+    `low_rank`, (n_samples, rank) or None.
 
     Raises
     ------

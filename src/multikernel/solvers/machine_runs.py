@@ -45,21 +45,25 @@ CACHE_BYTES = 1_000_000_000
 
 
 def machine_within(
-    problem: Problem, gap: float, objective: float, cache_bytes: int = CACHE_BYTES
+    problem: Problem,
+    gap: float,
+    objective: float,
+    cache_bytes: int = CACHE_BYTES,
+    max_steps: int | None = None,
 ) -> KernelMachine:
     """Return a machine for the problem's loss that stops early enough for a gap.
 
     A violation v of SMO costs at most v times the distance that the dual variables
     can still go. Hardly one of them goes from bound to bound, so stopping where that
     bound is a share of the gap leaves an error far below it. SMO keeps rows of a matrix
-    that is not held in so many bytes.
+    that is not held in so many bytes, and makes `max_steps` at most.
     """
     machine = machine_for(problem.loss)
     if isinstance(machine, SMO):
         lower, upper = problem.loss.dual_bounds(problem.y)
         room = float(np.sum(upper - lower))
         tol = SHARE * max(gap, SMALLEST_GAP) * abs(objective) / room
-        return replace(machine, tol=tol, cache_bytes=cache_bytes)
+        return replace(machine, tol=tol, cache_bytes=cache_bytes, max_steps=max_steps)
     if isinstance(machine, CrammerSinger):
         tol = SHARE * max(gap, SMALLEST_GAP)
         return replace(machine, tol=tol, cache_bytes=cache_bytes)

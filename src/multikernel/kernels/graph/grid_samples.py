@@ -13,7 +13,6 @@ product per block of rows, of the prefixes with the last factors, yields all of 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -254,13 +253,13 @@ class GridSamples:
             forms = np.maximum(forms, 0.0) * (1.0 + ROUNDING) + ROUNDING * noise
             return scale * forms, scale * noise
 
-    def _rows(self) -> list[tuple[int, int]]:
+    def _rows(self) -> Indices:
         """Return blocks of rows of the upper triangle, of about as many entries."""
         n = self.n_samples
         n_blocks = min(BLOCKS, max(1, n // LEAST_ROWS))
         shares = np.arange(n_blocks + 1) / n_blocks
         ends = np.unique(np.round(n * (1.0 - np.sqrt(1.0 - shares))).astype(int))
-        return list(pairwise(ends.tolist()))
+        return np.column_stack([ends[:-1], ends[1:]])
 
     def _base(self) -> _Base:
         """Return P_0, scaled to a unit diagonal, and what scaled it."""
@@ -292,18 +291,16 @@ class GridSamples:
         own = {each: np.zeros_like(below[0]) for each in levels}
         ratios = {}
         for i, level in levels:
-            first, shares = (
-                self.graph.first_column(i, level),
-                self.graph.shares(i, level),
-            )
+            first = self.graph.first_column(i, level)
+            shares = self.graph.shares(i, level)
             own[i, level][first : sizes[i]] = shares
             z = self.columns[i][:, first:]
             ratios[i, level] = np.einsum("ij,ij,j->i", z, z, shares) / lengths[i] ** 2
         triangle = np.empty(n * (n + 1) // 2, np.float32)
         multiply = compiled(LOOPS, "product_rows")
 
-        def fill(rows: tuple[int, int]) -> None:
-            multiply(np.array(rows), units, firsts, below, sizes, triangle)
+        def fill(rows: Indices) -> None:
+            multiply(rows, units, firsts, below, sizes, triangle)
 
         run_blocks(fill, self._rows())
         return _Base(triangle, units, firsts, sizes, below, lengths, own, ratios)
@@ -321,7 +318,7 @@ class GridSamples:
 
         def sum_rows(k: int) -> None:
             parts[k] = add(
-                np.array(rows[k]),
+                rows[k],
                 base.triangle,
                 single,
                 base.units,
@@ -334,9 +331,7 @@ class GridSamples:
             )
 
         run_blocks(sum_rows, range(len(rows)))
-        forms = np.empty(len(order))
-        forms[order] = parts.sum(axis=0)
-        return forms
+        return np.asarray(parts.sum(axis=0)[np.argsort(order)])
 
     def _inputs(self, factors: list[tuple[int, int]], base: _Base) -> tuple[Any, Array]:
         """Return what compiled loops know of the inputs, and shares of factors."""
@@ -360,13 +355,12 @@ class GridSamples:
                 self._kept = np.empty((room, base.triangle.size), np.float32)
                 self._slots, new = {}, factors
             if new:
-                first = len(self._slots)
-                own = np.arange(first, first + len(new))
+                own = len(self._slots) + np.arange(len(new))
                 inputs, shares = self._inputs(new, base)
                 write, kept = compiled(LOOPS, "ratio_rows"), self._kept
 
-                def fill(rows: tuple[int, int]) -> None:
-                    write(np.array(rows), base.units, inputs, shares, own, kept)
+                def fill(rows: Indices) -> None:
+                    write(rows, base.units, inputs, shares, own, kept)
 
                 run_blocks(fill, self._rows())
                 self._slots |= dict(zip(new, own.tolist(), strict=True))

@@ -76,17 +76,21 @@ def write_pieces(signs: Array, costs: Array, sizes: Array, v: Array) -> bool:
     return True
 
 
+@njit(inline="always", error_model="numpy")
+def set_rho(v: Array, i: int, value: float) -> None:
+    """Set rho_i, and the one-sided slopes there."""
+    v[RHO, i] = value
+    up = v[LEFT, i] if value < 0.0 else v[RIGHT, i]
+    down = v[RIGHT, i] if value > 0.0 else v[LEFT, i]
+    v[UP, i] = up if value < v[UPPER, i] else np.inf
+    v[DOWN, i] = down if value > v[LOWER, i] else -np.inf
+
+
 @njit(cache=True, nogil=True)
 def write_slopes(v: Array) -> None:
     """Write the one-sided slopes at rho."""
     for i in range(v.shape[1]):
-        rho = v[RHO, i]
-        v[UP, i] = v[LEFT, i] if rho < 0.0 else v[RIGHT, i]
-        v[DOWN, i] = v[RIGHT, i] if rho > 0.0 else v[LEFT, i]
-        if rho >= v[UPPER, i]:
-            v[UP, i] = np.inf
-        if rho <= v[LOWER, i]:
-            v[DOWN, i] = -np.inf
+        set_rho(v, i, v[RHO, i])
 
 
 @njit(inline="always", error_model="numpy")
@@ -158,11 +162,7 @@ def move(v: Array, i: int, rises: bool, step: Pair) -> float:
         value = v[UPPER, i] if rises else v[LOWER, i]
     elif abs(value) <= NOISE * length:
         value = 0.0
-    v[RHO, i] = value
-    up = v[LEFT, i] if value < 0.0 else v[RIGHT, i]
-    down = v[RIGHT, i] if value > 0.0 else v[LEFT, i]
-    v[UP, i] = up if value < v[UPPER, i] else np.inf
-    v[DOWN, i] = down if value > v[LOWER, i] else -np.inf
+    set_rho(v, i, value)
     change: float = value - old
     return change
 

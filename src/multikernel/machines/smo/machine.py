@@ -61,10 +61,6 @@ from multikernel.machines.smo.state import (
     set_slopes,
 )
 
-PAIRS = LOOPS, "solve_pairs"
-SINGLES = LOOPS, "solve_free"
-"""The compiled loops with and without an intercept."""
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -216,7 +212,8 @@ class SMO:
 
     def _run(self, v: Array, gram: GramMatrix, paired: bool) -> Outcome:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
-        loop, n = compiled(*(PAIRS if paired else SINGLES)), v.shape[1]
+        loop = compiled(LOOPS, "solve_pairs" if paired else "solve_free")
+        n = v.shape[1]
         state = SMOState(gram, v, v, row_source(gram, self.cache_bytes), np.arange(n))
         most = self.max_steps
         most = SETTINGS.steps_per_sample * n if most is None else most

@@ -41,23 +41,9 @@ def prepare(
 ) -> list[Prepared]:
     """Return the centred features of nodes, and how they come about.
 
-    Parameters
-    ----------
-    samples : GraphSamples
-        The graph on the samples.
-    nodes : sequence of nodes
-        They are centred together: most have one feature each.
-    shares : ndarray of shape (n_samples,) or None
-        Shares of the samples in the means; None where nothing is centred.
-
-    Returns
-    -------
-    prepared : list of Prepared
-
-    Raises
-    ------
-    ValueError
-        If features are too large.
+    They are centred together, as most have one feature each, with the samples' shares
+    in the means, (n_samples,); None where nothing is centred. Features that are too
+    large raise a ValueError.
     """
     if not nodes:
         return []
@@ -121,14 +107,7 @@ them, and they only if it joins."""
 class Held:
     """Features of nodes, side by side: a form of all is one product.
 
-    Parameters
-    ----------
-    samples : GraphSamples
-        The graph on the samples.
-    known : KnownNodes
-        Its nodes.
-    shares : ndarray of shape (n_samples,) or None
-        As in `prepare`.
+    Samples and shares are those of `prepare`, and the nodes those that are known.
     """
 
     def __init__(

@@ -209,22 +209,9 @@ def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) ->
 class ReducedPoint:
     """A model on the active set, with its certificate.
 
-    Parameters
-    ----------
-    beta : ndarray of shape (n_columns,)
-        Coefficients.
-    intercept : float
-        The intercept, of centred features.
-    f : ndarray of shape (n_samples,)
-        Decision values.
-    primal : float
-        The objective.
-    dual : DualPoint
-        A dual point, with a bound on its norm on the active set.
-    gap : float
-        The relative gap on the active set.
-    steps : int
-        Newton steps taken.
+    Its coefficients `beta`, (n_columns,), and intercept are of centred features, the
+    bound of its dual point and the relative gap hold on the active set, and the steps
+    are those of Newton's method.
     """
 
     beta: Array

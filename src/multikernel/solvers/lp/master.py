@@ -108,22 +108,9 @@ def central_master(
     section 2.4.2 of [2]_ a master replaces the norm by its second-order expansion
     around the last weights; here each Newton step does, around those of that step.
 
-    Parameters
-    ----------
-    heights : ndarray of shape (n_planes,)
-        The values h.
-    slopes : ndarray of shape (n_planes, n_kernels)
-        The slopes s, non-negative; a plane is ``heights - slopes @ weights``.
-    regularizer : SquaredBlockNorm
-        Gives p.
-    slack : float
-        How far from the optimum to stay, positive.
-    last : Master, optional
-        The master of the first planes: a start.
-
-    Returns
-    -------
-    master : Master
+    A plane is ``heights - slopes @ weights``, with non-negative slopes, (n_planes,
+    n_kernels). The regulariser gives p, and the `last` master, of the first planes, a
+    start.
 
     References
     ----------
@@ -213,22 +200,9 @@ def barrier_response(
 
     .. math:: \nu \theta_m^{p-1} = u_m + \mu / \theta_m ,
 
-    and nu is found by Newton's method, in brackets, so that the p-norm is one.
-
-    Parameters
-    ----------
-    regularizer : SquaredBlockNorm
-        Gives p.
-    u : ndarray of shape (n_kernels,)
-        Non-negative.
-    mu : float
-        Size of the barrier, positive.
-    excess : float, optional
-        A start, from a response close by.
-
-    Returns
-    -------
-    response : BarrierResponse
+    and nu is found by Newton's method, in brackets, so that the p-norm is one. No entry
+    of `u`, (n_kernels,), is negative, and the `excess` of a response close by is a
+    start.
     """
     p = regularizer.p
     if np.isinf(p):

@@ -1,14 +1,14 @@
 """lp-norm multiple kernel learning by Newton steps, interleaved with a machine."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import Expansion, expand, model_of_multiples
-from multikernel.machines import SMO, MachineFit
+from multikernel.machines import MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
@@ -45,8 +45,7 @@ class Settings:
     p - 1 grows by the last number. With 0.6 alone, fits from nothing with p = 1 took 10
     to 15 steps on 50 to 300 widths of digits, and take 7 to 9; forty fits of each loss
     on five other sets took 3 to 13 % more, twelve on 200 widths a third. Searches with
-    p = 1 on four sets of 145 to 160 samples take 4 % more, and took 22 % more with 0.4
-    alone."""
+    p = 1 on four sets of 145 to 160 samples take 4 % more, with 0.4 alone 22 %."""
 
     far: float = 2.0
     """A warm start's first p - 1 is so many times its gap: with a half, searches with
@@ -225,10 +224,9 @@ class _Search:
 
     def start(self, init: Solution | None, expansion: Expansion | None) -> None:
         """Begin at zero with equal weights, or at a solution and its dual point."""
-        n_kernels = self.problem.gram.shape[0]
+        y, n_kernels = self.problem.y, self.problem.gram.shape[0]
         weights = np.ones(n_kernels)
         if expansion is None:
-            y = self.problem.y
             images = np.zeros((n_kernels, y.size))
             expansion = Expansion(np.zeros_like(y), images, np.zeros(n_kernels))
         elif init is not None and init.kernel_weights.any():
@@ -260,8 +258,7 @@ class _Search:
         if self.failed >= SETTINGS.failures:
             self._step_at_center()
             return
-        tracker, old = self.tracker, self.point
-        p = self.regularizer.p
+        tracker, old, p = self.tracker, self.point, self.regularizer.p
         ball = InnerBall(self.regularizer, self.center, max(p, 1.0 + self.excess))
         weights = ball.respond(old.forms) if old.forms.any() else self.center
         new = self._solve_model(ball, weights)
@@ -337,16 +334,13 @@ class _Search:
         problem, tracker, point = self.problem, self.tracker, self.point
         # Kernels that all but vanish would cost a pass and change the model by nothing.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
-        alpha = self.regularizer.alpha
-        b = tracker.model.intercept
+        alpha, b = self.regularizer.alpha, tracker.model.intercept
         f = point.decision_values(weights / alpha) + b
-        gap = min(tracker.gap, FIRST_GAP)
-        objective, cache_bytes = tracker.model.objective, self.settings.cache_bytes
-        machine = machine_within(problem, gap, objective, cache_bytes)
-        if isinstance(machine, SMO):
-            few, many, fixed = SETTINGS.most_steps
-            n = problem.y.size
-            machine = replace(machine, max_steps=min(few * n, many * n + fixed))
+        gap, objective = min(tracker.gap, FIRST_GAP), tracker.model.objective
+        few, many, fixed = SETTINGS.most_steps
+        most = min(few * f.size, many * f.size + fixed)
+        cache_bytes = self.settings.cache_bytes
+        machine = machine_within(problem, gap, objective, cache_bytes, most)
         # The intercept is the best model's, and with another one others are to move:
         # once nothing does, all are in play.
         some = np.arange(f.size)
@@ -398,13 +392,9 @@ class _Search:
 
     def _offer_multiples(self, weights: Array) -> float:
         """Offer the model weights[m] K_m rho at the point; return its objective."""
-        point = self.point
+        point, f = self.point, self.point.decision_values(weights)
+        images = point.images if point.exact else None
         model = model_of_multiples(
-            self.problem,
-            point.rho,
-            weights,
-            point.forms,
-            point.decision_values(weights),
-            point.images if point.exact else None,
+            self.problem, point.rho, weights, point.forms, f, images
         )
         return self.tracker.best.offer(model)

@@ -33,7 +33,7 @@ from multikernel.certificates import (
 )
 from multikernel.linalg import TINY
 from multikernel.losses.base import is_polyhedral
-from multikernel.machines import SMO, MachineFit
+from multikernel.machines import MachineFit
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.machine_runs import (
@@ -82,15 +82,16 @@ def weighted_sums(
     rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
     model = model_of_multiples(problem, rho, none, none, f)
     best, lowest, in_vain, count = (rho, weights), 1.0, 0, 0
+    most = SETTINGS.rough_steps * n_samples
     while in_vain < SETTINGS.machines_in_vain:
         f, b = f + model.intercept, model.intercept
         some = np.arange(n_samples) if in_vain else samples_in_play(problem, rho, f)
         part = problem_on(problem, some)
         matrix = part.gram.combine(weights)
-        machine = machine_within(problem, min(lowest, FIRST_GAP), model.objective)
-        assert isinstance(machine, SMO)
+        machine = machine_within(
+            problem, min(lowest, FIRST_GAP), model.objective, max_steps=most
+        )
         start = MachineFit(rho[some], b, f[some], np.nan, 0, False)
-        machine = replace(machine, max_steps=SETTINGS.rough_steps * n_samples)
         fit = fit_machine(machine, part, matrix, start, kernels)
         rho, count = np.zeros_like(y), count + 1
         rho[some] = fit.dual
@@ -119,18 +120,10 @@ def weighted_sums(
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A step in the weights.
+    """A step in the weights: a `change` from a `start`, where dual norms are known.
 
-    Parameters
-    ----------
-    start, change : ndarray of shape (n_kernels,)
-        Where it starts, and where it leads from there.
-    cubes : ndarray of shape (n_kernels,)
-        Dual norms at the start, cubed.
-    level : float
-        The threshold that it is for.
-    slope : float
-        Minus what `WeightSearch.slope` is at its start, above zero.
+    The `level` is the threshold that it is for, and `slope` the product of the change
+    with the pull at the start, above zero.
     """
 
     start: Array
@@ -144,12 +137,8 @@ class Step:
 class WeightSearch:
     """Newton's method in weights, whose steps are cut where they were far too long.
 
-    Parameters
-    ----------
-    regularizer : ProximableRegularizer
-        An elastic net, or a block 1-norm.
-    traces : ndarray of shape (n_kernels,)
-        Those of the kernels.
+    The penalty is an elastic net or a block 1-norm, and `traces`, (n_kernels,), are
+    those of the kernels.
     """
 
     regularizer: ProximableRegularizer
