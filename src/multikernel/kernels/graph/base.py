@@ -248,8 +248,6 @@ class KnownNodes:
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
         """Nodes of the same degrees are of one kind; of none as long as not asked."""
-        self._counted = 0
-        """Of how many nodes the number of parents is known."""
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
         self._children: dict[int, Indices] = {}
@@ -263,15 +261,14 @@ class KnownNodes:
         known = self._numbers
         found = [known.setdefault(node, len(known)) for node in nodes]
         # A dictionary keeps the order in which keys came.
-        new = list(islice(reversed(known), len(known) - len(self.keys)))
-        self.keys += reversed(new)
-        new = self.keys[self._counted :]
+        first = len(self)
+        new = list(islice(reversed(known), len(known) - first))[::-1]
         if new:
             # Graphs of users may name a node twice.
             parents = [len({*self.graph.parents(node)}) for node in new]
+            self.keys += new
             self.n_parents = of_more(self.n_parents, len(self), 0)
-            self.n_parents[self._counted : len(self)] = parents
-            self._counted = len(self)
+            self.n_parents[first : len(self)] = parents
             self.weights = of_more(self.weights, len(self), np.nan)
             self.widths = of_more(self.widths, len(self), np.nan)
             self.kinds = of_more(self.kinds, len(self), -1)

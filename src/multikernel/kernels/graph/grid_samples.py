@@ -153,6 +153,12 @@ class GridSamples:
         """Return the number of samples."""
         return int(self.columns[0].shape[0])
 
+    @property
+    def n_kept(self) -> int:
+        """Return the bytes that ratios take at most."""
+        n = self.n_samples
+        return min(KEPT, 2 * n * (n + 1) * sum(self.graph.highest))
+
     def take(self, rows: Indices) -> "GridSamples":
         """Return the grid on some of the samples."""
         return GridSamples(self.graph, [z[rows] for z in self.columns])
@@ -352,7 +358,8 @@ class GridSamples:
             new = [factor for factor in factors if factor not in self._slots]
             if not self._slots or len(self._slots) + len(new) > room:
                 # Others may still read what was kept.
-                self._kept = np.empty((room, base.triangle.size), np.float32)
+                most = min(room, len(base.shares))
+                self._kept = np.empty((most, base.triangle.size), np.float32)
                 self._slots, new = {}, factors
             if new:
                 own = len(self._slots) + np.arange(len(new))
