@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from multikernel.certificates import duality_gap
+from multikernel.certificates import alpha_max, duality_gap
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import DenseStack
 from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, LogisticLoss, weighted
-from multikernel.problem import Problem
+from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL
+from multikernel.solvers.base import solve_path
 from multikernel.solvers.spicy.corners import FaceSearch
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.weights import (
@@ -217,3 +218,14 @@ def test_a_matrix_that_is_no_kernel_is_named_by_its_number(stack):
     part = replace(problem, gram=DenseStack(grams))
     with pytest.raises(IndefiniteKernelError, match="matrix 4 "):
         weighted_sums(part, part.regularizer, some, 1e-6)
+
+
+def test_a_path_passes_strengths_with_no_kernels(stack):
+    """From the first on dual points are shares of it, far away and below a half."""
+    problem = problem_of(stack, "hinge")
+    largest = alpha_max(problem)
+    alphas = [share * largest for share in (9.0, 3.0, 0.5)]
+    *none, last = solve_path(problem, SpicyMKL(), alphas)
+    assert not any(solution.active.size for solution in none)
+    assert last.active.size
+    assert {solution.status for solution in (*none, last)} == {Status.CONVERGED}

@@ -311,12 +311,13 @@ class WorkingSet:
         """
         gap = self.incumbent.gap
         anew = self.side is None and not self.working.kernels.size
-        if anew and gap > SETTINGS.far and has_quick_machines(self.problem):
-            self._begin_with_machines(0.5 * tol)
+        kernels = self._next_kernels()
+        far = kernels.size and gap > SETTINGS.far
+        if anew and far and has_quick_machines(self.problem):
+            self._begin_with_machines(kernels, 0.5 * tol)
             return False
         target = SETTINGS.target_share * gap * min(1.0, gap) ** SETTINGS.superlinear
-        lagrangian = self._lagrangian()
-        kernels = lagrangian.kernels
+        lagrangian = self._lagrangian(kernels)
         small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
         solve = partial(
             lagrangian.solve,
@@ -332,13 +333,13 @@ class WorkingSet:
         self._certify(kernels, lagrangian.alpha, afresh)
         return lagrangian.stuck and not afresh
 
-    def _begin_with_machines(self, tol: float) -> None:
+    def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
         """Take machines on weighted sums for the first step, which is a long one.
 
         What is left is for active sets, or a barrier where many samples are at no
         corner.
         """
-        problem, kernels = self.problem, self._next_kernels()
+        problem = self.problem
         small = replace(problem, gram=self._part(kernels))
         found = weighted_sums(small, self._regularizer, kernels, tol)
         self.rho, weights, count = found
@@ -378,9 +379,9 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
         self.incumbent.record(afresh)
 
-    def _lagrangian(self) -> AugmentedLagrangian:
+    def _lagrangian(self, kernels: Indices) -> AugmentedLagrangian:
         """Set up the augmented Lagrangian on the next working set."""
-        problem, kernels = self.problem, self._next_kernels()
+        problem = self.problem
         part = self._part(kernels)
         coefs = self._zeros(kernels.size)
         kept = np.isin(self.working.kernels, kernels)
