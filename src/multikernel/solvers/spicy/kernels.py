@@ -37,17 +37,7 @@ def _rows(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class SummedHessian:
-    """A weighted sum of kernels, and a product U U^T.
-
-    Parameters
-    ----------
-    gram : GramStack
-        The kernels.
-    weights : ndarray of shape (n_kernels,)
-        Their weights.
-    low_rank : ndarray of shape (n_samples, rank) or None
-        The factor U.
-    """
+    """A weighted sum of kernels, and U U^T: U is `low_rank`, (n_samples, rank)."""
 
     gram: GramStack
     weights: Array
@@ -93,15 +83,9 @@ Hessian = SummedHessian | ProductHessian
 class JointHessian:
     r"""A matrix over samples and outputs, :math:`H \otimes I + \sum_k u_k u_k^\top`.
 
-    Outputs share the curvature H of the kernels that are in, and one norm a kernel,
-    whose own curvature u_k couples them.
-
-    Parameters
-    ----------
-    each : Hessian
-        The matrix H.
-    low_rank : ndarray of shape (rank, n_samples, n_outputs)
-        The matrices u_k.
+    Outputs share the curvature H of the kernels that are in, `each`, and one norm a
+    kernel, whose own curvature u_k couples them: `low_rank`, (rank, n_samples,
+    n_outputs).
     """
 
     each: Hessian
@@ -123,11 +107,6 @@ class ImageSpaces:
     """Spaces of kernels that are met through images K_m v, (n_kernels, n_samples).
 
     What images are only spaces understand; `FactorSpaces` has the same methods.
-
-    Parameters
-    ----------
-    gram : GramStack
-        The kernels.
     """
 
     gram: GramStack
@@ -186,14 +165,8 @@ class ImageSpaces:
 class FactorSpaces:
     """Spaces that are met through coordinates Z_m^T v, all in one row; see above.
 
-    Parameters
-    ----------
-    gram : GramStack
-        The kernels; it is told what is read.
-    Z : TallMatrix
-        Their factors, side by side.
-    offsets : ndarray of shape (n_kernels + 1,)
-        The first column of every kernel, and the end.
+    The kernels are told what is read of Z, their factors side by side. The offsets,
+    (n_kernels + 1,), are the first column of every kernel, and the end.
     """
 
     gram: GramStack
@@ -290,17 +263,10 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
 
 @dataclass(eq=False)
 class QuadraticModel:
-    """Gradient and Hessian at a dual point.
+    """Gradient and Hessian at a dual point; joint exactly where outputs are columns.
 
-    Parameters
-    ----------
-    hessian : Hessian or JointHessian
-        The matrix H; joint exactly if there are columns of outputs.
-    gradient : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Decision values of the model, intercept included.
-    excess : float, ndarray of shape (n_outputs,) or None
-        By what the entries of the dual point add up to too much; None where their sum
-        is free, without an intercept.
+    The gradient is of decision values, intercept included. Entries of the dual point
+    add up to the `excess` too much, for every output; None where their sum is free.
     """
 
     hessian: Hessian | JointHessian

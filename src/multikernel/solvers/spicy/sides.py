@@ -31,7 +31,8 @@ from multikernel.solvers.spicy.settings import SETTINGS
 class Side(ABC):
     """A point rho inside the domain of the conjugate, and steps from it.
 
-    What is no abstract method is that of a conjugate that is exact by itself.
+    What is no abstract method is that of a conjugate that is exact by itself. Sides
+    begin at a point of the shape of the targets y, which they move off the boundary.
     """
 
     @property
@@ -155,16 +156,22 @@ def _near(multiplier: Array, centered: Array) -> Array:
     return np.asarray(np.clip(multiplier, 1.0 / most * centered, most * centered))
 
 
-class SmoothSide(Side):
-    """The side of a loss whose conjugate is twice differentiable.
+class Walled(Side):
+    """A side whose barrier is set by the absolute duality gap that it begins at."""
 
-    Parameters
-    ----------
-    loss : SmoothConjugateLoss
-        The loss.
-    y, rho : ndarray of shape (n_samples,)
-        Targets, and a point strictly inside the domain.
-    """
+    walls: Walls
+
+    def center(self, gap: float) -> None:
+        """Lower the barrier until complementarity costs at most `gap`."""
+        self.walls.center(gap)
+
+    def slack(self) -> float:
+        """Return what complementarity costs on the central path."""
+        return self.walls.slack()
+
+
+class SmoothSide(Side):
+    """The side of a loss whose conjugate is twice differentiable."""
 
     def __init__(self, loss: SmoothConjugateLoss, y: Array, rho: Array) -> None:
         self.loss, self.y = loss, y
@@ -244,21 +251,12 @@ class SmoothSide(Side):
         return np.asarray(np.clip(moved, self.lowest, self.highest))
 
 
-class BoundedSide(SmoothSide):
+class BoundedSide(Walled, SmoothSide):
     """The side of a smooth conjugate whose slope is finite at ends of its domain.
 
     Nothing in such a conjugate, as that of Huber's loss, keeps Newton's method off the
-    ends, where many samples of the solution are. Slack multipliers
-    do, as in `BarrierSide`, at these ends only.
-
-    Parameters
-    ----------
-    loss : SmoothConjugateLoss
-        The loss.
-    y, rho : ndarray of shape (n_samples,)
-        Targets, and a point of the domain; it is moved inside.
-    gap : float
-        Duality gap (absolute) of the starting point, which sets the first barrier.
+    ends, where many samples of the solution are. Slack multipliers do, as in
+    `BarrierSide`, at these ends only.
     """
 
     def __init__(
@@ -273,14 +271,6 @@ class BoundedSide(SmoothSide):
 
     def again(self, ratio: float = 1.0) -> None:
         """Return that a fresh side is as good: its barrier suits the gap."""
-
-    def center(self, gap: float) -> None:
-        """Lower the barrier until complementarity costs at most `gap`."""
-        self.walls.center(gap)
-
-    def slack(self) -> float:
-        """Return what complementarity costs on the central path."""
-        return self.walls.slack()
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step after eliminating the multipliers."""
@@ -319,18 +309,8 @@ def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
     return np.where(at_upper, -upper, -np.inf), np.where(at_lower, -lower, np.inf)
 
 
-class BarrierSide(Side):
-    """The side of a piecewise linear loss: boxes kept by a vanishing barrier.
-
-    Parameters
-    ----------
-    loss : PolyhedralLoss
-        The loss.
-    y, rho : ndarray of shape (n_samples,)
-        Targets, and a point strictly inside the domain.
-    gap : float
-        Duality gap (absolute) of the starting point, which sets the first barrier.
-    """
+class BarrierSide(Walled):
+    """The side of a piecewise linear loss: boxes kept by a vanishing barrier."""
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
         self.loss, self.y = loss, y
@@ -348,14 +328,6 @@ class BarrierSide(Side):
         """Return the point that the pieces add up to."""
         total: Array = (self.signs * self.pieces).sum(axis=0)
         return total
-
-    def center(self, gap: float) -> None:
-        """Lower the barrier until complementarity costs at most `gap`."""
-        self.walls.center(gap)
-
-    def slack(self) -> float:
-        """Return what complementarity costs on the central path."""
-        return self.walls.slack()
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step after eliminating pieces and multipliers."""
@@ -413,12 +385,7 @@ class BarrierSide(Side):
 class CornerSide(Side):
     """The side of a piecewise linear loss whose samples mostly sit at corners.
 
-    Parameters
-    ----------
-    loss : PolyhedralLoss
-        The loss.
-    y, rho : ndarray of shape (n_samples,)
-        Targets, and a point of the domain; near a corner it is moved there.
+    What begins near a corner is moved there.
     """
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:

@@ -28,21 +28,11 @@ from multikernel.linalg.simplex_system import SimplexSystem
 from multikernel.losses import CoupledLoss, PolyhedralCoupledLoss, SmoothCoupledLoss
 from multikernel.solvers.spicy.kernels import JointHessian, QuadraticModel
 from multikernel.solvers.spicy.settings import SETTINGS
-from multikernel.solvers.spicy.sides import Side, Walls, reach
+from multikernel.solvers.spicy.sides import Side, Walled, Walls, reach
 
 
 class SimplexSide(Side):
-    """A point of simplices, and steps inside them.
-
-    Parameters
-    ----------
-    loss : CoupledLoss
-        The loss.
-    y : ndarray of shape (n_samples, n_classes)
-        Targets, one-hot.
-    rho : ndarray of shape (n_samples, n_classes)
-        A point of the domain; it is moved off the boundary.
-    """
+    """A point of simplices, and steps inside them; the targets y are one-hot."""
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
         self.y, self.masses = y, loss.masses(y)[:, None]
@@ -75,15 +65,7 @@ class SimplexSide(Side):
 
 
 class SmoothSimplexSide(SimplexSide):
-    """The side of a coupled loss with a differentiable conjugate.
-
-    Parameters
-    ----------
-    loss : SmoothCoupledLoss
-        The loss.
-    y, rho : ndarray of shape (n_samples, n_classes)
-        See `SimplexSide`.
-    """
+    """The side of a coupled loss with a differentiable conjugate."""
 
     def __init__(self, loss: SmoothCoupledLoss, y: Array, rho: Array) -> None:
         super().__init__(loss, y, rho)
@@ -112,18 +94,8 @@ class SmoothSimplexSide(SimplexSide):
         return np.asarray(bounded)
 
 
-class BarrierSimplexSide(SimplexSide):
-    """The side of a coupled loss whose conjugate is linear: kept off the boundary.
-
-    Parameters
-    ----------
-    loss : PolyhedralCoupledLoss
-        The loss.
-    y, rho : ndarray of shape (n_samples, n_classes)
-        Targets, and a point strictly inside the domain.
-    gap : float
-        Duality gap (absolute) of the starting point, which sets the first barrier.
-    """
+class BarrierSimplexSide(Walled, SimplexSide):
+    """The side of a coupled loss whose conjugate is linear: kept off the boundary."""
 
     def __init__(
         self, loss: PolyhedralCoupledLoss, y: Array, rho: Array, gap: float
@@ -132,14 +104,6 @@ class BarrierSimplexSide(SimplexSide):
         self.costs = loss.corner_costs(y)
         zero = np.zeros_like(self.p)
         self.walls = Walls(zero, zero + np.inf, self.p, gap)
-
-    def center(self, gap: float) -> None:
-        """Lower the barrier until complementarity costs at most `gap`."""
-        self.walls.center(gap)
-
-    def slack(self) -> float:
-        """Return what complementarity costs on the central path."""
-        return self.walls.slack()
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step after eliminating the multipliers."""
