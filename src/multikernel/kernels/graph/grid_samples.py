@@ -87,8 +87,7 @@ class NodeBasis:
     """Landmarks of a node whose kernel is a product of blocks of features.
 
     `single` is the product of its single features there, (rank,), `rows` are its
-    blocks, (rank, n_columns), and `mixing` leads from kernel values at the landmarks to
-    features.
+    blocks, (rank, n_columns), and `mixing` leads from kernel values there to features.
     """
 
     single: Array
@@ -102,8 +101,7 @@ class NodeBasis:
             mixing=(self.mixing, ("n_landmarks", "n_columns")),
         )
         for rows in self.rows:
-            given = (rows, (self.single.size, "n_columns"))
-            check_shapes("NodeBasis", rows=given)
+            check_shapes("NodeBasis", rows=(rows, (self.single.size, "n_columns")))
 
 
 def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
@@ -229,8 +227,6 @@ class GridSamples:
             total += float(weighted @ _product(blocks, chosen) @ weighted[chosen])
         return total
 
-    # --- sums over descendants ---------------------------------------------------
-
     def descendant_forms(
         self, nodes: Sequence["GridNode"], dual: Array
     ) -> tuple[Array, Array]:
@@ -282,9 +278,8 @@ class GridSamples:
         below = np.zeros((d, sizes.max()), np.float32)
         units = np.empty((sizes.sum(), n), np.float32)
         lengths = np.empty((d, n))
-        for i, (z, first, size) in enumerate(
-            zip(self.columns, firsts, sizes, strict=True)
-        ):
+        inputs = zip(self.columns, firsts, sizes, strict=True)
+        for i, (z, first, size) in enumerate(inputs):
             shares = self.graph.shares(i, 0)
             below[i, :size] = shares
             lengths[i] = np.sqrt(np.einsum("ij,ij,j->i", z, z, shares))
