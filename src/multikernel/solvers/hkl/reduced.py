@@ -70,14 +70,11 @@ class SmoothRisk:
         """Return the sum of the losses."""
         return float(self.loss.value(self.y, f).sum())
 
-    def gradient(self, f: Array) -> Array:
-        """Return the slopes."""
-        return self.loss.gradient(self.y, f)
-
-    def curvature(self, f: Array, slopes: Array) -> Array:
-        """Return second derivatives, one over those of the conjugate at the slopes."""
+    def derivatives(self, f: Array) -> tuple[Array, Array]:
+        """Return slopes, and second derivatives: one over those of the conjugate."""
+        slopes = self.loss.gradient(self.y, f)
         with np.errstate(divide="ignore", over="ignore"):
-            return np.asarray(1.0 / self.loss.conjugate_hessian(self.y, slopes))
+            return slopes, 1.0 / self.loss.conjugate_hessian(self.y, slopes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,16 +127,11 @@ class RoundedRisk:
         barrier = np.log(2.0 * p / sizes) + np.log(2.0 * q / sizes)
         return float((excess * p + self.mu * barrier).sum())
 
-    def gradient(self, f: Array) -> Array:
-        """Return the slopes."""
-        signs, _, p, _ = self._parts(f)
-        return np.asarray((signs * p).sum(axis=0))
-
-    def curvature(self, f: Array, slopes: Array) -> Array:
-        """Return second derivatives, of at most size^2 / (8 mu)."""
-        _, _, p, q = self._parts(f)
+    def derivatives(self, f: Array) -> tuple[Array, Array]:
+        """Return slopes, and second derivatives, of at most size^2 / (8 mu)."""
+        signs, _, p, q = self._parts(f)
         bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
-        return np.asarray(bends.sum(axis=0))
+        return (signs * p).sum(axis=0), bends.sum(axis=0)
 
 
 Risk = SmoothRisk | RoundedRisk
@@ -189,8 +181,7 @@ class _Level:
         """
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
-        steepness = self.risk.gradient(point.f)
-        slopes = steepness / total
+        slopes, bends = (each / total for each in self.risk.derivatives(point.f))
         penalty = point.norm.value * point.norm.rates[active.owner] * point.beta
         gradient = features @ slopes + problem.alpha * penalty
         hessian = problem.alpha * point.norm.curvature(above=careful)
@@ -199,7 +190,6 @@ class _Level:
             hessian += active.gram
             cross, own = np.zeros_like(gradient), 1.0
         else:
-            bends = self.risk.curvature(point.f, steepness) / total
             cross, own = features @ bends, float(bends.sum())
             # Where no sample bends, as on the far side of a hinge, a unit does.
             unit = 1.0 / half_range(problem.y)
@@ -352,6 +342,7 @@ def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
     """
     problem, f = level.problem, point.f
     primal = objective(problem, level.active, point.beta, f)
-    dual = dual_point(problem, level.active, point.norm, -level.risk.gradient(f))
+    slopes, _ = level.risk.derivatives(f)
+    dual = dual_point(problem, level.active, point.norm, -slopes)
     gap = relative_gap(primal, dual.value(problem, 0.0))
     return ReducedPoint(point.beta, point.intercept, f, primal, dual, gap, 0)
