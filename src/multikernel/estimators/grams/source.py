@@ -81,14 +81,9 @@ class GramSource:
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
+        probes = self.uses_all and not self.parts
         try:
-            built = gram_matrices(
-                dictionary,
-                samples.X,
-                how,
-                samples.weights,
-                self.uses_all and not self.parts,
-            )
+            built = gram_matrices(dictionary, samples.X, how, samples.weights, probes)
         except IndefiniteKernelError as error:
             names = samples.table.gram_names
             if names is None or error.kernel is None:

@@ -152,9 +152,9 @@ def write_matrices(
             m, place = int(batch.kernels[run.start]), int(places[run.start])
             matrices = target[place : place + run.stop - run.start]
             normalization.learn(m, matrices)
-            for K in () if double else matrices:
-                _round_into(array, m, K, plan)
-                m += 1
+            if not double:
+                for number, K in enumerate(matrices, m):
+                    _round_into(array, number, K, plan)
 
     def other(place: int) -> None:
         m = int(plan.others[place])
