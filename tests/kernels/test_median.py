@@ -1,5 +1,6 @@
 """The dictionary whose widths the data decide, and kernels that memorise."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -54,6 +55,18 @@ def test_rows_are_told_apart_by_any_column():
         assert n_rows == len(expected)
         np.testing.assert_array_equal(rows, expected)
         np.testing.assert_allclose(shares, sums / sums.min())
+
+
+def test_wide_tables_need_no_memory_for_columns_that_get_no_kernels():
+    table = np.random.default_rng(0).standard_normal((100, 5000))
+    pairs = 8 * 100 * 99 / 2 * 5000
+    tracemalloc.start()
+    with pytest.warns(DictionaryWarning, match="5000 columns"):
+        dictionary = median_dictionary(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(dictionary) == 1  # Gaussians on all of them memorise.
+    assert peak < 0.2 * pairs
 
 
 def test_names_give_the_widths_exactly():

@@ -1,9 +1,10 @@
 """Median distances between samples, and the default dictionary with such widths."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from itertools import islice
 
 import numpy as np
@@ -105,11 +106,8 @@ def median_dictionary(
     check_parameter(owner, "max_kernels", max_kernels, COUNT)
     rows, weights, n_rows = _checked_rows(owner, X, sample_weight)
     shares = _pair_shares(weights)
-    together = _distances(rows, shares)
-    kernels: list[Kernel] = [LinearKernel()]
-    if together is not None:
-        kernels += together.gaussians(multiples, n_rows)
-    alone = dict(_column_distances(rows, shares))
+    kernels = [LinearKernel(), *_gaussians(rows, shares, multiples, n_rows)]
+    alone = _own_columns(rows)
     if len(alone) == 1:
         # The only column that varies is all of them together.
         return ListDictionary(kernels)
@@ -117,8 +115,8 @@ def median_dictionary(
     for widths in dict.fromkeys((tuple(column_multiples), tuple(nearest), ())):
         found = (
             ColumnKernel(kernel, column)
-            for column, distances in alone.items()
-            for kernel in distances.gaussians(widths, n_rows)
+            for column in (alone if widths else ())
+            for kernel in _gaussians(rows[:, [column]], shares, widths, n_rows)
         )
         # One kernel too many is enough to know.
         single = list(islice(found, max(max_kernels - len(kernels), 0) + 1))
@@ -246,21 +244,32 @@ def _distances(rows: Array, shares: Array) -> _Distances | None:
     return _Distances(values, shares) if values.any() else None
 
 
-def _column_distances(rows: Array, shares: Array) -> Iterator[tuple[int, _Distances]]:
-    """Yield the columns that need kernels of their own, and the distances there."""
-    # Differences first: those of integers far from zero are exact.
-    beyond = (rows - rows.min(axis=0)).T
-    varied = np.flatnonzero(beyond.any(axis=1))
-    places = np.round(beyond[varied] / beyond[varied].max(axis=1)[:, None], 10)
-    mirrored = np.round(1.0 - places, 10)
-    seen = set()
-    for column, *ways in zip(varied.tolist(), places, mirrored, strict=True):
-        # What columns that are equal up to sign, scale and shift have in common.
-        shape = min(way.tobytes() for way in ways)
-        distances = None if shape in seen else _distances(rows[:, [column]], shares)
-        if distances is not None:
-            seen.add(shape)
-            yield column, distances
+def _gaussians(
+    rows: Array, shares: Array, multiples: Sequence[float], n_rows: int
+) -> list[Kernel]:
+    """Return Gaussians that are so many medians wide, but for those that memorise."""
+    distances = _distances(rows, shares)
+    return [] if distances is None else distances.gaussians(multiples, n_rows)
+
+
+def _own_columns(rows: Array) -> list[int]:
+    """Return the columns that need kernels of their own."""
+    chosen, seen = [], set()
+    # Some at a time: of a hundred thousand, copies would not fit into memory.
+    for start in range(0, rows.shape[1], 1000):
+        some = rows[:, start : start + 1000]
+        # Differences first: those of integers far from zero are exact.
+        beyond = (some - some.min(axis=0)).T
+        varied = np.flatnonzero(beyond.any(axis=1))
+        places = np.round(beyond[varied] / beyond[varied].max(axis=1)[:, None], 10)
+        mirrored = np.round(1.0 - places, 10)
+        for column, *ways in zip(varied.tolist(), places, mirrored, strict=True):
+            # What columns that are equal up to sign, scale and shift have in common.
+            shape = blake2b(min(way.tobytes() for way in ways)).digest()
+            if shape not in seen:
+                seen.add(shape)
+                chosen.append(start + column)
+    return chosen
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
@@ -270,18 +279,18 @@ def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, 
     samples and the scale of the weights do not matter, and a weight of two is worth two
     copies.
     """
-    order = np.argsort(X[:, 0])
-    first = X[order, 0]
+    places = np.argsort(X[:, 0])
+    first = X[places, 0]
     if (first[1:] > first[:-1]).all():
         # A column of measurements tells all rows apart, in a fifth of the time.
-        rows = X[order]
-        weights = np.ones(len(X)) if sample_weight is None else sample_weight[order]
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
     else:
-        rows, member = np.unique(X, axis=0, return_inverse=True)
+        X, member = np.unique(X, axis=0, return_inverse=True)
         weights = np.bincount(member.ravel(), sample_weight).astype(np.float64)
-    n_rows = rows.shape[0]
+        places = np.arange(len(X))
+    n_rows = places.size
     if n_rows > SAMPLED_ROWS:
         # Rows are in the order of their first column: evenly spaced ones cover it.
-        chosen = np.linspace(0, n_rows - 1, SAMPLED_ROWS).astype(np.intp)
-        rows, weights = rows[chosen], weights[chosen]
-    return rows, weights / weights.min(), n_rows
+        places = places[np.linspace(0, n_rows - 1, SAMPLED_ROWS).astype(np.intp)]
+    weights = weights[places]
+    return X[places], weights / weights.min(), n_rows
