@@ -13,6 +13,7 @@ from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
 from multikernel.gram.part import PartStack, build_part
+from multikernel.gram.products import ProductStack
 from multikernel.gram.spectra import TailNormalizer, TailSums, tail_sums
 from multikernel.gram.views import ScaledStack
 
@@ -29,6 +30,7 @@ __all__ = [
     "MemoryMapped",
     "Normalization",
     "PartStack",
+    "ProductStack",
     "Refinement",
     "ScaledStack",
     "Storage",

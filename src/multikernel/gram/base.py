@@ -240,9 +240,16 @@ class GramStack(ABC):
             axis=1,
         )
 
-    def traces(self) -> Array:
-        """Return the trace of every matrix, shape (n_kernels,)."""
-        return np.asarray(self.diagonals().sum(axis=1))
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the trace of every matrix, shape (n_kernels,).
+
+        With shares of the samples, (n_samples,), it is the sum of the diagonal's
+        entries times these.
+        """
+        diagonals = self.diagonals()
+        if shares is None:
+            return np.asarray(diagonals.sum(axis=1))
+        return np.asarray(diagonals @ shares)
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
@@ -252,6 +259,10 @@ class GramStack(ABC):
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
         n_kernels, n_rows, n_cols = self.shape
         return np.full(n_kernels, float(n_rows) * n_cols)
+
+    def pass_numbers(self) -> float:
+        """Return how many numbers one quadratic form of every kernel reads."""
+        return float(self.held_numbers().sum())
 
     def row_length(self, wanted: int) -> int:
         """Return how many entries of a row are looked at where so many are wanted."""

@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 from pickle import PicklingError
+from typing import Any
 
 import numpy as np
 from joblib import hash as fingerprint
@@ -47,8 +48,14 @@ from multikernel.gram.normalization import (
     check_steps,
     empty_normalization,
 )
+from multikernel.gram.products import ProductStack, center_in_place
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels.base import KernelDictionary, check_dictionary, kernel_name
+from multikernel.kernels.columns import ColumnKernel, select_columns
+from multikernel.kernels.dictionary import ListDictionary
+from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.products import CenteredKernel, uncentred
+from multikernel.linalg.threads import run_blocks
 
 STORED = AnyOf(
     (OneOf(STORAGE), InstanceOf((LowRank, MemoryMapped), "LowRank or MemoryMapped"))
@@ -155,12 +162,48 @@ def build_stack(
         mapped, learnt = map_kernels(dictionary, X, normalize, sample_weight, options)
         return BuiltStack(mapped, learnt, mapped.zero_kernels())
     dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
+    learnt = normalization()
+    if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
+        return _build_products(dictionary, X, learnt, dtype, max_bytes)
     check_size(shape, dtype.itemsize, max_bytes)
     array: Stored = np.empty(shape, dtype)
-    learnt = normalization()
     write_matrices(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
     stack = DenseStack(array)
     return BuiltStack(stack, learnt, stack.zero_kernels())
+
+
+def _build_products(
+    dictionary: InteractionDictionary,
+    X: Array,
+    normalization: Normalization,
+    dtype: "np.dtype[Any]",
+    max_bytes: int | None,
+) -> BuiltStack:
+    """Return the stack of all interactions of a dictionary, which holds its mains.
+
+    Kernels are computed as they are, together, and centred in place: where they are
+    centred in these samples their means are those of their own columns.
+    """
+    mains, n_samples = dictionary.mains, X.shape[0]
+    shape = len(mains), n_samples, n_samples
+    check_size(shape, dtype.itemsize, max_bytes)
+    array: Stored = np.empty(shape, dtype)
+    plain = ListDictionary([uncentred(kernel) for kernel in mains.kernels])
+    plan = make_plan(plain, X.shape[1])
+    write_matrices(array, plan, make_samples(X), Normalization())
+
+    def center(m: int) -> None:
+        kernel = mains[m]
+        if isinstance(kernel, ColumnKernel) and isinstance(
+            kernel.kernel, CenteredKernel
+        ):
+            seen = select_columns(X, kernel.columns)
+            center_in_place(array[m], kernel.kernel, seen)
+
+    run_blocks(center, range(len(mains)))
+    stack = ProductStack(DenseStack(array), dictionary.terms)
+    scaled = normalization.learn_scales(stack)
+    return BuiltStack(scaled, normalization, scaled.zero_kernels())
 
 
 def _check_factors(

@@ -11,6 +11,7 @@ from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import IMAGE_BYTES
+from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
 from multikernel.linalg.tables import read_only
@@ -282,6 +283,13 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
         See `off_diagonal_ratio`: zero for the identity.
     """
     n_kernels, n_samples, _ = stack.shape
+    products = stack.stack if isinstance(stack, ScaledStack) else stack
+    if isinstance(products, ProductStack):
+        # Of products their mains are looked at, which are no wider, nor narrower.
+        spans, ratios = np.full((2, n_kernels), np.inf)
+        mains = products.alone
+        spans[mains], ratios[mains] = kernel_shapes(products.mains_alone())
+        return spans, ratios
     if isinstance(stack, ScaledStack) and stack.scales.all():
         # No scale changes the ratio.
         stack = stack.stack

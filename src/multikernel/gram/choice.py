@@ -1,6 +1,6 @@
 """Which storage a dictionary gets where the user leaves it open, and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
 from multikernel.gram.normalization import Steps, check_steps
 from multikernel.kernels.base import KernelDictionary, kernel_name
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.threads import available_threads
 
 SMALL = 2**25
@@ -116,6 +117,10 @@ def choose_storage(
     >>> choice.reason
     'its factors have some 11 columns a kernel, 2.86 MB in place of 720 MB'
     """
+    if isinstance(dictionary, InteractionDictionary) and storage == "auto":
+        mains = choose_products(dictionary, X.shape[0], max_bytes)
+        if mains.n_bytes <= byte_limit(max_bytes):
+            return mains
     modest = max_bytes is None and 8 * len(dictionary) * len(X) ** 2 <= MODEST_BYTES
     limit = MODEST_BYTES if modest else byte_limit(max_bytes)
     costs = Costs(len(dictionary), X.shape[0], limit)
@@ -145,6 +150,25 @@ def choose_storage(
         return thinner if 2.0 * thinner.seconds <= whole.seconds else whole
     lazy = costs.lazy()
     return thinner if thinner.seconds <= lazy.seconds else lazy
+
+
+def choose_products(
+    dictionary: InteractionDictionary, n_samples: int, max_bytes: int | None
+) -> Choice:
+    """Return what is expected of whole main matrices, and products of these."""
+    n_mains, entries = len(dictionary.mains), float(n_samples) ** 2
+    limit = byte_limit(max_bytes)
+    made = Costs(n_mains, n_samples, limit)
+    # A quarter of V diag(rho rho') V': see `gram.products`.
+    seconds = 1e-9 * PASSES * STEP * 0.5 * n_mains**2 * entries / available_threads()
+    whole = made.dense()
+    return replace(
+        whole,
+        reason=f"its {n_mains} main matrices take {readable_bytes(whole.n_bytes)}, of "
+        f"{readable_bytes(limit)} that they may, and interactions are products",
+        n_kernels=len(dictionary),
+        seconds=whole.seconds + seconds,
+    )
 
 
 def readable_seconds(seconds: float) -> str:

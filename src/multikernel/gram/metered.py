@@ -88,9 +88,9 @@ class MeteredStack(Base):
     def _traces(self) -> Array:
         return self.stack.traces()
 
-    def traces(self) -> Array:
-        """Return every trace, computed once; shape (n_kernels,)."""
-        return self._traces
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return every trace, computed once unless weighted; shape (n_kernels,)."""
+        return self._traces if shares is None else self.stack.traces(shares)
 
     @cached_property
     def _diagonals(self) -> Array:

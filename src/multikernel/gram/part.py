@@ -34,6 +34,7 @@ from multikernel.gram.normalization import (
     Steps,
     empty_normalization,
 )
+from multikernel.gram.products import ProductStack
 from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import Block, compiled, run_blocks
 
@@ -312,10 +313,13 @@ def build_part(
             sample_weight=sample_weight,
             max_bytes=max_bytes,
         )
-    if not isinstance(whole, DenseStack):
-        return None
     n_kernels, n_all, _ = whole.shape
     learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
+    if isinstance(whole, ProductStack) and learnt.only_scales:
+        stack = learnt.learn_scales(whole.restrict(samples))
+        return BuiltStack(stack, learnt, stack.zero_kernels())
+    if not isinstance(whole, DenseStack):
+        return None
     if learnt.only_scales:
         part: GramStack = whole
         if samples.size < n_all:

@@ -213,7 +213,7 @@ def tail_sums(
 
     if theta > 0:
         run_blocks(search, range(n_kernels))
-    totals, residuals = stack.diagonals() @ shares, stack.residual_traces(shares)
+    totals, residuals = stack.traces(shares), stack.residual_traces(shares)
     _check_definite(leading, totals)
     return TailSums(leading, totals, errors, residuals, products)
 
@@ -254,7 +254,7 @@ def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
     sum by the kernel weights; D are the roots of the shares. They are upper bounds for
     kernels that have a residual beside their factors.
     """
-    totals = stack.diagonals() @ shares + stack.residual_traces(shares)
+    totals = stack.traces(shares) + stack.residual_traces(shares)
     if vectors.shape[1] == 0:
         return np.asarray(totals)
     held = stack.quadratic_forms(np.sqrt(shares)[:, None] * vectors)

@@ -176,7 +176,7 @@ class MomentStep(ScaleStep):
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
         """Store the factors of some kernels; see `ScaleStep.learn`."""
-        means = stack.diagonals() @ self.weights
+        means = stack.traces(self.weights)
         known = forms
         sizes = self.sizes(
             means,
@@ -262,7 +262,7 @@ class CenterStep(Step):
         """Store the means of some kernels; see `Step.learn`."""
         means = stack.matvec(self.weights)
         grand_means = means @ self.weights
-        sizes = stack.diagonals() @ self.weights
+        sizes = stack.traces(self.weights)
         self.means[kernels], self.grand_means[kernels] = means, grand_means
         self.kept[kernels] = sizes - grand_means > VANISHES * sizes
 

@@ -137,10 +137,10 @@ class ScaledStack(GramStack):
 
         return products
 
-    def traces(self) -> Array:
-        """Return the trace of every matrix, shape (n_kernels,)."""
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
         # The diagonals of a million lazy kernels are one number, their multiples not.
-        return self.scales * self.stack.traces()
+        return self.scales * self.stack.traces(shares)
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero."""
@@ -151,6 +151,10 @@ class ScaledStack(GramStack):
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
         return self.stack.held_numbers()
+
+    def pass_numbers(self) -> float:
+        """Return how many numbers one quadratic form of every kernel reads."""
+        return self.stack.pass_numbers()
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:
         """Return the stack as one tall matrix, where its factors are in memory."""

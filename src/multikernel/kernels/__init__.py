@@ -19,17 +19,21 @@ from multikernel.kernels.dictionary import (
 from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.given import FunctionKernel, PrecomputedKernel
+from multikernel.kernels.interactions import Interactions
 from multikernel.kernels.median import median_dictionary, median_distance
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
+from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.views import OptionalKernel, Views
 
 __all__ = [
     "CategoryKernel",
+    "CenteredKernel",
     "ColumnKernel",
     "ExpectedKernel",
     "FunctionKernel",
     "GaussianKernel",
+    "Interactions",
     "Kernel",
     "KernelDictionary",
     "LinearKernel",
@@ -39,6 +43,7 @@ __all__ = [
     "ParameterGrid",
     "PolynomialKernel",
     "PrecomputedKernel",
+    "ProductKernel",
     "RandomFourierFeatures",
     "RandomSubsetGaussians",
     "Views",

@@ -6,6 +6,7 @@ from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
+from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import (
     MotifKernel,
@@ -25,7 +26,7 @@ NUMBERS = (
     RandomFourierFeatures,
 )
 SEQUENCES = (MotifKernel, ProfileKernel, SpectrumKernel, WeightedDegreeKernel)
-PARTS = (ColumnKernel, ExpectedKernel, OptionalKernel, WindowKernel)
+PARTS = (CenteredKernel, ColumnKernel, ExpectedKernel, OptionalKernel, WindowKernel)
 
 
 def is_built_in(kernel: Kernel) -> bool:
@@ -38,6 +39,8 @@ def is_built_in(kernel: Kernel) -> bool:
     >>> is_built_in(ColumnKernel(LinearKernel(), 0))
     True
     """
+    if type(kernel) is ProductKernel:
+        return all(map(is_built_in, kernel.kernels))
     while isinstance(kernel, PARTS):
         if type(kernel) not in PARTS:
             return False

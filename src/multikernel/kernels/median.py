@@ -107,7 +107,7 @@ def median_dictionary(
     rows, weights, n_rows = _checked_rows(owner, X, sample_weight)
     shares = _pair_shares(weights)
     kernels = [LinearKernel(), *_gaussians(rows, shares, multiples, n_rows)]
-    alone = _own_columns(rows)
+    alone = distinct_columns(rows)
     if len(alone) == 1:
         # The only column that varies is all of them together.
         return ListDictionary(kernels)
@@ -252,8 +252,12 @@ def _gaussians(
     return [] if distances is None else distances.gaussians(multiples, n_rows)
 
 
-def _own_columns(rows: Array) -> list[int]:
-    """Return the columns that need kernels of their own."""
+def distinct_columns(rows: Array) -> list[int]:
+    """Return the columns that need kernels of their own.
+
+    Constant ones do not, and of columns that are equal up to sign, scale and shift the
+    first does.
+    """
     chosen, seen = [], set()
     # Some at a time: of a hundred thousand, copies would not fit into memory.
     for start in range(0, rows.shape[1], 1000):

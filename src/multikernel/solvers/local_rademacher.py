@@ -247,7 +247,7 @@ class _Descent:
     @cached_property
     def totals(self) -> Array:
         """Return the mean diagonals: the derivatives of a frame of no directions."""
-        return np.asarray(self.problem.gram.diagonals() @ self.shares)
+        return self.problem.gram.traces(self.shares)
 
     def run(
         self, weights: Array, init: Solution, known: Sequence[DCSolution]

@@ -228,8 +228,11 @@ def images_outside(
     def cut(m: int) -> Array:
         if m in known:
             return known[m]
-        K, diagonal = stack.entries(m, test, train), stack.diagonals()[m].copy()
-        normalization.apply(m, K, diagonal[test], diagonal[train])
+        K, rows, cols = stack.entries(m, test, train), np.empty(0), np.empty(0)
+        if not normalization.only_scales:
+            diagonal = stack.diagonals()[m]
+            rows, cols = diagonal[test], diagonal[train]
+        normalization.apply(m, K, rows, cols)
         if (len(known) + 1) * K.nbytes <= OUTSIDE_BYTES:
             known[m] = K
         return K

@@ -149,7 +149,7 @@ class Training:
         An intercept takes what is constant.
         """
         shares = equal_shares(self.stack.shape[1], self.samples.weights)
-        sizes = self.stack.diagonals() @ shares - self.stack.quadratic_forms(shares)
+        sizes = self.stack.traces(shares) - self.stack.quadratic_forms(shares)
         size = float(sizes.mean())
         return size if size > 0.0 else 1.0
 

@@ -14,6 +14,7 @@ from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
 from multikernel.kernels import (
+    CenteredKernel,
     ColumnKernel,
     ExpectedKernel,
     GaussianKernel,
@@ -25,6 +26,7 @@ from multikernel.kernels import (
 )
 from multikernel.kernels.base import MEMORISES
 from multikernel.kernels.gaussian import is_radial
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import evenly_spaced
 
 if TYPE_CHECKING:
@@ -176,13 +178,15 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
         # A set may be a single column.
         sets = {tuple(np.atleast_1d(columns).tolist()) for columns in chosen}
         return {*sets, *whole} if scaled else set()
+    if isinstance(dictionary, InteractionDictionary):
+        dictionary = dictionary.mains
     sets = set()
     for m in range(len(dictionary)):
         kernel = dictionary[m]
         columns: Any = range(n)
         if isinstance(kernel, ColumnKernel):
             columns, kernel = kernel.columns, kernel.kernel
-        if isinstance(kernel, OptionalKernel | ExpectedKernel):
+        if isinstance(kernel, CenteredKernel | OptionalKernel | ExpectedKernel):
             kernel = kernel.kernel
         if isinstance(kernel, SCALED) and not isinstance(columns, slice):
             sets.add(tuple(columns))

@@ -211,7 +211,7 @@ def easy_weights(
         Of the kernels as they are; their sum has a mean diagonal of one.
     """
     total = sample_weight.sum()
-    traces = gram.diagonals() @ sample_weight
+    traces = gram.traces(sample_weight)
     scales = np.zeros(traces.size)
     np.divide(1.0, traces, out=scales, where=traces > 0.0)
     summed = gram.combine(scales)

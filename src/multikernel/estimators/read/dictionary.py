@@ -11,7 +11,7 @@ from multikernel._typing import Array
 from multikernel.estimators.read.mixed import features_of
 from multikernel.estimators.read.named_grams import check_gram_names
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.read.tables import is_precomputed
+from multikernel.estimators.read.tables import Table, is_precomputed
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
@@ -40,6 +40,7 @@ from multikernel.kernels.columns import (
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN, is_radial
+from multikernel.kernels.interactions import InteractionDictionary, with_interactions
 from multikernel.kernels.median import distinct_rows, median_between
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
@@ -101,7 +102,9 @@ class KernelNames:
     def views(self) -> tuple[str, ...] | None:
         """Return the view of every kernel, None where there are no views."""
         found = self.dictionary
-        return tuple(found.views) if isinstance(found, ViewDictionary) else None
+        if not isinstance(found, ViewDictionary | InteractionDictionary):
+            return None
+        return None if found.views is None else tuple(found.views)
 
     @cached_property
     def everything(self) -> tuple[str, ...]:
@@ -168,10 +171,24 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
     elif kernels is not None or table.feature_names is not None:
         resolved = resolve_columns(chosen, X.shape[1], table.feature_names)
     learnt = learnt_dictionary(resolved, X, weights)
+    if table.interactions is not None:
+        features = _numbered(table, X.shape[1])
+        spec = table.interactions
+        return with_interactions(spec, learnt, X, weights, features, views)
     if views is None:
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
+
+
+def _numbered(table: Table, n_columns: int) -> Features:
+    """Return the columns that kernels see, with the names of those of numbers."""
+    names, layout = table.feature_names, table.layout
+    if names is None or layout is None:
+        return Features(n_columns, names)
+    given = [names[column] for column in layout.numeric]
+    # Text takes several columns, which nothing names.
+    return Features(n_columns, tuple(given + [""] * (n_columns - len(given))))
 
 
 def _default_kernels(

@@ -14,7 +14,7 @@ from multikernel.estimators.read.batches import spool
 from multikernel.estimators.read.named_grams import check_same_grams, names_of_grams
 from multikernel.estimators.read.precomputed import read_grams
 from multikernel.estimators.read.targets import read_targets, target_names
-from multikernel.kernels import KernelDictionary, ListDictionary, Views
+from multikernel.kernels import Interactions, KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.given import as_kernels
 from multikernel.kernels.sequence.tables import (
@@ -45,6 +45,8 @@ class Table:
         Which columns hold text, where some do.
     kernels : object, default=None
         The ``kernels`` of the estimator, see `settled_kernels`.
+    interactions : Interactions or None, default=None
+        Which interactions of these are wanted.
     views : tuple of View, default=()
         The views of the data, where there are any.
     target_names : tuple of str or None, default=None
@@ -61,6 +63,7 @@ class Table:
     given: Any
     layout: Layout | None = None
     kernels: Any = None
+    interactions: Interactions | None = None
     views: tuple[View, ...] = ()
     target_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
@@ -89,6 +92,9 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     """
     names = gram_names = None
     columns, owner = Columns(), type(estimator).__name__
+    interactions = kernels if isinstance(kernels, Interactions) else None
+    if interactions is not None:
+        kernels = interactions.kernels
     kernels = settled_kernels(kernels)
     if numbers.is_stream(X):
         spooled = spool(X, y)
@@ -125,6 +131,7 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
         given,
         layout,
         kernels,
+        interactions,
         views,
         called,
         columns.names,

@@ -187,9 +187,13 @@ class BlockedStack(FactorStack):
             residual = Residual(roots, self.means[self.numbers])
         return LowRankStack(self.factors.rows(samples), self.places, residual)
 
-    def traces(self) -> Array:
-        """Return the trace of every matrix, shape (n_kernels,)."""
-        return self.all_traces[self.numbers]
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
+        return (
+            super().traces(shares)
+            if shares is not None
+            else (self.all_traces[self.numbers])
+        )
 
     def residual_bounds(self, v: Array) -> Array:
         """Return what the factors may leave; see `GramStack.residual_bounds`."""

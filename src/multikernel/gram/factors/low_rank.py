@@ -329,8 +329,10 @@ class LowRankStack(FactorStack):
             np.einsum("ik,ik->i", Z[:, part], Z[:, part], out=diagonals[m])
         return diagonals
 
-    def traces(self) -> Array:
-        """Return the trace of every matrix, shape (n_kernels,)."""
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
+        if shares is not None:
+            return super().traces(shares)
         # Column by column: diagonals are as many numbers again as one column each.
         columns = np.einsum("ik,ik->k", self.factors, self.factors)
         return np.asarray(np.add.reduceat(columns, self.offsets[:-1]))

@@ -115,8 +115,9 @@ class DualNorms:
     def __post_init__(self) -> None:
         n_kernels, n_samples, _ = self.gram.shape
         image = 8 * n_kernels * n_samples
-        # Thin factors leave no room: a pass over them reads little more than images.
-        held = 8 * float(self.gram.held_numbers().sum())
+        # Thin factors, and products of few mains, leave no room: a pass over them reads
+        # little more than images.
+        held = 8 * self.gram.pass_numbers()
         room = min(SETTINGS.max_bytes, SETTINGS.share * held)
         capacity = min(int(room // max(image, 1)), n_samples, SETTINGS.most)
         # With fewer the bounds are too loose to earn their extra arithmetic.

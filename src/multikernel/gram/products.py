@@ -1,0 +1,433 @@
+r"""All products of two of some matrices, at the price of these.
+
+With d main Gram matrices :math:`K_1, \dots, K_d`, the elementwise product of two is
+the kernel of their interaction, and a stack of all of them need hold none: with V the
+d x n^2 matrix of the mains, the quadratic forms of all products,
+
+.. math:: G_{ij} = \rho^\top (K_i \circ K_j) \rho
+    = \sum_{ab} \rho_a \rho_b K_i[a, b] K_j[a, b],
+
+are the one matrix product :math:`V \operatorname{diag}(\rho \rho^\top) V^\top`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_places
+from multikernel.gram.base import GramStack
+from multikernel.gram.dense import HELD_BYTES, DenseMatrix, DenseStack, Stored
+from multikernel.gram.matrix import GramMatrix, column_runs
+from multikernel.gram.steps import VANISHES
+from multikernel.kernels.products import CenteredKernel
+from multikernel.linalg.tables import equal_shares, read_only, row_chunks
+from multikernel.linalg.threads import available_threads, compiled, run_blocks
+
+LOOPS = "multikernel.gram.product_loops"
+
+CHUNK_BYTES = 2**24
+"""Bytes of entries that one matrix product of a pass takes. With 100 and 300 mains of
+400 samples 2**22 took 1.2 times as long, and 2**26 as long."""
+
+FEW = 64
+"""Products are made one by one where there are fewer than the square of the mains over
+this. One entry of a product takes as long as some thirty steps of a matrix product."""
+
+SINGLE = 2.0**-24
+"""Unit of rounding in single precision."""
+
+STEPS_OF_AN_ENTRY = 8
+"""Roundings that an entry has behind it before it is added: of the matrix, the size by
+which it is divided, the root and the products, in both factors."""
+
+UNDERFLOW = 1e-30
+"""What entries that are too small for single precision add to a form of matrices whose
+entries are one at most, with room to spare."""
+
+
+def center_in_place(K: Stored, kernel: CenteredKernel, X: Array) -> None:
+    """Center the matrix of a kernel on samples, as `CenteredKernel` does.
+
+    A matrix of which rounding alone is left becomes zero.
+    """
+    if kernel.samples is not None and np.array_equal(kernel.samples, X):
+        # The columns of the samples are there already.
+        means = K @ equal_shares(len(X), kernel.weights)
+        grand_mean = float(means @ equal_shares(len(X), kernel.weights))
+    else:
+        means, grand_mean = kernel.means(X), kernel.grand_mean
+    size = float(K.diagonal().mean(dtype=np.float64))
+    for rows in row_chunks(len(X), len(X)):
+        K[rows] -= means[rows, None] + means - grand_mean
+    if float(K.diagonal().mean(dtype=np.float64)) <= VANISHES * size:
+        K[...] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ProductStack(GramStack):
+    r"""Elementwise products of at most two of some matrices in memory.
+
+    Quadratic forms, images and weighted sums of many are matrix products over the
+    mains; few are made whole.
+
+    Parameters
+    ----------
+    mains : DenseStack
+        The main matrices of all samples, square; shared, not copied.
+    terms : ndarray of shape (n_kernels, 2)
+        The numbers of the two mains of every kernel; the second is -1 where a main
+        stands alone.
+    samples : ndarray of shape (n_samples,), optional
+        The samples, ascending, each once; all when left out.
+
+    Raises
+    ------
+    ValueError
+        If a number is not that of a main.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack, ProductStack
+    >>> mains = DenseStack(np.stack([np.eye(2), np.full((2, 2), 3.0)]))
+    >>> stack = ProductStack(mains, np.array([[0, -1], [1, -1], [0, 1]]))
+    >>> stack.quadratic_forms(np.array([1.0, 2.0]))
+    array([ 5., 27., 15.])
+    """
+
+    mains: DenseStack
+    terms: Indices
+    samples: Indices = field(default=None)  # type: ignore[assignment]
+
+    in_memory = True
+
+    def __post_init__(self) -> None:
+        if self.samples is None:
+            every = np.arange(self.mains.shape[1])
+            object.__setattr__(self, "samples", every)
+        largest = self.mains.shape[0]
+        check_places("ProductStack", "first mains", self.terms[:, 0], largest)
+        check_places("ProductStack", "second mains", self.terms[:, 1] + 1, largest + 1)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return len(self.terms), self.samples.size, self.samples.size
+
+    @cached_property
+    def alone(self) -> Indices:
+        """Return the kernels that are mains."""
+        return np.flatnonzero(self.terms[:, 1] < 0)
+
+    @cached_property
+    def _pairs(self) -> Indices:
+        """Return the kernels that are products."""
+        return np.flatnonzero(self.terms[:, 1] >= 0)
+
+    @cached_property
+    def _used(self) -> tuple[Indices, Indices]:
+        """Return the mains of the products, and the places of these among them."""
+        used, places = np.unique(self.terms[self._pairs], return_inverse=True)
+        return used, places.reshape(-1, 2)
+
+    @property
+    def _many(self) -> bool:
+        """Return whether one product over the mains is quicker than all one by one."""
+        return self._pairs.size * FEW > self._used[0].size ** 2
+
+    def _part(self, mains: Indices) -> GramStack:
+        """Return some mains on the samples."""
+        from multikernel.gram.part import PartStack
+
+        return PartStack(self.mains, self.samples, mains)
+
+    def mains_alone(self) -> GramStack:
+        """Return the stack of the kernels that are mains."""
+        return self._part(self.terms[self.alone, 0])
+
+    # Forms.
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        return self._forms(v, np.float64)[0]
+
+    def rough_forms(self, v: Array) -> tuple[Array, Array]:
+        """Return quadratic forms in single precision, and their errors."""
+        return self._forms(v, np.float32)
+
+    def _forms(self, v: Array, dtype: type) -> tuple[Array, Array]:
+        """Return quadratic forms, and what those of products are off by at most."""
+        forms, errors = np.empty(self.shape[0]), np.zeros(self.shape[0])
+        alone, pairs = self.alone, self._pairs
+        if alone.size:
+            mains = self._part(self.terms[alone, 0])
+            forms[alone] = mains.quadratic_forms(v)
+        if not pairs.size:
+            return forms, errors
+        if not self._many:
+            for chosen in self._runs(pairs):
+                forms[chosen] = self._whole(chosen).quadratic_forms(v)
+            return forms, errors
+        i, j = self._used[1].T
+        G, S, longest = self._inner_products(v, dtype)
+        forms[pairs] = G[i, j]
+        if dtype is np.float32:
+            roundings = longest + STEPS_OF_AN_ENTRY
+            unit = roundings * SINGLE / (1.0 - roundings * SINGLE)
+            sizes = np.sqrt(S)
+            errors[pairs] = (
+                unit * sizes[i] * sizes[j] + UNDERFLOW * self._bound(v)[i, j]
+            )
+        return forms, errors
+
+    def _bound(self, v: Array) -> Array:
+        """Return the products of the mains' sizes with the square of a vector's sum."""
+        sizes = self._sizes
+        return np.asarray(np.sum(np.abs(v)) ** 2 * np.outer(sizes, sizes))
+
+    @cached_property
+    def _sizes(self) -> Array:
+        """Return the largest diagonal entries of the mains of the products."""
+        diagonals = self.mains.diagonals()[self._used[0][:, None], self.samples]
+        largest = np.abs(diagonals).max(axis=1)
+        return np.where(largest > 0.0, largest, 1.0)
+
+    def _inner_products(self, v: Array, dtype: type) -> tuple[Array, Array, int]:
+        r"""Return the forms G of all products of mains, and sums S of absolute values.
+
+        Both factors of an entry get the root of its weight, so that G is the difference
+        of two products of a matrix with its own transpose, one of the positive weights
+        and one of the negative: a quarter of the steps that V diag V^T takes as it
+        stands. With them comes the number of entries that were added up at once.
+        """
+        used = self._used[0]
+        size = used.size
+        G, S, longest = np.zeros((size, size)), np.zeros(size), 0
+        step = max(256, CHUNK_BYTES // (np.dtype(dtype).itemsize * size))
+        buffer = np.empty(size * step, dtype)
+        scale = float(np.abs(v).max()) or 1.0
+        for sign, places, weights in self._entries_by_sign(v / scale, step):
+            longest = max(longest, places.size)
+            part = buffer[: size * places.size].reshape(size, places.size)
+            self._write_entries(places, np.sqrt(weights), part)
+            product = np.dot(part, part.T)
+            G += sign * product
+            S += np.diagonal(product)
+        sizes = scale * self._sizes
+        return G * np.outer(sizes, self._sizes) * scale, S * sizes**2, longest
+
+    def _write_entries(self, places: Indices, roots: Array, out: Array) -> None:
+        """Write entries of the mains, over their sizes and times roots of weights."""
+        write = compiled(LOOPS, "write_scaled_entries")
+        flat = read_only(self.mains.array).reshape(len(self.mains.array), -1)
+        used, sizes = self._used[0], self._sizes
+        step = max(1, -(-used.size // available_threads()))
+
+        def work(start: int) -> None:
+            some = slice(start, start + step)
+            write(flat, used[some], sizes[some], places, roots, out[some])
+
+        run_blocks(work, range(0, used.size, step))
+
+    def _entries_by_sign(
+        self, v: Array, step: int
+    ) -> Iterator[tuple[float, Indices, Array]]:
+        """Yield entries of the lower triangle with weights, those of a sign together.
+
+        The places are those of an entry in a matrix of all samples; weights are v_a v_b
+        without their sign, twice that beside the diagonal.
+        """
+        n_all, n = self.mains.shape[1], self.samples.size
+        waiting: dict[float, list[tuple[Indices, Array]]] = {1.0: [], -1.0: []}
+        vectors = v.reshape(n, -1)
+        rows_at_once = max(1, step // max(1, n))
+        for start in range(0, n, rows_at_once):
+            rows = np.arange(start, min(start + rows_at_once, n))
+            weights = vectors[rows] @ vectors[: rows[-1] + 1].T
+            weights *= 2.0 - (np.arange(rows[-1] + 1) == rows[:, None])
+            weights[np.arange(rows[-1] + 1) > rows[:, None]] = 0.0
+            for sign, queue in waiting.items():
+                a, b = np.nonzero(sign * weights > 0.0)
+                places = n_all * self.samples[rows[a]] + self.samples[b]
+                queue.append((places, sign * weights[a, b]))
+                yield from self._full(sign, queue, step)
+        for sign, queue in waiting.items():
+            yield from self._full(sign, queue, step, last=True)
+
+    @staticmethod
+    def _full(
+        sign: float, queue: list[tuple[Indices, Array]], step: int, last: bool = False
+    ) -> Iterator[tuple[float, Indices, Array]]:
+        """Yield what fills a buffer; `last`, all there is. The queue keeps the rest."""
+        if not last and sum(weights.size for _, weights in queue) < step:
+            return
+        places = np.concatenate([part for part, _ in queue])
+        weights = np.concatenate([part for _, part in queue])
+        end = weights.size if last else weights.size - weights.size % step
+        for start in range(0, end, step):
+            some = slice(start, min(start + step, end))
+            yield sign, places[some], weights[some]
+        queue[:] = [(places[end:], weights[end:])]
+
+    # Images and sums.
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        images = np.empty((self.shape[0], *v.shape))
+        if self.alone.size:
+            mains = self._part(self.terms[self.alone, 0])
+            images[self.alone] = mains.matvec(v)
+        if not self._many:
+            for chosen in self._runs(self._pairs):
+                images[chosen] = self._whole(chosen).matvec(v)
+            return images
+        for column in np.ndindex(v.shape[1:]):
+            place = (slice(None), *column)
+            self._write_images(v[place], images[(slice(None), *place)])
+        return images
+
+    def _write_images(self, v: Array, out: Array) -> None:
+        """Write the images of all products: row a of all is V_a diag(v) V_a^T."""
+        used, places = self._used
+        i, j = places.T
+        support = np.flatnonzero(v)
+        cols, values = self.samples[support], v[support]
+        array, pairs = self.mains.array, self._pairs
+
+        def write_row(a: int) -> None:
+            rows = array[used[:, None], self.samples[a], cols].astype(np.float64)
+            out[pairs, a] = np.dot(rows * values, rows.T)[i, j]
+
+        run_blocks(write_row, range(self.samples.size))
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        v = np.zeros(self.shape[1])
+        np.add.at(v, support, values)
+        return self.matvec(v)
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        images = np.empty(coefs.shape)
+        for chosen in self._runs(np.arange(self.shape[0])):
+            images[chosen] = self._whole(chosen).block_matvec(coefs[chosen])
+        return images
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+        return DenseMatrix(self.combined_rows(weights, np.arange(self.shape[1])))
+
+    def combined_rows(self, weights: Array, rows: Indices) -> Array:
+        r"""Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples).
+
+        Many products are :math:`\sum_i K_i \circ \sum_j \theta_{ij} K_j`.
+        """
+        support = np.flatnonzero(weights)
+        total = np.zeros((rows.size, self.shape[2]))
+        some = self if support.size == self.shape[0] else self._some(support)
+        factors = np.asarray(weights[support], dtype=np.float64)
+        if not some._many:
+            for chosen in self._runs(support):
+                products = self._products(chosen, rows, np.arange(self.shape[2]))
+                total += np.tensordot(weights[chosen], products, axes=1)
+            return total
+        if some.alone.size:
+            mains = self._part(some.terms[some.alone, 0])
+            total += mains.combined_rows(factors[some.alone], rows)
+        used, (i, j) = some._used[0], some._used[1].T
+        theta = np.zeros((used.size, used.size))
+        np.add.at(theta, (i, j), factors[some._pairs])
+
+        def add(p: int) -> None:
+            row = self.mains.array[used[:, None], self.samples[rows[p]], self.samples]
+            row = row.astype(np.float64)
+            total[p] += np.einsum("ib,ib->b", row, np.dot(theta, row))
+
+        run_blocks(add, range(rows.size))
+        return total
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        every = np.arange(self.shape[1])
+        return self._products(np.arange(self.shape[0]), every, np.asarray(indices))
+
+    def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
+        """Return some entries of one kernel, shape (n_rows, n_cols)."""
+        return self._products(np.array([kernel]), rows, cols)[0]
+
+    def _products(self, kernels: Indices, rows: Indices, cols: Indices) -> Array:
+        """Return some rows and columns of some kernels, whole."""
+        out = np.empty((kernels.size, rows.size, cols.size))
+        write = compiled(LOOPS, "write_products")
+        array, terms = read_only(self.mains.array), self.terms[kernels]
+        rows, cols = self.samples[rows], self.samples[cols]
+
+        def work(t: int) -> None:
+            write(array, terms[t : t + 1], rows, cols, out[t : t + 1])
+
+        run_blocks(work, range(kernels.size), 1 if out.size < 2**16 else None)
+        return out
+
+    def _whole(self, kernels: Indices) -> DenseStack:
+        """Return some kernels as whole matrices."""
+        every = np.arange(self.shape[1])
+        return DenseStack(self._products(kernels, every, every))
+
+    def _runs(self, kernels: Indices) -> Iterator[Indices]:
+        """Cut kernels into runs of which whole matrices are made at a time."""
+        for part in column_runs(kernels.size, self.shape[1] ** 2):
+            if part.size:
+                yield kernels[part]
+
+    # Sizes.
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        mains = self.mains.diagonals()[:, self.samples]
+        diagonals = mains[self.terms[:, 0]]
+        diagonals[self._pairs] *= mains[self.terms[self._pairs, 1]]
+        return diagonals
+
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
+        mains = self.mains.diagonals()[:, self.samples]
+        weighted = mains if shares is None else mains * shares
+        traces = weighted.sum(axis=1)[self.terms[:, 0]]
+        if self._pairs.size:
+            used, (i, j) = self._used[0], self._used[1].T
+            products = np.dot(weighted[used], mains[used].T)
+            traces[self._pairs] = products[i, j]
+        return np.asarray(traces)
+
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero: those with a zero diagonal."""
+        return np.flatnonzero(self.traces() <= 0.0)
+
+    def pass_numbers(self) -> float:
+        """Return the numbers of the mains, which is all that a pass reads."""
+        used = np.unique(self.terms[self.terms >= 0]).size
+        return float(used) * self.shape[1] ** 2
+
+    # Parts.
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels, whole where these are few."""
+        chosen = np.arange(self.shape[0])[kernels]
+        if 8 * chosen.size * self.shape[1] ** 2 <= HELD_BYTES:
+            return self._whole(chosen)
+        return self._some(chosen)
+
+    def _some(self, kernels: Indices) -> "ProductStack":
+        """Return the stack of the chosen kernels, by their mains."""
+        return replace(self, terms=self.terms[kernels])
+
+    def restrict(self, samples: Indices) -> "ProductStack":
+        """Return the stack on the chosen samples, a view where they ascend."""
+        chosen = self.samples[samples]
+        if np.all(np.diff(chosen) > 0):
+            return replace(self, samples=chosen)
+        every = np.arange(self.mains.shape[0])
+        return ProductStack(self.mains.copied(every, chosen, chosen), self.terms)

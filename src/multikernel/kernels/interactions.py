@@ -1,0 +1,290 @@
+"""Main kernels and all their interactions: products of two on different columns."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import FLAG, check_parameter, shown
+from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.columns import (
+    ColumnKernel,
+    Columns,
+    Features,
+    label_of,
+    resolve_indices,
+)
+from multikernel.kernels.dictionary import ListDictionary, names_of, told_apart
+from multikernel.kernels.median import distinct_columns
+from multikernel.kernels.products import CenteredKernel, ProductKernel
+
+SEPARATOR = " × "
+
+
+@dataclass(frozen=True)
+class Interactions:
+    r"""Kernels, and the interactions of all that stand on different columns.
+
+    The interaction of two kernels is the product :math:`\tilde k_i(x, z) \tilde k_j(x,
+    z)` of both, each centred in the training samples: its functions have mean zero
+    over each of the two parts. With the centred kernels themselves, the main effects,
+    and an intercept a model is a functional ANOVA decomposition [1]_ [2]_, with a
+    block norm for each term, so that a sparse method selects among all of them. The
+    products are never written down: d matrices and one matrix product a pass are
+    enough for d (d - 1) / 2 interactions.
+
+    Parameters
+    ----------
+    kernels : object, default=None
+        The kernels whose interactions are wanted, in any form that an estimator takes
+        them: None for the default ones, a list, a mapping of views (the interaction of
+        two views is the product of their kernels). Kernels on all columns have no
+        interactions, and stay in the dictionary as they are.
+    mains : bool, default=True
+        Whether the kernels themselves are in the dictionary.
+    between : sequence of columns, or a pair of these, default=None
+        Columns, by name or position, among which interactions are wanted; of two
+        sequences, one column of each. All when left out.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Notes
+    -----
+    Columns that are constant, or copies of others up to sign, scale and shift, have no
+    interactions. Of the kernels on a column of two values the first has, as all of them
+    are the same once they are centred.
+
+    References
+    ----------
+    .. [1] Wahba, G. (1990). Spline models for observational data, chapter 10. SIAM.
+       https://doi.org/10.1137/1.9781611970128
+    .. [2] Lin, Y. and Zhang, H. H. (2006). Component selection and smoothing in
+       multivariate nonparametric regression. Annals of Statistics 34, 2272-2297.
+       https://doi.org/10.1214/009053606000000722
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLRegressor
+    >>> from multikernel.kernels import Interactions
+    >>> X = np.random.default_rng(0).normal(size=(100, 6))
+    >>> model = SpicyMKLRegressor(Interactions(), alpha=0.05).fit(X, X[:, 1] * X[:, 4])
+    >>> model.summary()["kernel"][0]
+    'x1 × x4'
+    """
+
+    kernels: Any = None
+    mains: bool = True
+    between: Any = None
+
+    def __post_init__(self) -> None:
+        check_parameter("Interactions", "mains", self.mains, FLAG)
+        if self.between is not None and (
+            isinstance(self.between, str) or not hasattr(self.between, "__len__")
+        ):
+            raise ValueError(
+                "Interactions: between must be a sequence of columns, or a pair of "
+                f"these, got {shown(self.between)}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class InteractionDictionary:
+    """Products of at most two of some kernels, never written out.
+
+    Parameters
+    ----------
+    mains : ListDictionary
+        The kernels that terms are made of.
+    terms : ndarray of shape (n_kernels, 2)
+        The numbers of both factors; the second is -1 for a kernel alone.
+    labels : tuple of str
+        What the mains are called in the names of products.
+    views : tuple of str or None, default=None
+        The view of every main.
+    """
+
+    mains: ListDictionary
+    terms: Indices
+    labels: tuple[str, ...]
+    main_views: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def __getitem__(self, index: int, /) -> Kernel:
+        first, second = self.terms[range(len(self))[index]].tolist()
+        if second < 0:
+            return self.mains[first]
+        factors = self.mains[first], self.mains[second]
+        return ProductKernel(factors, self._product_name(first, second))
+
+    def name(self, index: int) -> str:
+        """Return the name of one kernel."""
+        first, second = self.terms[index].tolist()
+        if second < 0:
+            return self.mains.name(first)
+        return self._product_name(first, second)
+
+    def _product_name(self, first: int, second: int) -> str:
+        return f"{self.labels[first]}{SEPARATOR}{self.labels[second]}"
+
+    @cached_property
+    def views(self) -> tuple[str, ...] | None:
+        """Return the view of every kernel, of products those of both."""
+        own = self.main_views
+        if own is None:
+            return None
+        return tuple(
+            own[i] if j < 0 or own[i] == own[j] else f"{own[i]}{SEPARATOR}{own[j]}"
+            for i, j in self.terms.tolist()
+        )
+
+
+@names_of.register
+def _names_of_interactions(
+    dictionary: InteractionDictionary, chosen: Sequence[int]
+) -> list[str]:
+    return [dictionary.name(index) for index in chosen]
+
+
+def with_interactions(
+    spec: Interactions,
+    dictionary: KernelDictionary,
+    X: Array,
+    sample_weight: Array | None,
+    features: Features,
+    views: Sequence[str] | None = None,
+) -> InteractionDictionary:
+    """Return the dictionary that `Interactions` stand for.
+
+    Parameters
+    ----------
+    spec : Interactions
+        What is asked for.
+    dictionary : KernelDictionary
+        The kernels, on columns by position, with what they learn.
+    X : ndarray of shape (n_samples, n_features)
+        The samples that kernels are centred in.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Their weights.
+    features : Features
+        The columns that `between` names.
+    views : sequence of str, optional
+        The view of every kernel.
+    """
+    kernels = [dictionary[m] for m in range(len(dictionary))]
+    columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
+    pairs = _pairs(columns, spec.between, features, X)
+    in_pairs = np.unique(pairs)
+    mains = list(kernels)
+    for m in in_pairs.tolist():
+        mains[m] = _centered(kernels[m], X, sample_weight)
+    alone = [m for m in range(len(mains)) if spec.mains]
+    if not alone and not len(pairs):
+        raise ValueError(
+            "Interactions: no two kernels stand on different columns that vary, so "
+            "there is no interaction; give kernels on single columns, or mains=True."
+        )
+    terms = np.vstack(
+        [np.array([(m, -1) for m in alone], dtype=np.intp).reshape(-1, 2), pairs]
+    )
+    names = told_apart([kernel_name(kernel) for kernel in mains])
+    return InteractionDictionary(
+        ListDictionary(mains, names),
+        terms,
+        _labels(mains, names),
+        None if views is None else tuple(views),
+    )
+
+
+def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
+    """Return the columns of a kernel on some of them; None where it sees all."""
+    if not isinstance(kernel, ColumnKernel):
+        return None
+    columns: Columns = kernel.columns
+    indices = frozenset(resolve_indices(columns, Features(n_features)))
+    return None if len(indices) == n_features else indices
+
+
+def _pairs(
+    columns: Sequence[frozenset[int] | None], between: Any, features: Features, X: Array
+) -> Indices:
+    """Return which kernels have interactions, shape (n_pairs, 2), the first below."""
+    first, second = _allowed(between, features)
+    gaps = np.flatnonzero(np.isnan(X).any(axis=0))
+    whole = np.setdiff1d(np.arange(X.shape[1]), gaps)
+    distinct = {*gaps.tolist(), *whole[distinct_columns(X[:, whole])].tolist()}
+    two_valued = {c for c in distinct if _has_two_values(X[:, c])}
+    taken: set[int] = set()
+    usable = []
+    for m, own in enumerate(columns):
+        if own is None or not own & distinct:
+            continue
+        if len(own) == 1:
+            (column,) = own
+            if column in taken:
+                continue
+            taken |= own & two_valued
+        usable.append(m)
+    sets = [frozenset() if own is None else own for own in columns]
+    members = np.array(usable, dtype=np.intp)
+    i, j = (members[place] for place in np.triu_indices(members.size, 1))
+    if len(usable) == len({c for m in usable for c in sets[m]}) and between is None:
+        return np.column_stack([i, j])  # a kernel a column: all are on different ones
+    chosen = [
+        (a, b)
+        for a, b in zip(i.tolist(), j.tolist(), strict=True)
+        if not sets[a] & sets[b]
+        and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
+    ]
+    return np.array(chosen, dtype=np.intp).reshape(-1, 2)
+
+
+def _has_two_values(column: Array) -> bool:
+    """Return whether a column has no values but two."""
+    return bool(((column == column.min()) | (column == column.max())).all())
+
+
+def _allowed(between: Any, features: Features) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the columns that the one and the other factor may stand on."""
+    every = frozenset(range(features.number))
+    if between is None:
+        return every, every
+    groups = list(between)
+    nested = [not isinstance(g, str) and hasattr(g, "__len__") for g in groups]
+    if len(groups) == 2 and all(nested):
+        first, second = (frozenset(resolve_indices(g, features)) for g in groups)
+        return first, second
+    among = frozenset(resolve_indices(groups, features))
+    return among, among
+
+
+def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
+    """Return a kernel on some columns, centred there."""
+    assert isinstance(kernel, ColumnKernel)
+    if isinstance(kernel.kernel, CenteredKernel):
+        return kernel
+    indices = np.array(resolve_indices(kernel.columns, Features(X.shape[1])))
+    inner = CenteredKernel(kernel.kernel).learnt(X[:, indices], sample_weight)
+    return replace(kernel, kernel=inner)
+
+
+def _labels(mains: Sequence[Kernel], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of kernels, or their names where several are on the same."""
+    labels = [
+        (kernel.label or label_of(tuple(kernel.columns)))
+        if isinstance(kernel, ColumnKernel) and not isinstance(kernel.columns, slice)
+        else name
+        for kernel, name in zip(mains, names, strict=True)
+    ]
+    counts = Counter(labels)
+    pairs = zip(labels, names, strict=True)
+    return tuple(label if counts[label] == 1 else name for label, name in pairs)

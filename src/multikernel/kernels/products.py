@@ -1,0 +1,193 @@
+"""Kernels made of kernels: centred ones, and products, the kernels of interactions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.kernels.base import (
+    Kernel,
+    check_kernel,
+    kernel_diagonal,
+    kernel_name,
+)
+from multikernel.kernels.columns import ColumnKernel
+from multikernel.linalg.tables import equal_shares, evenly_spaced
+
+CENTRING_ROWS = 2000
+"""Samples that the means of a centred kernel are over at most: each new sample is
+compared with all of them."""
+
+
+@dataclass(frozen=True)
+class CenteredKernel:
+    r"""A kernel whose functions have mean zero over some samples.
+
+    .. math:: \tilde k(x, z) = k(x, z) - m(x) - m(z) + \bar m, \qquad
+        m(x) = \sum_i w_i k(x, x_i), \quad \bar m = \sum_i w_i m(x_i)
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    samples : ndarray of shape (n_samples, n_features), optional
+        The samples x, on the columns that the kernel sees; an estimator takes training
+        samples when it is fitted, 2000 at most, evenly spaced.
+    weights : ndarray of shape (n_samples,), optional
+        Their weights w, which sum to one; equal ones when left out.
+
+    Raises
+    ------
+    TypeError
+        If `kernel` is no kernel.
+    ValueError
+        If the kernel is called without samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import CenteredKernel, LinearKernel
+    >>> X = np.array([[1.0], [3.0]])
+    >>> CenteredKernel(LinearKernel(), X)(X)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    kernel: Kernel
+    samples: Array | None = field(default=None, repr=False, compare=False)
+    weights: Array | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel, "The kernel of a CenteredKernel")
+
+    @property
+    def name(self) -> str:
+        """Return the name of the kernel."""
+        return kernel_name(self.kernel)
+
+    def learnt(self, X: Array, sample_weight: Array | None = None) -> "CenteredKernel":
+        """Return the kernel centred in samples, unless it has some.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Samples, on the columns that the kernel sees.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Their weights.
+        """
+        if self.samples is not None:
+            return self
+        rows = evenly_spaced(X.shape[0], CENTRING_ROWS)
+        own = None if sample_weight is None else sample_weight[rows]
+        return replace(self, samples=X[rows], weights=equal_shares(rows.size, own))
+
+    def means(self, X: Array) -> Array:
+        """Return m(x) for every row, shape (n_samples_X,)."""
+        samples, weights = self._given
+        return np.asarray(self.kernel(X, samples) @ weights)
+
+    @cached_property
+    def grand_mean(self) -> float:
+        """Return the mean of m over the samples."""
+        samples, weights = self._given
+        return float(self.means(samples) @ weights)
+
+    @property
+    def _given(self) -> tuple[Array, Array]:
+        if self.samples is None:
+            raise ValueError(
+                f"{self.name} is to be centred and knows no samples yet: estimators "
+                "take the training samples; elsewhere give samples, or call learnt(X)."
+            )
+        return self.samples, equal_shares(len(self.samples), self.weights)
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        rows = self.means(X)
+        cols = rows if Y is None else self.means(Y)
+        values = self.kernel(X) if Y is None else self.kernel(X, Y)
+        # Sums of means first: what is symmetric stays so to the last digit.
+        return np.asarray(values - (rows[:, None] + cols) + self.grand_mean)
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples_X,)."""
+        values = kernel_diagonal(self.kernel, X) - 2.0 * self.means(X)
+        return np.maximum(values + self.grand_mean, 0.0)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a model file holds: not what is computed from it."""
+        return {k: v for k, v in vars(self).items() if k != "grand_mean"}
+
+
+def uncentred(kernel: Kernel) -> Kernel:
+    """Return a kernel on some columns as it is before it is centred."""
+    if isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, CenteredKernel):
+        return replace(kernel, kernel=kernel.kernel.kernel)
+    return kernel
+
+
+@dataclass(frozen=True)
+class ProductKernel:
+    r"""The product of kernels, :math:`k(x, z) = \prod_i k_i(x, z)`.
+
+    Of centred kernels on different columns it is the kernel of their pure interaction:
+    its functions have mean zero over each of the parts.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        The factors, two at least.
+    label : str, optional
+        The name; the names of the factors with × between them when left out.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two.
+    TypeError
+        If one is no kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import ColumnKernel, LinearKernel, ProductKernel
+    >>> columns = [ColumnKernel(LinearKernel(), place) for place in (0, 1)]
+    >>> kernel = ProductKernel(columns)
+    >>> kernel.name
+    'linear()[x0] × linear()[x1]'
+    >>> kernel(np.array([[1.0, 2.0], [3.0, 1.0]]))
+    array([[4., 6.],
+           [6., 9.]])
+    """
+
+    kernels: Sequence[Kernel]
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", tuple(self.kernels))
+        if len(self.kernels) < 2:
+            raise ValueError(
+                f"A ProductKernel needs two kernels at least, got {len(self.kernels)}."
+            )
+        for position, kernel in enumerate(self.kernels):
+            check_kernel(kernel, f"Kernel {position} of a ProductKernel")
+
+    @property
+    def name(self) -> str:
+        """Return the label, or the names of the factors."""
+        return self.label or " × ".join(kernel_name(kernel) for kernel in self.kernels)
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        first, *others = self.kernels
+        product = np.array(first(X) if Y is None else first(X, Y), dtype=np.float64)
+        for kernel in others:
+            product *= kernel(X) if Y is None else kernel(X, Y)
+        return product
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples_X,)."""
+        diagonals = [kernel_diagonal(kernel, X) for kernel in self.kernels]
+        return np.asarray(np.prod(diagonals, axis=0))
