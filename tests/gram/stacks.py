@@ -16,6 +16,7 @@ from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.files import joined
 from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.part import PartStack
+from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.given import PrecomputedKernel
@@ -43,6 +44,13 @@ def part(array: Array) -> GramStack:
     whole = np.full((len(array), 2 * size + 1, 2 * size + 1), 7.0)
     whole[:, samples[:, None], samples] = array
     return PartStack(DenseStack(whole), samples)
+
+
+def products(array: Array) -> GramStack:
+    """Hold the matrices as products with ones, which are one more main."""
+    n = len(array)
+    mains = np.concatenate([array, np.ones((1, *array.shape[1:]))])
+    return ProductStack(DenseStack(mains), np.array([(m, n) for m in range(n)]))
 
 
 def lazy(array: Array) -> GramStack:
@@ -85,6 +93,7 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
     dense_single,
     scaled,
     part,
+    products,
     lazy,
     lazy_always,
     mapped,

@@ -93,6 +93,7 @@ WRONG = {
     "residual_bounds": lambda self, v: np.full(5, -1.0),
     "residual_traces": lambda self, shares: np.zeros(4),
     "held_numbers": lambda self: np.zeros(5),
+    "pass_numbers": lambda self: 0.0,
     "row_length": lambda self, wanted: 0,
     "zero_kernels": lambda self: np.arange(1),
     "own_expansions": lambda self, coefs: coefs[:, :3],

@@ -237,20 +237,18 @@ class DenseStack(GramStack):
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels.
 
-        A run of neighbors is a view. Anything else is a contiguous copy, for many
-        products; of a file a copy of few, and a view of many.
+        In memory it is a view; of a file a copy of few, and a view of many.
         """
         indices = np.arange(self.shape[0])[kernels]
         run = bool(indices.size) and bool(np.all(np.diff(indices) == 1))
         if self.in_file:
             each, whole = self.array[:1].nbytes, self.array.nbytes
             held = indices.size * each <= min(HELD_BYTES, whole // HELD_SHARE)
-            if not held and not run:
-                return self._part(indices)
-            run = run and not held
+            if held:
+                return DenseStack(self.array[indices])
         if run:
             return DenseStack(self.array[indices[0] : indices[0] + indices.size])
-        return DenseStack(self.array[indices])
+        return self._part(indices)
 
     def once(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, by their numbers."""

@@ -316,7 +316,13 @@ def build_part(
     n_kernels, n_all, _ = whole.shape
     learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
     if isinstance(whole, ProductStack) and learnt.only_scales:
-        stack = learnt.learn_scales(whole.restrict(samples))
+        n_mains = whole.mains.shape[0]
+        each = stack_bytes((n_mains, samples.size, samples.size), 8)
+        stack = learnt.learn_scales(
+            whole.copied(samples)
+            if n_copies * each <= HELD_BYTES
+            else whole.restrict(samples)
+        )
         return BuiltStack(stack, learnt, stack.zero_kernels())
     if not isinstance(whole, DenseStack):
         return None

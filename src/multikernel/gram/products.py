@@ -11,19 +11,26 @@ are the one matrix product :math:`V \operatorname{diag}(\rho \rho^\top) V^\top`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import HELD_BYTES, DenseMatrix, DenseStack, Stored
+from multikernel.gram.dense import (
+    HELD_BYTES,
+    DenseMatrix,
+    DenseStack,
+    Stored,
+    threads_for,
+)
 from multikernel.gram.matrix import GramMatrix, column_runs
 from multikernel.gram.steps import VANISHES
 from multikernel.kernels.products import CenteredKernel
-from multikernel.linalg.tables import equal_shares, read_only, row_chunks
+from multikernel.linalg.tables import equal_shares, read_only, row_chunks, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
 LOOPS = "multikernel.gram.product_loops"
@@ -35,6 +42,10 @@ CHUNK_BYTES = 2**24
 FEW = 64
 """Products are made one by one where there are fewer than the square of the mains over
 this. One entry of a product takes as long as some thirty steps of a matrix product."""
+
+SHORT = 2**30
+"""Steps of a pass up to which it is made in double precision at once, some 10 ms: what
+single precision leaves in doubt is looked at again."""
 
 SINGLE = 2.0**-24
 """Unit of rounding in single precision."""
@@ -100,22 +111,26 @@ class ProductStack(GramStack):
 
     mains: DenseStack
     terms: Indices
-    samples: Indices = field(default=None)  # type: ignore[assignment]
+    samples: Indices | None = None
 
     in_memory = True
 
     def __post_init__(self) -> None:
-        if self.samples is None:
-            every = np.arange(self.mains.shape[1])
-            object.__setattr__(self, "samples", every)
         largest = self.mains.shape[0]
         check_places("ProductStack", "first mains", self.terms[:, 0], largest)
         check_places("ProductStack", "second mains", self.terms[:, 1] + 1, largest + 1)
 
+    @cached_property
+    def _places(self) -> Indices:
+        """Return the samples, by their numbers among those of the mains."""
+        if self.samples is None:
+            return np.arange(self.mains.shape[1])
+        return self.samples
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        return len(self.terms), self.samples.size, self.samples.size
+        return len(self.terms), self._places.size, self._places.size
 
     @cached_property
     def alone(self) -> Indices:
@@ -142,7 +157,7 @@ class ProductStack(GramStack):
         """Return some mains on the samples."""
         from multikernel.gram.part import PartStack
 
-        return PartStack(self.mains, self.samples, mains)
+        return PartStack(self.mains, self._places, mains)
 
     def mains_alone(self) -> GramStack:
         """Return the stack of the kernels that are mains."""
@@ -155,8 +170,9 @@ class ProductStack(GramStack):
         return self._forms(v, np.float64)[0]
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms in single precision, and their errors."""
-        return self._forms(v, np.float32)
+        """Return quadratic forms, of many in single precision, and their errors."""
+        steps = self._used[0].size ** 2 * self._places.size**2
+        return self._forms(v, np.float32 if steps > SHORT else np.float64)
 
     def _forms(self, v: Array, dtype: type) -> tuple[Array, Array]:
         """Return quadratic forms, and what those of products are off by at most."""
@@ -191,7 +207,7 @@ class ProductStack(GramStack):
     @cached_property
     def _sizes(self) -> Array:
         """Return the largest diagonal entries of the mains of the products."""
-        diagonals = self.mains.diagonals()[self._used[0][:, None], self.samples]
+        diagonals = self.mains.diagonals()[self._used[0][:, None], self._places]
         largest = np.abs(diagonals).max(axis=1)
         return np.where(largest > 0.0, largest, 1.0)
 
@@ -207,11 +223,11 @@ class ProductStack(GramStack):
         size = used.size
         G, S, longest = np.zeros((size, size)), np.zeros(size), 0
         step = max(256, CHUNK_BYTES // (np.dtype(dtype).itemsize * size))
-        buffer = np.empty(size * step, dtype)
+        buffer: Stored = np.empty(size * step, dtype)
         scale = float(np.abs(v).max()) or 1.0
         for sign, places, weights in self._entries_by_sign(v / scale, step):
             longest = max(longest, places.size)
-            part = buffer[: size * places.size].reshape(size, places.size)
+            part: Any = buffer[: size * places.size].reshape(size, places.size)
             self._write_entries(places, np.sqrt(weights), part)
             product = np.dot(part, part.T)
             G += sign * product
@@ -240,7 +256,7 @@ class ProductStack(GramStack):
         The places are those of an entry in a matrix of all samples; weights are v_a v_b
         without their sign, twice that beside the diagonal.
         """
-        n_all, n = self.mains.shape[1], self.samples.size
+        n_all, n = self.mains.shape[1], self._places.size
         waiting: dict[float, list[tuple[Indices, Array]]] = {1.0: [], -1.0: []}
         vectors = v.reshape(n, -1)
         rows_at_once = max(1, step // max(1, n))
@@ -251,7 +267,7 @@ class ProductStack(GramStack):
             weights[np.arange(rows[-1] + 1) > rows[:, None]] = 0.0
             for sign, queue in waiting.items():
                 a, b = np.nonzero(sign * weights > 0.0)
-                places = n_all * self.samples[rows[a]] + self.samples[b]
+                places = n_all * self._places[rows[a]] + self._places[b]
                 queue.append((places, sign * weights[a, b]))
                 yield from self._full(sign, queue, step)
         for sign, queue in waiting.items():
@@ -294,14 +310,14 @@ class ProductStack(GramStack):
         used, places = self._used
         i, j = places.T
         support = np.flatnonzero(v)
-        cols, values = self.samples[support], v[support]
+        cols, values = self._places[support], v[support]
         array, pairs = self.mains.array, self._pairs
 
         def write_row(a: int) -> None:
-            rows = array[used[:, None], self.samples[a], cols].astype(np.float64)
+            rows = array[used[:, None], self._places[a], cols].astype(np.float64)
             out[pairs, a] = np.dot(rows * values, rows.T)[i, j]
 
-        run_blocks(write_row, range(self.samples.size))
+        run_blocks(write_row, range(self._places.size))
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -327,7 +343,7 @@ class ProductStack(GramStack):
         """
         support = np.flatnonzero(weights)
         total = np.zeros((rows.size, self.shape[2]))
-        some = self if support.size == self.shape[0] else self._some(support)
+        some = self if support.size == self.shape[0] else self.once(support)
         factors = np.asarray(weights[support], dtype=np.float64)
         if not some._many:
             for chosen in self._runs(support):
@@ -342,7 +358,7 @@ class ProductStack(GramStack):
         np.add.at(theta, (i, j), factors[some._pairs])
 
         def add(p: int) -> None:
-            row = self.mains.array[used[:, None], self.samples[rows[p]], self.samples]
+            row = self.mains.array[used[:, None], self._places[rows[p]], self._places]
             row = row.astype(np.float64)
             total[p] += np.einsum("ib,ib->b", row, np.dot(theta, row))
 
@@ -356,19 +372,31 @@ class ProductStack(GramStack):
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        return self._products(np.array([kernel]), rows, cols)[0]
+        return np.asarray(self._products(np.array([kernel]), rows, cols)[0])
 
     def _products(self, kernels: Indices, rows: Indices, cols: Indices) -> Array:
         """Return some rows and columns of some kernels, whole."""
         out = np.empty((kernels.size, rows.size, cols.size))
-        write = compiled(LOOPS, "write_products")
-        array, terms = read_only(self.mains.array), self.terms[kernels]
-        rows, cols = self.samples[rows], self.samples[cols]
+        array, terms = self.mains.array, self.terms[kernels].tolist()
+        rows, cols = self._places[rows], self._places[cols]
+        every = np.arange(self.mains.shape[1])
+        whole = np.array_equal(rows, every) and np.array_equal(cols, every)
+
+        def entries(main: int) -> Stored:
+            if whole:
+                whole_matrix: Stored = array[main]
+                return whole_matrix
+            part: Stored = np.empty(out.shape[1:], array.dtype)
+            write_block(array[main], rows, cols, part)
+            return part
 
         def work(t: int) -> None:
-            write(array, terms[t : t + 1], rows, cols, out[t : t + 1])
+            first, second = terms[t]
+            out[t] = entries(first)
+            if second >= 0:
+                out[t] *= entries(second)
 
-        run_blocks(work, range(kernels.size), 1 if out.size < 2**16 else None)
+        run_blocks(work, range(kernels.size), threads_for(out.size))
         return out
 
     def _whole(self, kernels: Indices) -> DenseStack:
@@ -386,14 +414,14 @@ class ProductStack(GramStack):
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        mains = self.mains.diagonals()[:, self.samples]
+        mains = self.mains.diagonals()[:, self._places]
         diagonals = mains[self.terms[:, 0]]
         diagonals[self._pairs] *= mains[self.terms[self._pairs, 1]]
         return diagonals
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
-        mains = self.mains.diagonals()[:, self.samples]
+        mains = self.mains.diagonals()[:, self._places]
         weighted = mains if shares is None else mains * shares
         traces = weighted.sum(axis=1)[self.terms[:, 0]]
         if self._pairs.size:
@@ -418,16 +446,20 @@ class ProductStack(GramStack):
         chosen = np.arange(self.shape[0])[kernels]
         if 8 * chosen.size * self.shape[1] ** 2 <= HELD_BYTES:
             return self._whole(chosen)
-        return self._some(chosen)
+        return self.once(chosen)
 
-    def _some(self, kernels: Indices) -> "ProductStack":
+    def once(self, kernels: Indices) -> "ProductStack":
         """Return the stack of the chosen kernels, by their mains."""
         return replace(self, terms=self.terms[kernels])
 
     def restrict(self, samples: Indices) -> "ProductStack":
         """Return the stack on the chosen samples, a view where they ascend."""
-        chosen = self.samples[samples]
+        chosen = self._places[samples]
         if np.all(np.diff(chosen) > 0):
             return replace(self, samples=chosen)
-        every = np.arange(self.mains.shape[0])
+        return self.copied(samples)
+
+    def copied(self, samples: Indices) -> "ProductStack":
+        """Return the stack on the chosen samples, with a copy of the mains on them."""
+        chosen, every = self._places[samples], np.arange(self.mains.shape[0])
         return ProductStack(self.mains.copied(every, chosen, chosen), self.terms)

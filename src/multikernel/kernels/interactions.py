@@ -237,8 +237,9 @@ def _pairs(
     sets = [frozenset() if own is None else own for own in columns]
     members = np.array(usable, dtype=np.intp)
     i, j = (members[place] for place in np.triu_indices(members.size, 1))
-    if len(usable) == len({c for m in usable for c in sets[m]}) and between is None:
-        return np.column_stack([i, j])  # a kernel a column: all are on different ones
+    apart = sum(len(sets[m]) for m in usable) == len(frozenset().union(*sets))
+    if apart and between is None:
+        return np.column_stack([i, j])
     chosen = [
         (a, b)
         for a, b in zip(i.tolist(), j.tolist(), strict=True)
@@ -280,7 +281,7 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
 def _labels(mains: Sequence[Kernel], names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of kernels, or their names where several are on the same."""
     labels = [
-        (kernel.label or label_of(tuple(kernel.columns)))
+        (kernel.label or label_of(list(np.atleast_1d(kernel.columns))))
         if isinstance(kernel, ColumnKernel) and not isinstance(kernel.columns, slice)
         else name
         for kernel, name in zip(mains, names, strict=True)

@@ -102,6 +102,11 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     """Check diagonals and what is said of memory."""
     _compare("diagonals", stack.diagonals(), np.einsum("mii->mi", K), tol)
     _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
+    shares = np.arange(1.0, 1.0 + K.shape[1])
+    weighted = np.einsum("mii->mi", K) @ shares
+    _compare("traces with shares", stack.traces(shares), weighted, tol)
+    if not stack.pass_numbers() > 0.0:
+        raise AssertionError("pass_numbers: a positive number expected.")
     numbers = stack.held_numbers()
     if numbers.shape != K.shape[:1] or not np.all(numbers > 0.0):
         raise AssertionError("held_numbers: one positive number a kernel expected.")

@@ -419,9 +419,7 @@ class WorkingSet:
         """Return the stack of some kernels, the one at hand if it is of the same."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
             self._held = None  # so that never two of them are held
-            gram = self.problem.gram
-            part = gram.once(kernels) if gram.in_memory else gram.take(kernels)
-            self._held = kernels, part
+            self._held = kernels, self.problem.gram.take(kernels)
         return self._held[1]
 
     def _inside(self) -> Array:
