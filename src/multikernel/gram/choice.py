@@ -159,8 +159,8 @@ def choose_products(
     n_mains, entries = len(dictionary.mains), float(n_samples) ** 2
     limit = byte_limit(max_bytes)
     made = Costs(n_mains, n_samples, limit)
-    # A quarter of V diag(rho rho') V': see `gram.products`.
-    seconds = 1e-9 * PASSES * STEP * 0.5 * n_mains**2 * entries / available_threads()
+    # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
+    seconds = 1e-9 * PASSES * STEP * 0.125 * n_mains**2 * entries / available_threads()
     whole = made.dense()
     return replace(
         whole,
