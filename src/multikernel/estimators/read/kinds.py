@@ -150,6 +150,8 @@ def _kind_of_type(kind: Any) -> str:
         return KINDS["struct"]
     inner = getattr(kind, "subtype", None)
     name = str(getattr(kind, "name", kind))
+    # Arrow keeps periods as numbers, and says so in the name of an extension alone.
+    name = getattr(kind, "extension_name", name).rpartition("pandas.")[2]
     # A sparse column holds what its type is made of.
     return _named(str(inner) if name.startswith("Sparse") else name) or OTHER
 

@@ -1,0 +1,280 @@
+"""Types of columns: each is read alike by every entry, from every library."""
+
+import datetime as dt
+from decimal import Decimal
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from multikernel.cli._large import read_spooled
+from multikernel.cli._tables import read_table
+from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
+from multikernel.estimators.read.kinds import kinds_of
+from multikernel.kernels import LinearKernel
+
+N = 8
+DAYS = [dt.timedelta(days=i) for i in range(N)]
+WHEN = [dt.datetime(2024, 1, 1) + days for days in DAYS]
+WORDS = ["a", "b"] * (N // 2)
+VALUES = {
+    "int": list(range(N)),
+    "float": [float(i) for i in range(N)],
+    "bool": [i % 2 == 0 for i in range(N)],
+    "decimal": [Decimal(i) for i in range(N)],
+    "string": WORDS,
+    "bytes": [word.encode() for word in WORDS],
+    "none": [None] * N,
+    "naive datetime": WHEN,
+    "zoned datetime": [when.replace(tzinfo=dt.UTC) for when in WHEN],
+    "date": [when.date() for when in WHEN],
+    "duration": DAYS,
+    "time": [dt.time(i) for i in range(N)],
+    "struct": [{"a": i} for i in range(N)],
+    "list": [[i, 1] for i in range(N)],
+}
+"""What every library makes columns of, by itself."""
+
+OWN = {
+    "pandas": {
+        "category": pd.Categorical(WORDS),
+        "category of numbers": pd.Categorical([1, 2] * (N // 2)),
+        "complex": np.arange(N) + 1j,
+        "complex objects": pd.Series([1j] * N, dtype=object),
+        "period": pd.period_range("2024-01", periods=N, freq="M"),
+        "interval": pd.interval_range(0, N),
+        "nullable int": pd.array(range(N), dtype="Int64"),
+        "nullable bool": pd.array(VALUES["bool"], dtype="boolean"),
+        "string of objects": pd.Series(WORDS, dtype=object),
+        "sparse": pd.arrays.SparseArray(np.arange(float(N))),
+        "arrow int": pd.array(range(N), dtype=pd.ArrowDtype(pa.int64())),
+        "arrow datetime": pd.array(WHEN, dtype=pd.ArrowDtype(pa.timestamp("us"))),
+        "arrow date": pd.array(VALUES["date"], dtype=pd.ArrowDtype(pa.date32())),
+    },
+    "polars": {
+        "category": pl.Series(WORDS, dtype=pl.Categorical),
+        "enum": pl.Series(WORDS, dtype=pl.Enum(["a", "b"])),
+        "array": pl.Series([[1, 2]] * N, dtype=pl.Array(pl.Int64, 2)),
+        "object": pl.Series([object()] * N, dtype=pl.Object),
+        "small int": pl.Series(range(N), dtype=pl.UInt8),
+    },
+    "arrow": {
+        "category": pa.array(WORDS).dictionary_encode(),
+        "array": pa.array([[1, 2]] * N, type=pa.list_(pa.int64(), 2)),
+        "small float": pa.array(np.arange(N, dtype=np.float16)),
+        "large string": pa.array(WORDS, type=pa.large_string()),
+    },
+}
+
+EQUAL = dict.fromkeys(["int", "float", "decimal", "sparse"], "float") | {
+    "nullable int": "float",
+    "arrow int": "float",
+    "small int": "float",
+    "small float": "float",
+    "bool": "bool",
+    "nullable bool": "bool",
+}
+"""Types that are read as numbers, and others with the same numbers."""
+
+NO_NUMBERS = "without numbers|holds no numbers|held numbers in fit, and holds strings"
+REFUSED = {
+    "none": "contains NaN",
+    "string": NO_NUMBERS,
+    "string of objects": NO_NUMBERS,
+    "large string": NO_NUMBERS,
+    "bytes": NO_NUMBERS,
+    "category": NO_NUMBERS,
+    "category of numbers": NO_NUMBERS,
+    "enum": NO_NUMBERS,
+    "naive datetime": r"holds dates \(column 'c'\): multikernel.TableEncoder makes",
+    "zoned datetime": "holds dates .*TableEncoder",
+    "arrow datetime": "holds dates .*TableEncoder",
+    "date": "holds dates .*TableEncoder",
+    "arrow date": "holds dates .*TableEncoder",
+    "duration": r"holds durations .*X\['c'\]\.dt\.total_seconds\(\)",
+    "time": "holds times of a day .*hours as numbers",
+    "period": "holds periods .*to_timestamp",
+    "interval": "holds intervals .*middles",
+    "complex": "holds complex numbers .*two columns",
+    "complex objects": "holds complex numbers .*two columns",
+    "struct": "holds structures .*each field",
+    "list": "holds lists .*each element",
+    "array": "holds lists .*each element",
+    "object": "holds objects of another type .*give numbers or text",
+}
+"""What is said of the others."""
+
+BASE = {"a": np.sin(np.arange(N)), "s": ["x", "y"] * (N // 2)}
+Y = np.cos(np.arange(N)) + 0.1 * np.arange(N)
+LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
+PLAIN = [LinearKernel()]
+VIEWS = {"numbers": (["a", "c"], LinearKernel()), "text": ["s"]}
+
+
+def frame(library, column, names=("a",), **more):
+    columns = {name: BASE[name] for name in names} | {"c": column} | more
+    return LIBRARIES[library](columns)
+
+
+def model(kernels=PLAIN):
+    return SpicyMKLRegressor(kernels, alpha=1e-3)
+
+
+@cache
+def fitted(library, *names):
+    """A model of numbers in a column, among others."""
+    X = frame(library, np.arange(float(N)), names)
+    return model(VIEWS if "s" in names else PLAIN).fit(X, Y)
+
+
+def fit(library, column, tmp_path):
+    X = frame(library, column)
+    return model().fit(X, Y).predict(X)
+
+
+def fit_beside_text(library, column, tmp_path):
+    X = frame(library, column, ("a", "s"))
+    return model(VIEWS).fit(X, Y).predict(X)
+
+
+def predict(library, column, tmp_path):
+    return fitted(library, "a").predict(frame(library, column))
+
+
+def predict_beside_text(library, column, tmp_path):
+    X = frame(library, column, ("a", "s"))
+    return fitted(library, "a", "s").predict(X)
+
+
+def search(library, column, tmp_path):
+    X = frame(library, column)
+    return SpicyMKLRegressorCV(PLAIN, alphas=[1e-3], cv=2).fit(X, Y).predict(X)
+
+
+def stream(library, column, tmp_path):
+    X = frame(library, column)
+    return model().fit(iter([X]), Y).predict(iter([X]))
+
+
+def dask(library, column, tmp_path):
+    collection = pytest.importorskip("dask.dataframe")
+    X = collection.from_pandas(frame(library, column), npartitions=1)
+    found = model().set_params(storage="low_rank").fit(X, Y)
+    return found.predict(X).compute(scheduler="synchronous")
+
+
+def saved(library, column, tmp_path):
+    """A Parquet file with the targets."""
+    X, path = frame(library, column, y=Y), tmp_path / "data.parquet"
+    if library == "arrow":
+        parquet.write_table(X, path)
+    else:
+        (X.to_parquet if library == "pandas" else X.write_parquet)(path)
+    return path
+
+
+def file_of_the_command_line(library, column, tmp_path):
+    table = read_table(saved(library, column, tmp_path), ["y"], [])
+    if table.categories:
+        raise ValueError("It holds no numbers, and is compared as categories.")
+    return model().fit(table.X, table.y).predict(table.X)
+
+
+def stream_of_the_command_line(library, column, tmp_path):
+    table = read_spooled(saved(library, column, tmp_path), "y", [], tmp_path)
+    return model().fit(iter([table.X]), table.y).predict(iter([table.X]))
+
+
+FILES = {file_of_the_command_line: fit, stream_of_the_command_line: stream}
+ENTRIES = [
+    fit,
+    fit_beside_text,
+    predict,
+    predict_beside_text,
+    search,
+    stream,
+    dask,
+    *FILES,
+]
+NO_FILE = {"complex", "complex objects", "sparse", "object", "category of numbers"}
+
+
+def cases():
+    for library in LIBRARIES:
+        for kind, column in (VALUES | OWN[library]).items():
+            for entry in ENTRIES:
+                # It takes frames of pandas, and fails by itself on intervals.
+                if entry is dask and (library != "pandas" or kind == "interval"):
+                    continue
+                if entry in FILES and kind in NO_FILE:
+                    continue
+                name = f"{library}-{kind}-{entry.__name__}"
+                yield pytest.param(library, kind, column, entry, id=name)
+
+
+@cache
+def expected(entry, kind):
+    """What is predicted from a frame of floats, as an entry does it."""
+    like = {search: fit, **FILES}.get(entry, entry)
+    return like("pandas", np.array(VALUES[kind], dtype=float), None)
+
+
+@pytest.mark.parametrize(("library", "kind", "column", "entry"), list(cases()))
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.filterwarnings("ignore:pandas.DataFrame with sparse:UserWarning")
+def test_a_type_is_read_alike_everywhere(library, kind, column, entry, tmp_path):
+    # Dask makes text of objects.
+    text = entry is dask and pd.Series(column).dtype == object
+    if kind in EQUAL and not text:
+        found = entry(library, column, tmp_path)
+        np.testing.assert_array_equal(found, expected(entry, EQUAL[kind]))
+        return
+    error = NO_NUMBERS if text else REFUSED[kind]
+    if entry is fit_beside_text and error == NO_NUMBERS:
+        error = "takes numbers, but column 'c' holds categories"
+    with pytest.raises(ValueError, match=error):
+        entry(library, column, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("datetime64[s]", "holds dates"),
+        ("timedelta64[s]", "holds durations"),
+        (complex, "Complex data not supported|holds complex numbers"),
+        (object, "holds dates"),
+    ],
+)
+def test_arrays_are_read_alike(kind, message):
+    X = np.column_stack([BASE["a"], np.arange(N)])
+    reference = model().fit(X, Y)
+    X = X.astype(kind)
+    if kind is object:
+        X[:, 1] = WHEN
+    with pytest.raises(ValueError, match=message):
+        model().fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model().fit(X.tolist() if kind in (complex, object) else list(X), Y)
+    with pytest.raises(ValueError, match=message):
+        reference.predict(X)
+    with pytest.raises(ValueError, match=message):
+        model().fit(iter([X]), Y)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_text_of_every_library_is_compared_as_categories(library):
+    X = LIBRARIES[library](BASE)
+    found = SpicyMKLRegressor(alpha=1e-3).fit(X, Y)
+    same = SpicyMKLRegressor(alpha=1e-3).fit(pd.DataFrame(BASE), Y)
+    assert found.kernel_names_ == same.kernel_names_
+    np.testing.assert_array_equal(found.predict(X), same.predict(pd.DataFrame(BASE)))
+
+
+def test_types_of_a_wide_frame_are_looked_at_once():
+    wide = pd.DataFrame(np.zeros((2, 300)))
+    assert kinds_of(wide) == ["numbers"] * 300
+    assert kinds_of(wide.iloc[:0].astype(object)) == ["numbers"] * 300
