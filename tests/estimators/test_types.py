@@ -265,6 +265,13 @@ def test_arrays_are_read_alike(kind, message):
         model().fit(iter([X]), Y)
 
 
+def test_objects_get_a_sentence_that_names_a_way_in():
+    baskets = [{"bread", number} for number in range(N)]
+    for X in (baskets, np.array(baskets), [object()] * N):
+        with pytest.raises(ValueError, match=r"one a sample, .* PrecomputedKernel"):
+            model().fit(X, Y)
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_text_of_every_library_is_compared_as_categories(library):
     X = LIBRARIES[library](BASE)

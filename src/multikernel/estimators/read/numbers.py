@@ -211,12 +211,25 @@ def _array_of_numbers(X: Any) -> Any:
             X = np.asarray(X, dtype=object)
         except ValueError:  # rows of different lengths
             return X
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OMm":
-        kinds = kinds_of(X)
-        # With a TypeError, as scikit-learn's checks ask for.
-        kinds = [NUMBERS if kind in LEFT_TO_NUMPY else kind for kind in kinds]
-        refuse_kinds(range(X.shape[1]), kinds)
+    if isinstance(X, np.ndarray) and X.ndim in (1, 2) and X.dtype.kind in "OMm":
+        _refuse_other_values(X)
     return X
+
+
+def _refuse_other_values(X: Array) -> None:
+    """Raise for dates, and the like, and for a vector of objects of Python."""
+    kinds = kinds_of(X.reshape(X.shape[0], -1))
+    if X.ndim == 1 and kinds[0] in LEFT_TO_NUMPY:
+        raise ValueError(
+            f"X holds objects, one a sample, such as a {type(X[0]).__name__}: kernels "
+            "take rows of numbers, or text. Give Gram matrices of kernels on them "
+            "(kernels='precomputed', see stack_grams), or their numbers, X = "
+            "np.arange(n)[:, None], to a PrecomputedKernel, which has the matrix of "
+            "all of them."
+        )
+    # With a TypeError, as scikit-learn's checks ask for.
+    kinds = [NUMBERS if kind in LEFT_TO_NUMPY else kind for kind in kinds]
+    refuse_kinds(range(len(kinds)), kinds)
 
 
 def check_values(
