@@ -1,14 +1,18 @@
 """Types of columns: each is read alike by every entry, from every library."""
 
-import datetime as dt
-from decimal import Decimal
 from functools import cache
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
+from attack.column_types import (
+    EQUAL,
+    LIBRARIES,
+    NO_NUMBERS,
+    REFUSED,
+    columns,
+    common,
+)
 from pyarrow import parquet
 
 from multikernel.cli._large import read_spooled
@@ -18,99 +22,9 @@ from multikernel.estimators.read.kinds import kinds_of
 from multikernel.kernels import LinearKernel
 
 N = 8
-DAYS = [dt.timedelta(days=i) for i in range(N)]
-WHEN = [dt.datetime(2024, 1, 1) + days for days in DAYS]
-WORDS = ["a", "b"] * (N // 2)
-VALUES = {
-    "int": list(range(N)),
-    "float": [float(i) for i in range(N)],
-    "bool": [i % 2 == 0 for i in range(N)],
-    "decimal": [Decimal(i) for i in range(N)],
-    "string": WORDS,
-    "bytes": [word.encode() for word in WORDS],
-    "none": [None] * N,
-    "naive datetime": WHEN,
-    "zoned datetime": [when.replace(tzinfo=dt.UTC) for when in WHEN],
-    "date": [when.date() for when in WHEN],
-    "duration": DAYS,
-    "time": [dt.time(i) for i in range(N)],
-    "struct": [{"a": i} for i in range(N)],
-    "list": [[i, 1] for i in range(N)],
-}
-"""What every library makes columns of, by itself."""
-
-OWN = {
-    "pandas": {
-        "category": pd.Categorical(WORDS),
-        "category of numbers": pd.Categorical([1, 2] * (N // 2)),
-        "complex": np.arange(N) + 1j,
-        "complex objects": pd.Series([1j] * N, dtype=object),
-        "period": pd.period_range("2024-01", periods=N, freq="M"),
-        "interval": pd.interval_range(0, N),
-        "nullable int": pd.array(range(N), dtype="Int64"),
-        "nullable bool": pd.array(VALUES["bool"], dtype="boolean"),
-        "string of objects": pd.Series(WORDS, dtype=object),
-        "sparse": pd.arrays.SparseArray(np.arange(float(N))),
-        "arrow int": pd.array(range(N), dtype=pd.ArrowDtype(pa.int64())),
-        "arrow datetime": pd.array(WHEN, dtype=pd.ArrowDtype(pa.timestamp("us"))),
-        "arrow date": pd.array(VALUES["date"], dtype=pd.ArrowDtype(pa.date32())),
-    },
-    "polars": {
-        "category": pl.Series(WORDS, dtype=pl.Categorical),
-        "enum": pl.Series(WORDS, dtype=pl.Enum(["a", "b"])),
-        "array": pl.Series([[1, 2]] * N, dtype=pl.Array(pl.Int64, 2)),
-        "object": pl.Series([object()] * N, dtype=pl.Object),
-        "small int": pl.Series(range(N), dtype=pl.UInt8),
-    },
-    "arrow": {
-        "category": pa.array(WORDS).dictionary_encode(),
-        "array": pa.array([[1, 2]] * N, type=pa.list_(pa.int64(), 2)),
-        "small float": pa.array(np.arange(N, dtype=np.float16)),
-        "large string": pa.array(WORDS, type=pa.large_string()),
-    },
-}
-
-EQUAL = dict.fromkeys(["int", "float", "decimal", "sparse"], "float") | {
-    "nullable int": "float",
-    "arrow int": "float",
-    "small int": "float",
-    "small float": "float",
-    "bool": "bool",
-    "nullable bool": "bool",
-}
-"""Types that are read as numbers, and others with the same numbers."""
-
-NO_NUMBERS = "without numbers|holds no numbers|held numbers in fit, and holds strings"
-REFUSED = {
-    "none": "contains NaN",
-    "string": NO_NUMBERS,
-    "string of objects": NO_NUMBERS,
-    "large string": NO_NUMBERS,
-    "bytes": NO_NUMBERS,
-    "category": NO_NUMBERS,
-    "category of numbers": NO_NUMBERS,
-    "enum": NO_NUMBERS,
-    "naive datetime": r"holds dates \(column 'c'\): multikernel.TableEncoder makes",
-    "zoned datetime": "holds dates .*TableEncoder",
-    "arrow datetime": "holds dates .*TableEncoder",
-    "date": "holds dates .*TableEncoder",
-    "arrow date": "holds dates .*TableEncoder",
-    "duration": r"holds durations .*X\['c'\]\.dt\.total_seconds\(\)",
-    "time": "holds times of a day .*hours as numbers",
-    "period": "holds periods .*to_timestamp",
-    "interval": "holds intervals .*middles",
-    "complex": "holds complex numbers .*two columns",
-    "complex objects": "holds complex numbers .*two columns",
-    "struct": "holds structures .*each field",
-    "list": "holds lists .*each element",
-    "array": "holds lists .*each element",
-    "object": "holds objects of another type .*give numbers or text",
-}
-"""What is said of the others."""
-
+VALUES = common(N)
 BASE = {"a": np.sin(np.arange(N)), "s": ["x", "y"] * (N // 2)}
 Y = np.cos(np.arange(N)) + 0.1 * np.arange(N)
-LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
 PLAIN = [LinearKernel()]
 VIEWS = {"numbers": (["a", "c"], LinearKernel()), "text": ["s"]}
 
@@ -205,7 +119,7 @@ NO_FILE = {"complex", "complex objects", "sparse", "object", "category of number
 
 def cases():
     for library in LIBRARIES:
-        for kind, column in (VALUES | OWN[library]).items():
+        for kind, column in columns(library, N).items():
             for entry in ENTRIES:
                 # It takes frames of pandas, and fails by itself on intervals.
                 if entry is dask and (library != "pandas" or kind == "interval"):
@@ -254,7 +168,7 @@ def test_arrays_are_read_alike(kind, message):
     reference = model().fit(X, Y)
     X = X.astype(kind)
     if kind is object:
-        X[:, 1] = WHEN
+        X[:, 1] = VALUES["naive datetime"]
     with pytest.raises(ValueError, match=message):
         model().fit(X, Y)
     with pytest.raises(ValueError, match=message):
