@@ -99,6 +99,11 @@ def inputs(n, seed):
     return run_trials("attack.inputs:run_one", range(seed, seed + n))
 
 
+def types(n, seed):
+    """Columns of all types."""
+    return run_trials("attack.column_types:run_one", range(seed, seed + n))
+
+
 def commands(n, seed):
     """Commands over mutated files and options."""
     return run_trials("attack.command_lines:run_one", range(seed, seed + n))
@@ -138,6 +143,7 @@ ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
     "offsets": (offsets, 2000, "problems with offsets"),
     "inputs": (inputs, 20_000, "mutated inputs"),
+    "types": (types, 2000, "types of columns"),
     "interrupts": (interrupts, 1000, "interrupted fits"),
     "files": (files, 2000, "hostile files and command lines"),
     "commands": (commands, 2000, "command lines"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from attack import inputs, partitions, problems, searches, targets, ufo
+from attack import column_types, inputs, partitions, problems, searches, targets, ufo
 from attack.cases import Case, make_case
 from attack.certificate import recompute
 from attack.problems import inspect_model, judge
@@ -132,6 +132,10 @@ def test_odd_collections(seed):
 @pytest.mark.parametrize("seed", ODD_INPUTS)
 def test_odd_inputs_get_a_sentence(seed):
     assert inputs.run_one(seed) == []
+
+
+def test_types_of_columns():
+    assert share(column_types.run_one, 10_000, 10) == []
 
 
 def test_hostile_problems():

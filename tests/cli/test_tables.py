@@ -196,9 +196,9 @@ def test_an_npz_file_that_is_none(tmp_path):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pd.Series(GOOD[:, 0] + 1j), "columns without numbers: a"),
-        (pd.Series(pd.date_range("2020", periods=6)), "columns without numbers: a"),
-        (pd.Series([[1], [2], [3], [4], [5], [6]]), "columns without numbers: a"),
+        (pd.Series(GOOD[:, 0] + 1j), r"complex numbers \(column 'a'\): give the real"),
+        (pd.Series(pd.date_range("2020", periods=6)), r"out with --drop 'a'\.$"),
+        (pd.Series([[1], [2], [3], [4], [5], [6]]), r"holds lists \(column 'a'\)"),
     ],
 )
 def test_columns_that_are_no_real_numbers(tmp_path, monkeypatch, column, message):

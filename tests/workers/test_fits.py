@@ -5,6 +5,7 @@ import pickle
 import dask
 import dask.array as da
 import dask.dataframe as dd
+import distributed
 import numpy as np
 import pandas as pd
 import pytest
@@ -271,3 +272,16 @@ def test_default_kernels():
     assert model.score(X, y) > 0.8
     with dask.config.set(scheduler="synchronous"):
         assert model.predict(partitioned(X, y)[0]).compute().shape == (400,)
+
+
+def test_a_cluster_that_gives_up_gets_a_sentence(client):
+    X, f = table()
+
+    def cancel(progress):
+        client.cancel([distributed.Future(key, client) for key in client.futures])
+
+    with (
+        client.as_current(),
+        pytest.raises(ConnectionError, match=r"given up .* Fit again .* Dask says: \S"),
+    ):
+        regressor().fit(*partitioned(X, f), callback=cancel)

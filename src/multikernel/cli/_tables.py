@@ -28,7 +28,8 @@ from multikernel.cli._console import say
 from multikernel.datasets.files import SUFFIXES as FASTA
 from multikernel.datasets.files import check_columns
 from multikernel.estimators import stack_grams
-from multikernel.estimators.read.mixed import default_texts
+from multikernel.estimators.read.kinds import ADVICE, kinds_of, refuse_kinds
+from multikernel.estimators.read.mixed import TEXTS, default_texts
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 from multikernel.persistence import write_whole
 
@@ -136,15 +137,16 @@ def read_table(
         ]
     strings = [name for name in sequences if name in features]
     words = [name for name in choice.categories if name in features]
-    texts = [str(c) for c in features if features[c].dtype.kind not in NUMBERS]
+    kinds = dict(zip(map(str, features), kinds_of(features), strict=True))
+    texts = [name for name, kind in kinds.items() if kind in TEXTS]
     texts = [name for name in texts if name not in (*strings, *words)]
     doubts: Mapping[str, str] = {}
     if views:
         words += texts
     elif only is None:
-        kinds, unsure = default_texts(features[texts])
-        strings += [texts[at] for at, kind in kinds.items() if kind == SEQUENCES]
-        words += [texts[at] for at, kind in kinds.items() if kind == CATEGORIES]
+        sure, unsure = default_texts(features[texts])
+        strings += [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
+        words += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
         doubts = {texts[at]: doubt for at, doubt in unsure.items()}
     X = features_of(path, features, (*strings, *words), doubts)
     # The type by which estimators know categories, numbers among them.
@@ -283,18 +285,25 @@ def features_of(
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
         raise ValueError(f"{path} has no features: no other columns than those named.")
-    numbers = [name for name in frame if name not in sequences]
-    wrong = [name for name in numbers if frame[name].dtype.kind not in NUMBERS]
+    kinds = kinds_of(frame)
+    out = _dropping([n for n, k in zip(frame, kinds, strict=True) if k in ADVICE])
+    refuse_kinds(list(frame), kinds, str(path), out)
+    pairs = [p for p in zip(frame, kinds, strict=True) if p[0] not in sequences]
+    wrong = [name for name, kind in pairs if kind in TEXTS]
     if wrong:
-        options = " ".join(f"--drop '{name}'" for name in wrong)
         first = doubts.get(str(wrong[0]))
         why = "" if first is None else f" ({wrong[0]} holds for sure {first})"
         raise ValueError(
             f"{path} has columns without numbers: {', '.join(map(str, wrong))}{why}. "
             f"Compare them as categories with --category, name those of sequences with "
-            f"--sequence, or leave them out with {options}."
+            f"--sequence, or leave them out{_dropping(wrong)}."
         )
-    return frame.astype(dict.fromkeys(numbers, np.float64))
+    return frame.astype(dict.fromkeys((name for name, _ in pairs), np.float64))
+
+
+def _dropping(names: Iterable[Any]) -> str:
+    """Return how columns are left out on the command line."""
+    return " with " + " ".join(f"--drop '{name}'" for name in names)
 
 
 def _read_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> Any:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import Number, OneOf, check_parameter, listed
-from multikernel.estimators.read.mixed import text_columns
+from multikernel.estimators.read.kinds import DATES, TEXT, kinds_of
 from multikernel.estimators.read.numbers import refuse_frames, refuse_shared_names
+from multikernel.kernels.sequence.tables import CATEGORIES
 
 PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
 """Lengths of periods in days, of months and years the mean of our calendar."""
@@ -25,8 +26,8 @@ OTHER = "(other)"
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 """How a text that is a date begins."""
 
-DATES, WORDS, REST = "dates", "words", "rest"
-"""What columns hold."""
+WORDS, REST = "words", "rest"
+"""What columns hold, beside dates."""
 
 MOST_FREQUENT = "most_frequent"
 """What gaps in text may take."""
@@ -120,10 +121,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_parameter(owner, "max_categories", self.max_categories, most)
         check_parameter(owner, "missing", self.missing, OneOf(("keep", MOST_FREQUENT)))
         _check_frame(owner, X)
-        texts = {X.columns[place] for place in text_columns(X)}
         kinds, kept, fills = {}, {}, {}
-        for name in X.columns:
-            kinds[name] = _kind(X[name], name in texts)
+        for name, holds in zip(X.columns, kinds_of(X), strict=True):
+            kinds[name] = _kind(X[name], holds)
             if kinds[name] == WORDS:
                 ranked = _ranked(X[name])
                 few = len(ranked) <= self.max_categories
@@ -225,25 +225,27 @@ def _check_frame(owner: str, X: Any) -> None:
     refuse_frames(X, "X")
 
 
-def _kind(column: Any, text: bool) -> str:
-    """Return what a column holds."""
-    if getattr(column.dtype, "kind", "") == "M":
-        return DATES
-    if not text:
-        return REST
+def _kind(column: Any, holds: str) -> str:
+    """Return what becomes of a column that holds something, as `kinds_of` says."""
     # Categories were said to be some, whatever they look like.
-    said = column.dtype == "category"
-    return WORDS if said or _days(column) is None else DATES
+    if holds == CATEGORIES:
+        return WORDS
+    if holds in (DATES, TEXT) and _days(column) is not None:
+        return DATES
+    return WORDS if holds == TEXT else REST
 
 
 def _days(column: Any) -> Array | None:
     """Return dates as days since 1970, nan where missing; None where some are none."""
-    if getattr(column.dtype, "kind", "") == "M":
+    arrow = hasattr(column.dtype, "pyarrow_dtype")
+    if getattr(column.dtype, "kind", "") == "M" and not arrow:
         zone = getattr(column.dtype, "tz", None)
         column = column.dt.tz_convert("UTC").dt.tz_localize(None) if zone else column
         moments = column.to_numpy(dtype="datetime64[us]")
     else:
         given = column[column.notna()].tolist()
+        # Arrow and Python have dates that are no text, and print as such.
+        given = [v.isoformat() if isinstance(v, date) else v for v in given]
         # A number alone would be read as a year.
         if not given or not all(isinstance(v, str) and DATE.match(v) for v in given):
             return None

@@ -29,8 +29,11 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
     ----------
     kernel : Kernel
         The kernel; one on strings gets strings.
-    X : ndarray of shape (n_samples, n_features), or sequence of str
-        Samples as the kernel takes them, some ten to some hundred, four at least.
+    X : ndarray of shape (n_samples, n_features), or sequence
+        Samples as the kernel takes them, some ten to some hundred, four at least. The
+        kernels of estimators get rows of numbers, or strings; a function of other
+        objects can be checked as well, and reaches estimators by its matrix, see
+        `multikernel.kernels.PrecomputedKernel`.
     tol : float, default=1e-8
         Largest error, over the largest value.
 

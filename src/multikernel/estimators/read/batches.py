@@ -11,8 +11,16 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.read.kinds import (
+    kinds_of,
+    names_of,
+    numbers_of,
+    refuse_kinds,
+    values_of,
+)
 from multikernel.estimators.read.numbers import Spooled, refuse_shared_names
 from multikernel.gram.files import PathLike
+from multikernel.kernels.sequence.tables import NUMBERS
 
 
 def spool(source: Any, target: Any = None, folder: PathLike | None = None) -> Spooled:
@@ -81,50 +89,41 @@ def unpacked(
     A batch is one of those that `spool` takes, `target` the column of the targets, and
     `first_row` the number of its first row, for messages.
     """
-    named = getattr(batch, "column_names", getattr(batch, "columns", None))
-    if named is None:
-        X, y = batch if isinstance(batch, tuple) else (batch, None)
-        values = np.ascontiguousarray(X, dtype=np.float64)
-        if values.ndim != 2:
-            raise ValueError(
-                f"A batch must have two dimensions, got {values.ndim}: rows and "
-                "columns."
-            )
-        return None, values, None if y is None else np.asarray(y)
-    names = [str(name) for name in named]
-    refuse_shared_names(names, "a batch")
+    columns = names_of(batch)
+    where = f"the batch from row {first_row} on"
+    if isinstance(batch, tuple):
+        X, y = batch
+        return *unpacked(X, None, first_row)[:2], None if y is None else np.asarray(y)
+    if columns is None:
+        return None, _matrix(batch, where), None
+    refuse_shared_names(columns, "a batch")
+    names = {str(column): column for column in columns}
     if target is not None and target not in names:
-        raise ValueError(f"A batch has no column {target!r}; it has {names[:12]}.")
+        raise ValueError(f"A batch has no column {target!r}; it has {[*names][:12]}.")
+    kinds = dict(zip(names, kinds_of(batch), strict=True))
     kept = tuple(name for name in names if name != target)
-    X = np.empty((len(batch) if hasattr(batch, "__len__") else 0, len(kept)))
+    refuse_kinds(kept, [kinds[name] for name in kept], where)
+    X = np.empty((len(batch), len(kept)))
     for place, name in enumerate(kept):
-        X[:, place] = _numbers(batch[name], name, first_row)
-    y = None if target is None else _values(batch[target])
+        if kinds[name] != NUMBERS:
+            raise ValueError(
+                f"Column {name!r} holds no numbers but {kinds[name]} (rows from "
+                f"{first_row} on): leave it out, or encode it first."
+            )
+        X[:, place] = numbers_of(batch[names[name]], repr(name))
+    y = None if target is None else values_of(batch[names[target]])
     return kept, X, y if y is None or y.dtype.kind != "O" else _labels(y)
 
 
-def _values(column: Any) -> Array:
-    """Return a column as an array."""
-    if hasattr(column, "combine_chunks"):
-        column = column.combine_chunks()
-    if hasattr(column, "is_valid"):  # an array of pyarrow
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    return np.asarray(column)
-
-
-def _numbers(column: Any, name: str, first_row: int) -> Array:
-    """Return a column as numbers, or say which of its values is none."""
-    values = _values(column)
-    if values.dtype.kind in "biuf":
-        return values
-    try:
-        # None among truth values or whole numbers is a missing value.
-        return np.array([np.nan if v is None else float(v) for v in values.tolist()])
-    except (TypeError, ValueError) as error:
+def _matrix(X: Any, where: str) -> Array:
+    """Return a batch without names as numbers, rows and columns."""
+    values = np.asarray(X)
+    if values.ndim != 2:
         raise ValueError(
-            f"Column {name!r} holds no numbers (rows from {first_row} on): leave it "
-            "out, or encode it first."
-        ) from error
+            f"A batch must have two dimensions, got {values.ndim}: rows and columns."
+        )
+    refuse_kinds(range(values.shape[1]), kinds_of(values), where)
+    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def _labels(y: Array) -> Array:

@@ -1,6 +1,6 @@
 """The dictionary that ``kernels`` stands for: its names, and what kernels learn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -44,7 +44,7 @@ from multikernel.kernels.interactions import InteractionDictionary, with_interac
 from multikernel.kernels.median import distinct_rows, median_between
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
-from multikernel.kernels.views import ViewDictionary, present_rows
+from multikernel.kernels.views import View, ViewDictionary, present_rows
 from multikernel.linalg.tables import backing, evenly_spaced
 
 MANY_ROWS, MANY_COLUMNS = 10_000, 4
@@ -237,6 +237,8 @@ def _view_kernels(
 
     categories = set() if layout is None else set(layout.categories)
     features = features_of(table.given, table.feature_names)
+    for view in table.views:
+        _check_values(view, X, place, features)
     pairs = [
         (kernel, view.name)
         for view in table.views
@@ -245,6 +247,21 @@ def _view_kernels(
     kernels = [kernel for kernel, _ in pairs]
     own = told_apart([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, own), [view for _, view in pairs]
+
+
+def _check_values(
+    view: View, X: Array, place: Mapping[int, int], features: Features
+) -> None:
+    """Raise if nothing says what stands for the missing values of a column."""
+    if view.missing != "expected":
+        return
+    for column in view.columns:
+        if column in place and np.isnan(X[:, place[column]]).all():
+            label = column if features.names is None else features.names[column]
+            raise ValueError(
+                f"View {view.name!r}: no sample has a value in column {label!r}, and "
+                "nothing says what to expect there (missing='expected'): leave it out."
+            )
 
 
 Learnt = TypeVar("Learnt")

@@ -9,7 +9,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
-from multikernel.estimators.read.numbers import is_frame, is_text
+from multikernel.estimators.read.kinds import (
+    TEXT,
+    is_frame,
+    is_missing,
+    kinds_of,
+    names_of,
+    numbers_of,
+    refuse_kinds,
+    values_of,
+)
+from multikernel.estimators.read.numbers import is_text
 from multikernel.kernels.columns import Features
 from multikernel.kernels.sequence.builders import LEAST_LETTERS, why_no_sequences
 from multikernel.kernels.sequence.letters import from_texts
@@ -18,6 +28,9 @@ from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, Layout
 UNKNOWN = -1.0
 """Stands for a category that was not met in the fit."""
 
+TEXTS = (TEXT, CATEGORIES)
+"""What columns hold that kernels may take for sequences or categories."""
+
 
 def text_columns(X: Any) -> tuple[int, ...]:
     """Return the columns of text, or of pandas categories, by position.
@@ -25,18 +38,12 @@ def text_columns(X: Any) -> tuple[int, ...]:
     A list, array or series of strings is one column.
     """
     if not is_frame(X):
-        array = X if isinstance(X, np.ndarray) else None
         if is_text(X):
             return (0,)
+        array = X if isinstance(X, np.ndarray) else None
         if array is None or array.dtype.kind not in "OUS" or array.ndim != 2:
             return ()
-        return tuple(c for c, column in enumerate(array.T) if _holds_strings(column))
-    return tuple(
-        place
-        for place, name in enumerate(X.columns)
-        if getattr(X[name].dtype, "name", "") == "category"
-        or _holds_strings(np.asarray(X[name]))
-    )
+    return tuple(place for place, kind in enumerate(kinds_of(X)) if kind in TEXTS)
 
 
 def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
@@ -46,19 +53,18 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
     only, as arrays of text hold numbers as well; and for all other columns of text why
     neither is sure.
     """
-    if is_frame(X):
-        names = list(X.columns)
-        # Thousands of columns of numbers are not looked at one by one.
-        texts = () if all(map(_is_numeric, X.dtypes)) else text_columns(X)
-        columns = [X[names[c]] for c in texts]
-    else:
-        texts = text_columns(X)
-        table = _as_table(X) if texts else np.empty((0, 0))
-        columns = [table[:, c] for c in texts]
+    texts, names = text_columns(X), names_of(X)
+    table = _as_table(X) if texts and names is None else X
+    said = dict(enumerate(kinds_of(table))) if texts else {}
     kinds, doubts = {}, {}
-    for place, column in zip(texts, columns, strict=True):
-        no_sequences = _why_no_sequences(column)
-        no_categories = _why_no_categories(column) if is_frame(X) else "X is an array"
+    for place in texts:
+        column = table[:, place] if names is None else X[names[place]]
+        if said[place] == CATEGORIES:
+            kinds[place] = CATEGORIES
+            continue
+        values = values_of(column).tolist()
+        no_sequences = _why_no_sequences(values)
+        no_categories = "X is an array" if names is None else _why_no_categories(values)
         if no_sequences is None:
             kinds[place] = SEQUENCES
         elif no_categories is None:
@@ -81,7 +87,7 @@ def settled_texts(X: Any) -> dict[int, str]:
     if not doubts or not (kinds or is_frame(X)):
         return kinds
     place, doubt = next(iter(doubts.items()))
-    name = list(X.columns)[place] if is_frame(X) else place
+    name = (names_of(X) or range(place + 1))[place]
     raise ValueError(
         "kernels=None takes text for sequences or for categories only where it is "
         f"sure; column {name!r} holds for sure {doubt}. Name its kernels: a "
@@ -91,18 +97,8 @@ def settled_texts(X: Any) -> dict[int, str]:
     )
 
 
-def _is_numeric(kind: Any) -> bool:
-    """Return whether a type of a column, of pandas or polars, is one of numbers."""
-    if hasattr(kind, "is_numeric"):
-        return bool(kind.is_numeric())
-    return getattr(kind, "kind", "O") in "biufc"
-
-
-def _why_no_sequences(column: Any) -> str | None:
+def _why_no_sequences(values: list[Any]) -> str | None:
     """Return why a column of text is not surely one of sequences, or None."""
-    if type(column.dtype).__name__.startswith(("Categorical", "Enum")):
-        return "the values are categories"
-    values = np.asarray(column, dtype=object).tolist()
     if not all(isinstance(value, str | bytes) for value in values):
         return "some values are no text"
     try:
@@ -111,11 +107,9 @@ def _why_no_sequences(column: Any) -> str | None:
         return "not all letters are capitals of DNA, RNA or proteins"
 
 
-def _why_no_categories(column: Any) -> str | None:
+def _why_no_categories(values: list[Any]) -> str | None:
     """Return why a column of text is not surely one of categories, or None."""
-    if type(column.dtype).__name__.startswith(("Categorical", "Enum")):
-        return None
-    values = [v for v in np.asarray(column, dtype=object) if not _is_missing(v)]
+    values = [value for value in values if not is_missing(value)]
     if not all(isinstance(value, str) for value in values):
         return "some values are no text"
     different = set(values)
@@ -149,8 +143,8 @@ def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
     """Return the columns of data with their names, where it has them or they come."""
     if names is not None:
         return Features(len(names), tuple(str(name) for name in names))
-    if is_frame(X):
-        return Features(len(X.columns), tuple(str(name) for name in X.columns))
+    if (found := names_of(X)) is not None:
+        return Features(len(found), tuple(map(str, found)))
     shape = np.shape(X)
     return Features(int(shape[1]) if len(shape) > 1 else 1)
 
@@ -166,43 +160,44 @@ def read_mixed(
     of sequences and of categories, and the values of these. Without it has them, and
     columns of another kind are refused.
     """
-    names: tuple[str, ...] | None = None
-    if is_frame(X):
-        names = tuple(str(name) for name in X.columns)
-        columns = [np.asarray(X[name]) for name in X.columns]
-    else:
-        X = _as_table(X)
-        columns = list(X.T)
+    names = names_of(X)
+    X = _as_table(X) if names is None else X
+    columns = list(X.T) if names is None else [X[name] for name in names]
     fitting = categories is not None
     validate_data(estimator, X, reset=fitting, skip_check_array=True)
-    if not columns or columns[0].shape[0] == 0:
+    if not columns or not len(X):
         raise ValueError(f"Found array with 0 sample(s) while {owner} needs some.")
     chosen = (
         tuple(sorted(categories))
         if categories is not None
         else known(estimator, "category_features_")
     )
-    strings = tuple(c for c in text_columns(X) if c not in chosen)
-    layout = Layout(Features(len(columns), names), strings, chosen)
+    kinds = kinds_of(X)
+    refuse_kinds(names or range(len(columns)), kinds)
+    texts = (place for place, kind in enumerate(kinds) if kind in TEXTS)
+    layout = Layout(features_of(X), tuple(c for c in texts if c not in chosen), chosen)
+    strings = layout.sequences
     if fitting:
         if strings:
             estimator.sequence_features_ = np.array(strings, dtype=np.intp)
         if chosen:
             estimator.category_features_ = np.array(chosen, dtype=np.intp)
             estimator.categories_ = [
-                _found_categories(columns[c], layout.label(c)) for c in chosen
+                _found_categories(values_of(columns[c]), layout.label(c))
+                for c in chosen
             ]
     else:
         _check_kinds(known(estimator, "sequence_features_"), layout)
     numeric = layout.numeric
-    numbers = np.empty((columns[0].shape[0], len(numeric)))
+    numbers = np.empty((len(X), len(numeric)))
     for place, column in enumerate(numeric):
         if column in chosen:
             values = estimator.categories_[chosen.index(column)]
-            numbers[:, place] = _codes(columns[column], values, layout.label(column))
+            found = values_of(columns[column])
+            numbers[:, place] = _codes(found, values, layout.label(column))
         else:
-            numbers[:, place] = _numbers(columns[column], layout.label(column))
-    return layout.packed(numbers, [columns[c] for c in strings]), layout
+            numbers[:, place] = numbers_of(columns[column], layout.label(column))
+    return layout.packed(numbers, [values_of(columns[c]) for c in strings]), layout
 
 
 def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
@@ -222,13 +217,6 @@ def _as_table(X: Any) -> Any:
     return table
 
 
-def _holds_strings(column: Array) -> bool:
-    """Return whether a column is one of strings."""
-    if column.dtype.kind != "O":
-        return column.dtype.kind in "UST"
-    return any(isinstance(value, str | bytes) for value in column)
-
-
 def _check_kinds(known: Sequence[int], layout: Layout) -> None:
     """Raise unless sequences are in the columns where the fit had them."""
     for column in sorted({*known} ^ {*layout.sequences}):
@@ -242,7 +230,7 @@ def _check_kinds(known: Sequence[int], layout: Layout) -> None:
 
 def _found_categories(column: Array, label: str) -> Array:
     """Return the different values of a column, in their order."""
-    values = {value for value in column.tolist() if not _is_missing(value)}
+    values = {value for value in column.tolist() if not is_missing(value)}
     texts = {isinstance(value, str) for value in values}
     if len(texts) != 1:
         found = "nothing" if not values else "text and numbers"
@@ -255,27 +243,12 @@ def _codes(column: Array, values: Array, label: str) -> Array:
     places = {value: float(place) for place, value in enumerate(values.tolist())}
     found = column.tolist()
     text = values.dtype.kind == "U"
-    if any(isinstance(v, str) is not text for v in found if not _is_missing(v)):
+    if any(isinstance(v, str) is not text for v in found if not is_missing(v)):
         # The text '1' is none of the numbers, and all would be new categories.
         then, now = ("text", "numbers") if text else ("numbers", "text")
         raise ValueError(
             f"Column {label} of categories held {then} in fit, and holds {now} now."
         )
     return np.array(
-        [np.nan if _is_missing(v) else places.get(v, UNKNOWN) for v in found]
+        [np.nan if is_missing(v) else places.get(v, UNKNOWN) for v in found]
     )
-
-
-def _is_missing(value: Any) -> bool:
-    """Return whether a value is None, nan, which differs from itself, or pandas.NA."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
-
-
-def _numbers(column: Array, label: str) -> Array:
-    """Return a column as floats."""
-    try:
-        return np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"Column {label} holds neither numbers nor strings."
-        ) from error

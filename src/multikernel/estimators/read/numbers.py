@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,15 @@ from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, listed
+from multikernel.estimators.read.kinds import (
+    LEFT_TO_NUMPY,
+    is_frame,
+    kinds_of,
+    names_of,
+    refuse_kinds,
+)
 from multikernel.kernels.sequence.builders import LEAST_LETTERS
-from multikernel.kernels.sequence.tables import Layout
+from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.linalg.tables import is_dask
 
 IMPUTE = (
@@ -49,11 +55,6 @@ def is_stream(X: Any) -> bool:
     return isinstance(X, Spooled) or hasattr(X, "__next__") or several
 
 
-def is_frame(X: Any) -> bool:
-    """Return whether data is a data frame, of whatever library."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
-
-
 def refuse_frames(values: Any, name: str) -> None:
     """Raise for tables that are not there yet, or whose columns are not told apart."""
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):
@@ -61,8 +62,7 @@ def refuse_frames(values: Any, name: str) -> None:
             f"{name} is a {type(values).__name__}, the plan of a table that is not "
             f"computed yet: collect it first, with {name}.collect()."
         )
-    if is_frame(values):
-        refuse_shared_names(values.columns, name)
+    refuse_shared_names(names_of(values) or (), name)
 
 
 def refuse_shared_names(columns: Iterable[object], name: str) -> None:
@@ -105,7 +105,11 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
             known["n_features_in_"] = X.shape[1]
         if known.get("n_features_in_") == X.shape[1]:
             return np.ascontiguousarray(X, dtype=np.float64)
-    _refuse_other_columns(X)
+    refuse_other_arrays(X, "X")
+    if is_frame(X):
+        _refuse_other_columns(X)
+    else:
+        X = _array_of_numbers(X)
     return read_array(estimator, owner, X, reset=reset, dtype=np.float64, order="C")
 
 
@@ -184,9 +188,10 @@ def refuse_other_arrays(values: Any, name: str) -> None:
 
 def _refuse_other_columns(X: Any) -> None:
     """Name the columns of a data frame that hold no numbers."""
-    if not is_frame(X):
-        return
-    wrong = [name for name in X.columns if not _is_numeric(np.asarray(X[name]))]
+    names, kinds = list(names_of(X) or ()), kinds_of(X)
+    refuse_kinds(names, kinds)
+    pairs = zip(names, kinds, strict=True)
+    wrong = [name for name, kind in pairs if kind != NUMBERS]
     if wrong:
         raise ValueError(
             f"Columns without numbers in X: {listed(wrong)}. Give views, such as "
@@ -197,11 +202,34 @@ def _refuse_other_columns(X: Any) -> None:
         )
 
 
-def _is_numeric(column: Any) -> bool:
-    if column.dtype.kind == "O":
-        # None is a missing value: the check for NaN has a message of its own.
-        return all(value is None or isinstance(value, Number) for value in column.flat)
-    return column.dtype.kind in "biufc"
+def _array_of_numbers(X: Any) -> Any:
+    """Return an array-like, and refuse one whose values would become other numbers."""
+    if isinstance(X, list | tuple):
+        try:
+            X = np.asarray(X)
+        except TypeError:  # dates beside numbers, of NumPy's types
+            X = np.asarray(X, dtype=object)
+        except ValueError:  # rows of different lengths
+            return X
+    if isinstance(X, np.ndarray) and X.ndim in (1, 2) and X.dtype.kind in "OMm":
+        _refuse_other_values(X)
+    return X
+
+
+def _refuse_other_values(X: Array) -> None:
+    """Raise for dates, and the like, and for a vector of objects of Python."""
+    kinds = kinds_of(X.reshape(X.shape[0], -1))
+    if X.ndim == 1 and kinds[0] in LEFT_TO_NUMPY:
+        raise ValueError(
+            f"X holds objects, one a sample, such as a {type(X[0]).__name__}: kernels "
+            "take rows of numbers, or text. Give Gram matrices of kernels on them "
+            "(kernels='precomputed', see stack_grams), or their numbers, X = "
+            "np.arange(n)[:, None], to a PrecomputedKernel, which has the matrix of "
+            "all of them."
+        )
+    # With a TypeError, as scikit-learn's checks ask for.
+    kinds = [NUMBERS if kind in LEFT_TO_NUMPY else kind for kind in kinds]
+    refuse_kinds(range(len(kinds)), kinds)
 
 
 def check_values(

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import shown
+from multikernel.estimators.read.kinds import kinds_of, names_of, refuse_kinds
 from multikernel.estimators.read.numbers import (
     check_finite_table,
     read_numbers,
@@ -74,7 +75,7 @@ def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
     """
     engine, handles = started(partitions(X))
     numbers = list(range(len(handles)))
-    names = names_of(X)
+    names = _texts_of(names_of(X))
     read = partial(_numbers, owner=owner, names=names)
     handles = engine.map(read, handles, numbers)
     sizes = np.array(engine.gather(engine.map(len, handles)), dtype=np.intp)
@@ -110,11 +111,13 @@ def check_collection(X: Any) -> None:
         )
     if len(shape) != 2:
         raise ValueError(f"Expected 2D array, got an X of {len(shape)} dimensions.")
+    # What objects are, partitions say.
+    refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
 
 
-def names_of(X: Any) -> list[str] | None:
-    """Return what the columns of a collection, or of a partition, are called."""
-    return [str(name) for name in X.columns] if hasattr(X, "columns") else None
+def _texts_of(names: Sequence[Any] | None) -> list[str] | None:
+    """Return the names of columns as text."""
+    return None if names is None else [str(name) for name in names]
 
 
 def check_part(part: Any, names: Sequence[str] | None) -> None:
@@ -122,7 +125,7 @@ def check_part(part: Any, names: Sequence[str] | None) -> None:
     shape = getattr(part, "shape", None)
     if shape is None or len(shape) != 2:
         raise ValueError(f"a table of rows and columns is needed, got {shown(part)}.")
-    found = names_of(part)
+    found = _texts_of(names_of(part))
     if found is not None and names is not None and found != names:
         raise ValueError(f"its columns are {found} in place of {names}.")
 
@@ -170,7 +173,7 @@ def lazy(method: Method) -> Method:
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))
-        given = slim, method.__name__, like[:0], names_of(X)
+        given = slim, method.__name__, like[:0], _texts_of(names_of(X))
         return mapped(X, partial(_answer, *given), like)
 
     return cast(Method, answer)

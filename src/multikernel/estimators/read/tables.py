@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from multikernel._typing import Array
 from multikernel.estimators.read import mixed, numbers
 from multikernel.estimators.read.batches import spool
+from multikernel.estimators.read.kinds import is_frame
 from multikernel.estimators.read.named_grams import check_same_grams, names_of_grams
 from multikernel.estimators.read.precomputed import read_grams
 from multikernel.estimators.read.targets import read_targets, target_names
@@ -114,7 +115,7 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     else:
         checked = numbers.read_numbers(columns, owner, X, reset=True)
         if isinstance(kernels, Views):
-            seen = X if numbers.is_frame(X) else checked
+            seen = X if is_frame(X) else checked
             views = _find_views(columns, kernels, seen, names)
         if names is not None:
             columns.feature_names_in_ = np.array(names, dtype=object)

@@ -5,7 +5,9 @@ partitions of the user's collection; vectors travel inside the tasks. So what a 
 that dies takes along is computed anew by another one, and a fit only takes longer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,19 +35,36 @@ class OnWorkers:
 
         # The graph holds parts of vectors, which is how a lost task can run again.
         quiet = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
-        with dask.config.set(quiet):
+        with dask.config.set(quiet), _connected():
             futures: list[Any] = self.client.map(task, *map(list, each), pure=False)
         return futures
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return what futures stand for, as soon as all are there."""
-        return list(self.client.gather(list(handles)))
+        with _connected():
+            return list(self.client.gather(list(handles)))
 
     def room(self) -> int | None:
         """Return how many bytes the workers may hold together."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [worker.get("memory_limit") for worker in workers]
         return int(TARGET * sum(limits)) if limits and all(limits) else None
+
+
+@contextmanager
+def _connected() -> Iterator[None]:
+    """Say in a sentence that a cluster has gone, or has given up a fit."""
+    from distributed.client import ClosedClientError
+
+    try:
+        yield
+    except (CancelledError, ClosedClientError) as error:
+        raise ConnectionError(
+            "The cluster of Dask has given up what this fit asked for: its scheduler "
+            "or its client was closed or restarted, or somebody cancelled it. Fit "
+            "again with a cluster that stays until the end. Dask says: "
+            f"{' '.join(str(error).split())}"
+        ) from error
 
 
 def active_client() -> Any:
