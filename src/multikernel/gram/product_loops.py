@@ -1,9 +1,52 @@
-"""Compiled loops over elementwise products of symmetric matrices in memory."""
+"""Compiled loops over entries of symmetric matrices in memory, for their products."""
 
+import numpy as np
 from numba import njit
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.dense import Stored
+from multikernel.gram.products import Places
+
+
+@njit(cache=True, nogil=True)
+def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    v: Array,
+    samples: Indices,
+    n_all: int,
+    first: int,
+    last: int,
+    places: Places,
+    roots: Array,
+) -> tuple[int, int]:
+    """Write places of a lower triangle, and roots of their weights, by sign.
+
+    Of rows from `first` to before `last` the entry (a, b) has the weight v_a v_b,
+    summed over the columns of v, and twice that beside the diagonal. Places are those
+    in a matrix of `n_all` samples. Positive weights are written from the start on,
+    negative ones from the end backwards, and nothing where a weight is zero.
+
+    Returns
+    -------
+    n_positive, n_negative : int
+    """
+    forwards, backwards = 0, places.size
+    for a in range(first, last):
+        row = samples[a] * n_all
+        for b in range(a + 1):
+            weight = 0.0
+            for c in range(v.shape[1]):
+                weight += v[a, c] * v[b, c]
+            if b < a:
+                weight *= 2.0
+            if weight > 0.0:
+                places[forwards] = row + samples[b]
+                roots[forwards] = np.sqrt(weight)
+                forwards += 1
+            elif weight < 0.0:
+                backwards -= 1
+                places[backwards] = row + samples[b]
+                roots[backwards] = np.sqrt(-weight)
+    return forwards, places.size - backwards
 
 
 @njit(cache=True, nogil=True)
@@ -11,16 +54,16 @@ def write_scaled_entries(
     matrices: Stored,
     kernels: Indices,
     sizes: Array,
-    places: Indices,
-    factors: Array,
+    places: Places,
+    roots: Array,
     out: Stored,
 ) -> None:
-    """Write some entries of some matrices, each multiplied by the factor of its place.
+    """Write some entries of some matrices, over their sizes and times some roots.
 
-    The matrices are rows, (n_matrices, n * n), and `places` are entries of them; `out`
-    is of shape (n_kernels, n_places). What a matrix has is divided by its size first.
+    The matrices are rows, (n_matrices, n * n), and `out` is of shape (n_kernels,
+    n_places).
     """
     for c in range(kernels.size):
-        row, inverse = matrices[kernels[c]], 1.0 / sizes[c]
+        row, line, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
         for k in range(places.size):
-            out[c, k] = row[places[k]] * inverse * factors[k]
+            line[k] = row[places[k]] * (inverse * roots[k])

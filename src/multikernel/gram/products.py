@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places
@@ -34,6 +35,9 @@ from multikernel.linalg.tables import equal_shares, read_only, row_chunks, write
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
 LOOPS = "multikernel.gram.product_loops"
+
+Places = NDArray[np.uint32]
+"""Places in a matrix."""
 
 CHUNK_BYTES = 2**24
 """Bytes of entries that one matrix product of a pass takes. With 100 and 300 mains of
@@ -219,23 +223,45 @@ class ProductStack(GramStack):
         and one of the negative: a quarter of the steps that V diag V^T takes as it
         stands. With them comes the number of entries that were added up at once.
         """
-        used = self._used[0]
-        size = used.size
+        size = self._used[0].size
         G, S, longest = np.zeros((size, size)), np.zeros(size), 0
-        step = max(256, CHUNK_BYTES // (np.dtype(dtype).itemsize * size))
+        step = max(self._places.size, CHUNK_BYTES // (np.dtype(dtype).itemsize * size))
         buffer: Stored = np.empty(size * step, dtype)
         scale = float(np.abs(v).max()) or 1.0
-        for sign, places, weights in self._entries_by_sign(v / scale, step):
+        for sign, places, roots in self._entries_by_sign(v / scale, step):
             longest = max(longest, places.size)
             part: Any = buffer[: size * places.size].reshape(size, places.size)
-            self._write_entries(places, np.sqrt(weights), part)
+            self._write_entries(places, roots, part)
             product = np.dot(part, part.T)
             G += sign * product
             S += np.diagonal(product)
         sizes = scale * self._sizes
-        return G * np.outer(sizes, self._sizes) * scale, S * sizes**2, longest
+        return G * np.outer(sizes, sizes), S * sizes**2, longest
 
-    def _write_entries(self, places: Indices, roots: Array, out: Array) -> None:
+    def _entries_by_sign(
+        self, v: Array, step: int
+    ) -> Iterator[tuple[float, Places, Array]]:
+        """Yield entries of the lower triangle, some at a time, apart by their sign.
+
+        With the sign of their weights v_a v_b come the places of the entries and the
+        roots of the weights, see `write_entries_by_sign`.
+        """
+        n_all, n = self.mains.shape[1], self._places.size
+        write, vectors = compiled(LOOPS, "write_entries_by_sign"), v.reshape(n, -1)
+        ends = np.cumsum(np.arange(1, n + 1))
+        first = 0
+        while first < n:
+            before = ends[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + step, "right")))
+            places = np.empty(ends[last - 1] - before, np.uint32)
+            roots = np.empty(places.size)
+            rows = first, last
+            ahead, behind = write(vectors, self._places, n_all, *rows, places, roots)
+            yield 1.0, places[:ahead], roots[:ahead]
+            yield -1.0, places[places.size - behind :], roots[places.size - behind :]
+            first = last
+
+    def _write_entries(self, places: Places, roots: Array, out: Array) -> None:
         """Write entries of the mains, over their sizes and times roots of weights."""
         write = compiled(LOOPS, "write_scaled_entries")
         flat = read_only(self.mains.array).reshape(len(self.mains.array), -1)
@@ -246,47 +272,7 @@ class ProductStack(GramStack):
             some = slice(start, start + step)
             write(flat, used[some], sizes[some], places, roots, out[some])
 
-        run_blocks(work, range(0, used.size, step))
-
-    def _entries_by_sign(
-        self, v: Array, step: int
-    ) -> Iterator[tuple[float, Indices, Array]]:
-        """Yield entries of the lower triangle with weights, those of a sign together.
-
-        The places are those of an entry in a matrix of all samples; weights are v_a v_b
-        without their sign, twice that beside the diagonal.
-        """
-        n_all, n = self.mains.shape[1], self._places.size
-        waiting: dict[float, list[tuple[Indices, Array]]] = {1.0: [], -1.0: []}
-        vectors = v.reshape(n, -1)
-        rows_at_once = max(1, step // max(1, n))
-        for start in range(0, n, rows_at_once):
-            rows = np.arange(start, min(start + rows_at_once, n))
-            weights = vectors[rows] @ vectors[: rows[-1] + 1].T
-            weights *= 2.0 - (np.arange(rows[-1] + 1) == rows[:, None])
-            weights[np.arange(rows[-1] + 1) > rows[:, None]] = 0.0
-            for sign, queue in waiting.items():
-                a, b = np.nonzero(sign * weights > 0.0)
-                places = n_all * self._places[rows[a]] + self._places[b]
-                queue.append((places, sign * weights[a, b]))
-                yield from self._full(sign, queue, step)
-        for sign, queue in waiting.items():
-            yield from self._full(sign, queue, step, last=True)
-
-    @staticmethod
-    def _full(
-        sign: float, queue: list[tuple[Indices, Array]], step: int, last: bool = False
-    ) -> Iterator[tuple[float, Indices, Array]]:
-        """Yield what fills a buffer; `last`, all there is. The queue keeps the rest."""
-        if not last and sum(weights.size for _, weights in queue) < step:
-            return
-        places = np.concatenate([part for part, _ in queue])
-        weights = np.concatenate([part for _, part in queue])
-        end = weights.size if last else weights.size - weights.size % step
-        for start in range(0, end, step):
-            some = slice(start, min(start + step, end))
-            yield sign, places[some], weights[some]
-        queue[:] = [(places[end:], weights[end:])]
+        run_blocks(work, range(0, used.size, step), threads_for(out.size))
 
     # Images and sums.
 
@@ -392,9 +378,12 @@ class ProductStack(GramStack):
 
         def work(t: int) -> None:
             first, second = terms[t]
-            out[t] = entries(first)
-            if second >= 0:
-                out[t] *= entries(second)
+            if second < 0:
+                out[t] = entries(first)
+            else:
+                # In double precision, whatever the mains are in.
+                pair = entries(first), entries(second)
+                np.multiply(*pair, out=out[t], dtype=np.float64)
 
         run_blocks(work, range(kernels.size), threads_for(out.size))
         return out
