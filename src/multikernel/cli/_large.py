@@ -63,16 +63,15 @@ class SpooledTable(Table):
         """Return the number of rows."""
         return len(self.values)
 
-    def scale(self) -> Any:
+    def scale(self, tell: Callable[[float], None]) -> Any:
         """Standardize the columns, in the file, and return the scaler."""
         fitted = scaler(self)
-        with LiveShare("Scaling") as tell:
-            for rows in gen_batches(len(self), BATCH_ROWS):
-                fitted.partial_fit(self.X.iloc[rows])
-                tell(0.5 * rows.stop / len(self))
-            for rows in gen_batches(len(self), BATCH_ROWS):
-                self.values[rows] = fitted.transform(self.X.iloc[rows])
-                tell(0.5 + 0.5 * rows.stop / len(self))
+        for rows in gen_batches(len(self), BATCH_ROWS):
+            fitted.partial_fit(self.X.iloc[rows])
+            tell(0.5 * rows.stop / len(self))
+        for rows in gen_batches(len(self), BATCH_ROWS):
+            self.values[rows] = fitted.transform(self.X.iloc[rows])
+            tell(0.5 + 0.5 * rows.stop / len(self))
         return fitted
 
     def score(self, model: Any) -> float:
@@ -124,7 +123,7 @@ def fitted_stream(
     model: Any, table: SpooledTable, scale: bool, watch: Any
 ) -> tuple[Pipeline, float]:
     """Fit a model on a spooled table; return it behind its scaler, with its score."""
-    steps = [("scale", table.scale())] if scale else []
+    steps = [("scale", table.scale(watch.scaling))] if scale else []
     model.fit(table.X, table.y, callback=watch)
     return Pipeline([*steps, ("model", model)]), table.score(model)
 

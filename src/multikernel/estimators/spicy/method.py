@@ -38,7 +38,8 @@ from multikernel.estimators.scale import (
     target_units,
 )
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.search import Search, loosened, no_better
+from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.search import Search, loosened
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
