@@ -15,7 +15,7 @@ from rich.text import Text
 
 from multikernel.estimators.forecast import Course, elapsed_and_left
 from multikernel.estimators.progress import QUIET_SECONDS
-from multikernel.estimators.read.numbers import IMPUTE
+from multikernel.estimators.read.numbers import ENCODE, IMPUTE
 from multikernel.problem import Progress
 
 P = ParamSpec("P")
@@ -25,6 +25,12 @@ FILL = (
     "rows, or leave rows out."
 )
 """What to do about missing values, in the words of the command line."""
+
+NAME_TEXT = (
+    "leave it out with --drop, or read the file as a whole (--no-stream), where "
+    "--category names columns of text."
+)
+"""What to do about text among batches, in the words of the command line."""
 
 # What bad input, missing files and missing libraries raise. Anything else is a defect
 # of the program and keeps its traceback.
@@ -59,7 +65,7 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
             except BrokenPipeError:
                 raise  # nobody reads on: typer ends without a word
             except USER_ERRORS as error:
-                told = str(error).replace(IMPUTE, FILL)
+                told = str(error).replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
                 say(told, "Error:", "bold red", stderr=True)
                 raise typer.Exit(1) from error
 

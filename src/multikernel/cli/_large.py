@@ -35,8 +35,11 @@ LARGE_SHARE = 8
 whole takes three times its size, and kernels are to be held as well."""
 
 
-def by_batches(path: Path, asked: bool | None) -> bool:
-    """Return whether a file is to be read by batches; None leaves it to its size."""
+def by_batches(path: Path, asked: bool | None, folder: bool = False) -> bool:
+    """Return whether a file is to be read by batches.
+
+    None leaves it to its size, and to whether there is a `folder` for large files.
+    """
     if path.suffix not in READABLE:
         if asked:
             raise ValueError(
@@ -46,7 +49,7 @@ def by_batches(path: Path, asked: bool | None) -> bool:
         return False
     if asked is not None or not path.exists():
         return bool(asked)
-    return LARGE_SHARE * path.stat().st_size > available_bytes()
+    return folder or LARGE_SHARE * path.stat().st_size > available_bytes()
 
 
 @dataclass(frozen=True, eq=False)
