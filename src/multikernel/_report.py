@@ -187,7 +187,9 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
     bys = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has more nodes than can be listed with their shares.
     for by in bys if hasattr(model, "hull_") else [*bys, "kernel"]:
-        columns = summary_columns(model, by)
+        # Resampled fits have shares of every output.
+        outputs = None if fits is None else "each"
+        columns = summary_columns(model, by, outputs)
         if fits is not None:
             columns |= _intervals(columns, model, by, fits)
         table = html_table(columns)

@@ -67,4 +67,4 @@ class UntrustedTypesError(ValueError):
 
 
 class SearchWarning(UserWarning):
-    """A search ended at an end of its grid, or with a model without kernels."""
+    """A search ended at an end of its grid, or with no kernel, or would be of use."""

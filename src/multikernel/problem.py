@@ -107,8 +107,12 @@ class Progress:
     inner_steps : int, default=0
         Newton steps, SMO steps, ... made in total.
     done : float or None, default=None
-        Share of a cross-validation that is done; None in a single fit, which does not
-        know how many iterations it will take.
+        Share of a search, a path or a fit of several problems that is done: it never
+        falls. None in a fit of a single problem, which does not know how many
+        iterations it will take.
+    left : float or None, default=None
+        Seconds that the rest of a search may take, within a factor of two as a rule;
+        None where nobody knows.
     """
 
     iteration: int
@@ -119,6 +123,7 @@ class Progress:
     passes: float = 0.0
     inner_steps: int = 0
     done: float | None = None
+    left: float | None = None
 
 
 Callback = Callable[[Progress], bool]

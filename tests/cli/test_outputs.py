@@ -62,3 +62,13 @@ def test_a_target_named_twice_gets_a_sentence(run, two_targets):
     result = run("fit", two_targets, "-t", "amount", "-t", "amount")
     assert result.exit_code == 1
     assert "more than once" in result.stderr
+
+
+def test_every_target_has_a_score(run, two_targets, tmp_path):
+    model = tmp_path / "model.skops"
+    assert run("fit", two_targets, *BOTH, "-o", model).exit_code == 0
+    options = ("score", model, two_targets, "-t", "amount", "-t", "rate")
+    found = json.loads(run(*options, "--json").stdout)
+    assert set(found["scores"]) == {"amount", "rate"}
+    assert found["score"] == pytest.approx(np.mean([*found["scores"].values()]))
+    assert "rate: " in run(*options).stdout

@@ -44,10 +44,37 @@ def test_the_bar_runs_on_a_logarithmic_scale(first, now, share):
     assert _share_done(first, now, tol=1e-4) == pytest.approx(share)
 
 
-def test_each_class_starts_over():
+def test_the_bar_of_a_whole_call_never_falls():
+    """Rounds of building, classes and refinements once brought it back to zero."""
     watch = LiveFit("x", tol=1e-4, n_samples=1)
-    watch(Progress(0, 0.1, 1.0, 1.0, 1))
-    watch(Progress(1, 0.2, 1.0, 1e-4, 1))
-    assert watch._bar.tasks[0].completed == 1.0
-    watch(Progress(0, 0.3, 1.0, 0.1, 1))
-    assert watch._bar.tasks[0].completed == 0.0
+    shown = []
+
+    def tell(share, gap=None):
+        if gap is None:
+            watch.building(share)
+        else:
+            watch(Progress(0, 0.1, 1.0, gap, 1, done=share))
+        shown.append(watch._bar.tasks[0].completed)
+
+    for share in (0.2, 0.5, 0.1, 0.9):
+        tell(share)
+    for gap in (1.0, 1e-2, 1e-4, 0.1):
+        tell(None, gap)
+    tell(0.3)
+    assert shown == sorted(shown)
+    assert shown[3] == pytest.approx(0.09)
+    assert shown[5] == pytest.approx(0.55)
+    assert shown[-1] == 1.0
+
+
+def test_a_log_says_how_long_it_has_taken_and_no_time_that_nobody_knows():
+    screen = io.StringIO()
+    console = Console(file=screen, width=160)
+    watch = LiveFit("x", tol=1e-4, n_samples=1, console=console, quiet=0.0)
+    watch.building(0.49)
+    watch(Progress(0, 0.1, 1.0, 0.1, 1))
+    watch(Progress(1, 0.1, 1.0, 0.1, 1, done=0.5, left=600.0))
+    building, first, known = screen.getvalue().splitlines()
+    assert building == "x: 5%, 0 s so far, building kernels"
+    assert first.startswith("x: 10%, 0 s so far, iteration 0")
+    assert known.startswith("x: 55%, 0 s so far, about 10 min left, iteration 1")

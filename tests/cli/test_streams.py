@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from multikernel.cli import _large, fit
 from multikernel.cli._console import LiveShare
 from multikernel.cli._large import by_batches
 from multikernel.persistence import load
@@ -122,15 +123,68 @@ def test_large_files_are_read_by_batches(csv, monkeypatch):
     assert not by_batches(csv, False)
 
 
+def test_a_folder_for_factors_means_batches(run, csv, tmp_path, monkeypatch):
+    """A file of 382 MB that was read as a whole took 4.1 GB, though files were asked
+    for. What only a whole file has, and whole kernels, are read as before."""
+    taken = []
+    reads = {"read_spooled": "batches", "read_table": "whole"}
+    for name, way in reads.items():
+        place = _large if way == "batches" else fit
+        reader = getattr(place, name)
+
+        def tell(*given, reader=reader, way=way, **named):
+            taken.append(way)
+            return reader(*given, **named)
+
+        monkeypatch.setattr(place, name, tell)
+    there = ("--alpha", 0.02, "--folder", tmp_path / "files", "--json")
+    text = ("--target", "outcome", "--category", "site")
+    for options in (
+        (*FIT, "--storage", "low_rank"),
+        FIT,
+        (*FIT, "--no-stream"),
+        (*FIT, "--impute", "mean"),
+        (*FIT, "--storage", "memmap"),
+        text,
+    ):
+        data = csv
+        if options is text:
+            frame = pd.read_csv(csv).drop(columns="amount").assign(site="colon")
+            frame.loc[::2, "site"] = "lung"
+            frame.to_csv(data := tmp_path / "text.csv", index=False)
+        result = run("fit", data, *options, *there)
+        assert result.exit_code == 0, result.stderr
+    assert taken == ["batches", "batches", "whole", "whole", "whole", "whole"]
+
+
+def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):
+    frame.assign(dose="low").to_csv(csv, index=False)
+    result = run("fit", csv, *FIT, "--stream")
+    said = " ".join(result.stderr.split())
+    assert result.exit_code == 1
+    assert "Column 'dose' holds no numbers" in said
+    assert "--category names columns of text" in said
+    assert "--no-stream" in said
+    result = run("fit", csv, *FIT, "--stream", "--category", "dose")
+    assert result.exit_code == 1
+    assert "--stream is for numbers" in result.stderr
+
+
+def test_a_strength_that_was_given_is_not_called_chosen(run, csv):
+    assert "chosen" not in run("fit", csv, *FIT, "--alpha", 0.02).stdout
+    assert "alpha chosen" in run("fit", csv, *FIT, "--cv", 3).stdout
+
+
 def test_a_log_gets_a_line_now_and_then():
     screen = io.StringIO()
     console = Console(file=screen, width=120)
     with LiveShare("Reading rows.csv", console=console, quiet=0.0) as tell:
-        tell(0.25)
-        tell(0.5, "gap 1e-2")
+        tell(0.05)
+        tell(0.5)
     lines = screen.getvalue().splitlines()
-    assert lines[0].startswith("Reading rows.csv: 25%, ")
-    assert lines[1].endswith(" s left, gap 1e-2")
+    # A pace of less than a tenth is no forecast.
+    assert lines[0] == "Reading rows.csv: 5%, 0 s so far"
+    assert lines[1] == "Reading rows.csv: 50%, 0 s so far, about 0 s left"
 
 
 def test_a_terminal_gets_percentage_and_time_left():

@@ -53,3 +53,36 @@ def test_given_axes_and_line_settings_are_used(history):
 def test_unknown_axis_is_refused(history):
     with pytest.raises(ValueError, match=r"x must be one of .* got 'time'"):
         ConvergenceDisplay(history).plot(x="time")
+
+
+def test_several_models_on_the_same_axes(history):
+    """A second model had the first one's colour, and its kernels were cut off."""
+    larger = history[:2].copy()
+    larger["n_active"] = [90, 70]
+    first = ConvergenceDisplay(history[:2], tol=1e-3).plot(label="sparse")
+    second = ConvergenceDisplay(larger, tol=1e-3).plot(first.ax_, label="even")
+    upper, lower = second.ax_
+    assert first.line_[0].get_color() != second.line_[0].get_color()
+    colors = [line.get_color() for line in lower.lines]
+    assert colors == [first.line_[0].get_color(), second.line_[0].get_color()]
+    bottom, top = lower.get_ylim()
+    assert bottom == 0.0
+    assert top > 90.0
+    legend = [text.get_text() for text in upper.get_legend().get_texts()]
+    assert legend == ["sparse", "even"]
+    assert [text.get_text() for text in upper.texts] == ["tol = 0.001"]
+
+
+def test_one_axis_has_the_gap_alone(history):
+    figure, axis = plt.subplots()
+    display = ConvergenceDisplay(history[:2]).plot(axis)
+    assert display.ax_.tolist() == [axis]
+    assert len(axis.lines) == 1
+    assert axis.get_yscale() == "log"
+    assert axis.get_xlabel() == "time [s]"
+    assert display.figure_ is figure
+
+
+def test_classes_of_a_named_model_are_told_apart(history):
+    display = ConvergenceDisplay(history, output_names=["no", "yes"]).plot(label="A")
+    assert [line.get_label() for line in display.line_] == ["A, no", "A, yes"]

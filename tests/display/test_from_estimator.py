@@ -130,7 +130,7 @@ def test_unfitted_and_foreign_models_are_refused(data):
     [
         (KernelWeightsDisplay, lambda: 3, "matplotlib Axes, got 3"),
         (KernelWeightsDisplay, lambda: plt.subplots(1, 2)[1], "matplotlib Axes, got"),
-        (ConvergenceDisplay, lambda: plt.subplots()[1], "2 matplotlib Axes, got"),
+        (ConvergenceDisplay, lambda: plt.subplots(3)[1], "2 matplotlib Axes, got"),
     ],
 )
 def test_axes_of_another_number_are_refused(model, kind, make, wanted):

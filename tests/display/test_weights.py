@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from multikernel import SpicyMKLRegressor
 from multikernel.display import KernelWeightsDisplay
 
 NAMES = ["a", "b", "c", "d"]
@@ -75,3 +76,15 @@ def test_axes_of_a_subfigure():
 def test_disagreeing_lengths_are_refused(weights, groups, message):
     with pytest.raises(ValueError, match=message):
         KernelWeightsDisplay(weights, NAMES, group_names=groups)
+
+
+def test_all_views_are_in_their_picture():
+    """Views that a model does not use were left out, as if they had not been tried."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    views = {"a": [0], "b": [1], "c": [2]}
+    model = SpicyMKLRegressor(views, alpha="0.5scale").fit(X, np.sin(X[:, 0]))
+    assert model.view_shares_["b"] == model.view_shares_["c"] == 0.0
+    display = KernelWeightsDisplay.from_estimator(model, values="view_shares")
+    assert labels(display) == ["a", "b", "c"]
+    assert widths(display.bars_[0])[1:] == [0.0, 0.0]
+    assert display.ax_.get_title(loc="left") == "1 of 3 views in use"

@@ -14,6 +14,7 @@ from multikernel.exceptions import (
     ConvergenceWarning,
     DegenerateKernelWarning,
     DictionaryWarning,
+    SearchWarning,
 )
 from multikernel.gram import build_stack
 from multikernel.kernels import (
@@ -448,3 +449,14 @@ def test_the_losses_share_one_definition_of_weights():
     assert model.objective_ == pytest.approx(
         solution.objective / weights.sum(), rel=2e-6
     )
+
+
+def test_a_default_strength_on_many_samples_names_the_search(monkeypatch):
+    """A default fit of 300 000 rows had an R2 of 0.80 where boosting had 0.91."""
+    monkeypatch.setattr("multikernel.estimators.spicy.method.MANY_SAMPLES", 50)
+    X, y = regression()
+    with pytest.warns(SearchWarning, match=r"70 samples.*SpicyMKLRegressorCV.*--cv 5"):
+        SpicyMKLRegressor(KERNELS).fit(X, y)
+    # Any other strength was chosen, and few samples are what the default is made for.
+    SpicyMKLRegressor(KERNELS, alpha="0.5scale").fit(X, y)
+    SpicyMKLRegressor(KERNELS).fit(X[:40], y[:40])

@@ -158,7 +158,7 @@ def test_factors_are_built_with_progress(frame, tmp_path, capsys, monkeypatch):
     thin.set_params(verbose=1).fit(X, y)
     told = capsys.readouterr().err
     assert "SpicyMKLClassifier: kernels 50%, " in told
-    assert " s left" in told
+    assert " s so far" in told
 
 
 def test_a_full_disk_ends_a_stream_with_a_sentence(frame, monkeypatch, tmp_path):

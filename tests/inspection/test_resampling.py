@@ -4,6 +4,7 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -280,3 +281,16 @@ def test_samples_of_several_labels_are_drawn(selection):
     labels[0, 1] = 1
     with pytest.raises(ValueError, match=r"Label 1 .* too rare"):
         stability_selection(model, X, labels, 4, random_state=0)
+
+
+def test_a_bootstrap_of_several_outputs_prints_a_table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    Y = pd.DataFrame({"height": np.sin(X[:, 0]), "weight": X[:, 1]})
+    model = SpicyMKLRegressor({"a": [0], "b": [1]}, alpha="0.1scale")
+    fits = bootstrap(model, X, Y, 3, random_state=0)
+    head, first, *lines = repr(fits).splitlines()
+    assert head.endswith("; median share, and where 90% lie")
+    assert first == "height:"
+    assert lines[0].endswith("]  a")
+    assert lines[lines.index("weight:") + 1].endswith("]  b")

@@ -13,8 +13,9 @@ from rich import progress
 from rich.console import Console
 from rich.text import Text
 
+from multikernel.estimators.forecast import Course, elapsed_and_left
 from multikernel.estimators.progress import QUIET_SECONDS
-from multikernel.estimators.read.numbers import IMPUTE
+from multikernel.estimators.read.numbers import ENCODE, IMPUTE
 from multikernel.problem import Progress
 
 P = ParamSpec("P")
@@ -24,6 +25,12 @@ FILL = (
     "rows, or leave rows out."
 )
 """What to do about missing values, in the words of the command line."""
+
+NAME_TEXT = (
+    "leave it out with --drop, or read the file as a whole (--no-stream), where "
+    "--category names columns of text."
+)
+"""What to do about text among batches, in the words of the command line."""
 
 # What bad input, missing files and missing libraries raise. Anything else is a defect
 # of the program and keeps its traceback.
@@ -58,7 +65,7 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
             except BrokenPipeError:
                 raise  # nobody reads on: typer ends without a word
             except USER_ERRORS as error:
-                told = str(error).replace(IMPUTE, FILL)
+                told = str(error).replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
                 say(told, "Error:", "bold red", stderr=True)
                 raise typer.Exit(1) from error
 
@@ -82,7 +89,8 @@ class LiveShare:
     """A callback that shows how much of some work is done, and what time is left.
 
     On a terminal, standard error by default, that is a bar; elsewhere, as in a log, a
-    line every five seconds, which `quiet` changes.
+    line every five seconds, which `quiet` changes. What is left is said after a tenth
+    of the work, which goes at the same pace throughout.
 
     >>> from multikernel.cli._console import LiveShare
     >>> with LiveShare("Reading") as watch:
@@ -103,9 +111,6 @@ class LiveShare:
             progress.BarColumn(bar_width=24),
             progress.TaskProgressColumn(),
             progress.TextColumn("{task.fields[state]}"),
-            progress.TimeElapsedColumn(),
-            progress.TextColumn("left"),
-            progress.TimeRemainingColumn(),
             console=self._console,
             disable=not self._console.is_terminal,
             transient=True,
@@ -122,30 +127,32 @@ class LiveShare:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def __call__(self, share: float, state: str = "") -> None:
-        """Show the share that is done, from zero to one, and how things stand."""
-        self._bar.update(self._task, completed=share, state=state)
+    def __call__(self, share: float) -> None:
+        """Show the share that is done, from zero to one."""
+        left = None
+        if share >= 0.1:
+            left = (time.perf_counter() - self._start) * (1.0 - share) / share
+        self.show(share, left)
+
+    def show(self, share: float, left: float | None, state: str = "") -> None:
+        """Show a share, the seconds that are left if known, and how things stand."""
         now = time.perf_counter()
+        times = elapsed_and_left(now - self._start, left)
+        said = f"{times}, {state}" if state else times
+        self._bar.update(self._task, completed=share, state=said)
         if self._console.is_terminal or now - self._said < self._quiet:
             return
         self._said = now
-        left = "time left unknown"
-        if share > 0.0:
-            left = f"{(now - self._start) * (1.0 - share) / share:.0f} s left"
-        line = f"{self._title}: {share:.0%}, {left}{', ' if state else ''}{state}"
+        line = f"{self._title}: {share:.0%}, {said}"
         self._console.print(line, soft_wrap=True, markup=False, highlight=False)
-
-    def restart(self) -> None:
-        """Begin anew: other work, of which nothing is done."""
-        self._start = time.perf_counter()
-        self._bar.reset(self._task, state="")
 
 
 class LiveFit(LiveShare):
     """A callback for ``fit`` that shows its progress on standard error.
 
-    The bar runs from the first relative duality gap to the tolerance, on a logarithmic
-    scale; objectives are shown per sample.
+    There is one bar for the whole call, from building kernels on. For a fit of a single
+    problem it runs from the first relative duality gap to the tolerance, on a
+    logarithmic scale; objectives are shown per sample.
 
     >>> from multikernel.cli._console import LiveFit
     >>> from multikernel.problem import Progress
@@ -169,28 +176,29 @@ class LiveFit(LiveShare):
         self._tol = tol
         self._n_samples = n_samples
         self._first_gap = math.inf
-        self._last_iteration = -1
+        self._course = Course()
 
     def building(self, share: float) -> None:
         """Show how much of the kernels has been computed."""
-        super().__call__(share, "building kernels")
+        self.show(self._course.building(share), None, "building kernels")
+
+    def scaling(self, share: float) -> None:
+        """Show how much of the columns is standardized; kernels come after it."""
+        self.show(self._course.share, None, f"scaling columns, {share:.0%}")
 
     def __call__(self, line: Progress) -> bool:  # type: ignore[override]
         """Show one line of progress; never asks the solver to stop."""
-        # Another class, fold or alpha starts over.
-        if line.iteration <= self._last_iteration or math.isinf(self._first_gap):
+        if math.isinf(self._first_gap):
             self._first_gap = line.duality_gap
-            self.restart()
-        self._last_iteration = line.iteration
+        done = line.done
+        if done is None:
+            done = _share_done(self._first_gap, line.duality_gap, self._tol)
         state = (
             f"iteration {line.iteration} · objective "
             f"{line.objective / self._n_samples:.5g} · gap {line.duality_gap:.1e} · "
             f"{line.n_active} active kernels"
         )
-        done = _share_done(self._first_gap, line.duality_gap, self._tol)
-        if line.done is not None:  # of a cross-validation
-            done = line.done
-        super().__call__(done, state)
+        self.show(self._course.solving(done), line.left, state)
         return False
 
 

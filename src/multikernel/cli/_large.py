@@ -35,8 +35,11 @@ LARGE_SHARE = 8
 whole takes three times its size, and kernels are to be held as well."""
 
 
-def by_batches(path: Path, asked: bool | None) -> bool:
-    """Return whether a file is to be read by batches; None leaves it to its size."""
+def by_batches(path: Path, asked: bool | None, folder: bool = False) -> bool:
+    """Return whether a file is to be read by batches.
+
+    None leaves it to its size, and to whether there is a `folder` for large files.
+    """
     if path.suffix not in READABLE:
         if asked:
             raise ValueError(
@@ -46,7 +49,7 @@ def by_batches(path: Path, asked: bool | None) -> bool:
         return False
     if asked is not None or not path.exists():
         return bool(asked)
-    return LARGE_SHARE * path.stat().st_size > available_bytes()
+    return folder or LARGE_SHARE * path.stat().st_size > available_bytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +66,15 @@ class SpooledTable(Table):
         """Return the number of rows."""
         return len(self.values)
 
-    def scale(self) -> Any:
+    def scale(self, tell: Callable[[float], None]) -> Any:
         """Standardize the columns, in the file, and return the scaler."""
         fitted = scaler(self)
-        with LiveShare("Scaling") as tell:
-            for rows in gen_batches(len(self), BATCH_ROWS):
-                fitted.partial_fit(self.X.iloc[rows])
-                tell(0.5 * rows.stop / len(self))
-            for rows in gen_batches(len(self), BATCH_ROWS):
-                self.values[rows] = fitted.transform(self.X.iloc[rows])
-                tell(0.5 + 0.5 * rows.stop / len(self))
+        for rows in gen_batches(len(self), BATCH_ROWS):
+            fitted.partial_fit(self.X.iloc[rows])
+            tell(0.5 * rows.stop / len(self))
+        for rows in gen_batches(len(self), BATCH_ROWS):
+            self.values[rows] = fitted.transform(self.X.iloc[rows])
+            tell(0.5 + 0.5 * rows.stop / len(self))
         return fitted
 
     def score(self, model: Any) -> float:
@@ -124,7 +126,7 @@ def fitted_stream(
     model: Any, table: SpooledTable, scale: bool, watch: Any
 ) -> tuple[Pipeline, float]:
     """Fit a model on a spooled table; return it behind its scaler, with its score."""
-    steps = [("scale", table.scale())] if scale else []
+    steps = [("scale", table.scale(watch.scaling))] if scale else []
     model.fit(table.X, table.y, callback=watch)
     return Pipeline([*steps, ("model", model)]), table.score(model)
 

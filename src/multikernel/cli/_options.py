@@ -168,14 +168,16 @@ Folder = Annotated[
     Path | None,
     typer.Option(
         help="Folder of large files: whole kernels for --storage memmap, which are "
-        "used again, and factors and tables otherwise, which are temporary.",
+        "used again, and factors and tables otherwise, which are temporary; then the "
+        "file is read by batches.",
     ),
 ]
 Stream = Annotated[
     bool | None,
     typer.Option(
         "--stream/--no-stream",
-        help="Read the file by batches; settled by its size if not given.",
+        help="Read the file by batches; if not given, where a folder is named or the "
+        "memory is less than eight times its size.",
         show_default=False,
     ),
 ]

@@ -137,8 +137,9 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
 
 
 def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a cross-validation has chosen, and how good it is."""
-    said = {f"{name} chosen": report[name] for name in CHOSEN if name in report}
+    """Return strengths, and how good they are if a cross-validation chose them."""
+    chosen = " chosen" if report["score"] is not None else ""
+    said = {f"{name}{chosen}": report[name] for name in CHOSEN if name in report}
     if report["score"] is not None:
         said[f"{report['scoring']} in cross-validation"] = report["score"]
     return said

@@ -112,6 +112,11 @@ class Training:
         check_strength(kind, task, strength)
         return make_estimator(kind, parameters)
 
+    @property
+    def factors_in_files(self) -> bool:
+        """Return whether a folder is named for factors, not for whole matrices."""
+        return self.folder is not None and self.storage != "memmap"
+
     def _configured_storage(self) -> Storage | None:
         """Return the storage with its rank and its folder."""
         if self.max_rank is not None and self.storage != "low_rank":

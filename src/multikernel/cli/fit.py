@@ -103,10 +103,13 @@ def fit(
         if dask is not None:
             only = _large.one_target(targets, "--dask")
             table: Table = _large.read_partitions(first, only, drop or [])
-        elif (
-            _reads_by_batches(first, stream, chosen)
-            and not sequence
-            and choice == PLAIN
+        elif _reads_by_batches(
+            first,
+            stream,
+            chosen,
+            numbers_only=not sequence and choice == PLAIN,
+            # What only a file as a whole has goes before a folder of factors.
+            folder=training.factors_in_files and len(targets) == 1 and impute is None,
         ):
             only = _large.one_target(targets, "--stream")
             table = _large.read_spooled(first, only, drop or [], folder)
@@ -139,7 +142,9 @@ def fit_table(
     start = time.perf_counter()
     large = _large.PartitionedTable | _large.SpooledTable
     if impute is not None and isinstance(table, large):
-        raise ValueError("--impute is for files that are read as a whole.")
+        raise ValueError(
+            "--impute is for files that are read as a whole: add --no-stream."
+        )
     with LiveFit(title, tol=estimator.tol, n_samples=len(table.X)) as watch:
         if isinstance(table, _large.PartitionedTable):
             pipeline, score = _large.fitted_partitions(estimator, table, scale, watch)
@@ -160,11 +165,24 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     return float(pipeline.score(table.X, table.y))
 
 
-def _reads_by_batches(data: Path, stream: bool | None, method: Method) -> bool:
-    """Return whether the file is read by batches, which takes targets."""
+def _reads_by_batches(
+    data: Path,
+    stream: bool | None,
+    method: Method,
+    *,
+    numbers_only: bool,
+    folder: bool,
+) -> bool:
+    """Return whether the file is read by batches, which takes targets and numbers."""
     if stream and not method.tasks:
         raise ValueError("--stream is for methods with targets.")
-    return bool(method.tasks) and _large.by_batches(data, stream)
+    if stream and not numbers_only:
+        raise ValueError(
+            "--stream is for numbers: for --category, --view, --group and --sequence "
+            "the file is read as a whole, without --stream."
+        )
+    able = bool(method.tasks) and numbers_only
+    return able and _large.by_batches(data, stream, folder)
 
 
 def _strength(

@@ -186,11 +186,24 @@ def score(
             raise ValueError("A one-class model has no score.")
         table = _known_table(estimator, data, targets, drop)
         found = float(estimator.score(table.X, table.y))
+        each = _scores_of_targets(estimator, table) if len(targets) > 1 else {}
     measure, size = "accuracy" if is_classifier(estimator) else "R2", len(table.X)
     if json:
-        _report.print_json({"samples": size, "measure": measure, "score": found})
-    else:
-        say(f"{measure} on {size} samples: {found:.6g}")
+        several = {"scores": each} if each else {}
+        report = {"samples": size, "measure": measure, "score": found}
+        _report.print_json(report | several)
+        return
+    say(f"{measure} on {size} samples: {found:.6g}")
+    for name, value in each.items():
+        say(f"{name}: {value:.6g}")
+
+
+def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]:
+    """Return the score of each of several targets or labels, by name."""
+    columns = zip(np.asarray(table.y).T, estimator.predict(table.X).T, strict=True)
+    names = final_estimator(estimator).output_names_
+    scores = [score_of(estimator, known, found) for known, found in columns]
+    return dict(zip(names, scores, strict=True))
 
 
 @user_errors

@@ -10,6 +10,10 @@ from typing import Any
 BATCH_ROWS = 2**16
 """Rows of a batch: 10 MB of 20 columns."""
 
+BUFFER_BYTES = 2**18
+"""Of a column that is read: a Parquet file of 110 MB and 41 columns, all in one group
+of rows, took 188 MB while it was read, in place of 275."""
+
 FORMATS = (".csv", ".parquet")
 
 SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
@@ -74,11 +78,25 @@ def read_batches(
             f"Cannot read {place} by batches: the name must end in one of "
             f"{', '.join(readers)}."
         )
-    with _naming_damage(place):
+    with _naming_damage(place), _giving_back():
         for batch, share in readers[place.suffix](place, columns, drop):
             yield batch
             if tell is not None:
                 tell(share)
+
+
+@contextmanager
+def _giving_back() -> Iterator[None]:
+    """Give the memory of what has been read back to the system at the end.
+
+    The pool of pyarrow keeps it: 250 MB after a file of 110 MB.
+    """
+    try:
+        yield
+    finally:
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
 
 
 def _parquet_batches(
@@ -86,7 +104,8 @@ def _parquet_batches(
 ) -> Iterator[tuple[Any, float]]:
     from pyarrow.parquet import ParquetFile
 
-    with ParquetFile(path) as file:
+    # By default groups of rows, often all of a file, are read ahead as a whole.
+    with ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
         kept = _columns_to_read(path, file.schema_arrow.names, columns, drop)
         done, total = 0, max(file.metadata.num_rows, 1)
         # One group after another: what an iterator over all has read it keeps.

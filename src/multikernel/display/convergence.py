@@ -22,6 +22,10 @@ _X_LABELS = {
 }
 
 
+GAP = "multikernel-gap"
+"""What marks the lines of gaps among those of an axis."""
+
+
 class ConvergenceDisplay:
     """Relative duality gap and number of active kernels in the course of a fit.
 
@@ -41,8 +45,8 @@ class ConvergenceDisplay:
 
     Attributes
     ----------
-    ax_ : ndarray of shape (2,) of matplotlib Axes
-        The gap (or the objective) above, the active kernels below.
+    ax_ : ndarray of shape (2,) or (1,) of matplotlib Axes
+        The gap (or the objective) above, the active kernels below where there are two.
     figure_ : matplotlib Figure
         Figure that holds them.
     line_ : list of Line2D
@@ -82,7 +86,7 @@ class ConvergenceDisplay:
         cls,
         estimator: Any,
         *,
-        ax: "Sequence[Axes] | None" = None,
+        ax: "Axes | Sequence[Axes] | None" = None,
         x: XAxis = "seconds",
         **line_kwargs: Any,
     ) -> "ConvergenceDisplay":
@@ -92,7 +96,7 @@ class ConvergenceDisplay:
         ----------
         estimator : estimator
             Fitted model with a ``history_``, or a pipeline or search that ends in one.
-        ax : pair of matplotlib Axes, default=None
+        ax : matplotlib Axes or pair of them, default=None
             See `plot`.
         x : {"seconds", "iteration", "passes"}, default="seconds"
             See `plot`.
@@ -109,7 +113,7 @@ class ConvergenceDisplay:
 
     def plot(
         self,
-        ax: "Sequence[Axes] | None" = None,
+        ax: "Axes | Sequence[Axes] | None" = None,
         *,
         x: XAxis = "seconds",
         **line_kwargs: Any,
@@ -118,12 +122,14 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        ax : pair of matplotlib Axes, default=None
-            Axes for the gap and for the active kernels; a new figure when None.
+        ax : matplotlib Axes or pair of them, default=None
+            Axes for the gap and for the active kernels, or for the gap alone; a new
+            figure with both when None. On the ``ax_`` of another display lines get the
+            next colors, and limits hold all of them.
         x : {"seconds", "iteration", "passes"}, default="seconds"
             What the horizontal axis shows.
         **line_kwargs : dict
-            Passed to ``ax.plot`` for all lines.
+            Passed to ``ax.plot`` for all lines; a ``label`` is for the legend.
 
         Raises
         ------
@@ -134,44 +140,72 @@ class ConvergenceDisplay:
         """
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")
-        upper, lower = axes_for(ax, 2, figsize=(6.4, 5.2))
-        self.ax_, self.figure_ = np.array([upper, lower]), figure_of(upper)
+        count = (
+            1 if ax is not None and np.size(np.asarray(ax, dtype=object)) == 1 else 2
+        )
+        panels = axes_for(ax, count, figsize=(6.4, 5.2))
+        upper = panels[0]
+        self.ax_, self.figure_ = np.array(panels), figure_of(upper)
         self.line_ = []
+        # Other models may have their lines there.
+        first = sum(line.get_gid() == GAP for line in upper.lines)
         for number in np.unique(self.history["output"]).astype(int):
             lines = self.history[self.history["output"] == number]
-            heights = lines["objective"] if self._greedy else lines["duality_gap"]
-            if not self._greedy:  # a gap of zero has no place on a logarithmic axis
-                heights = np.where(heights > 0, heights, np.nan)
-            style: dict[str, Any] = {"marker": "o", "markersize": 3.5}
-            if self.output_names is not None:
-                style["label"] = self.output_names[number]
-            style |= {"color": color(number)} | line_kwargs
-            self.line_ += upper.plot(lines[x], heights, **style)
-            lower.plot(lines[x], lines["n_active"], **style)
-        lower.set_xlabel(_X_LABELS[x])
-        self._annotate(upper, lower)
+            style = {"color": color(first + number), **self._style(number, line_kwargs)}
+            self.line_ += upper.plot(lines[x], self._heights(lines), gid=GAP, **style)
+            for lower in panels[1:]:
+                (line,) = lower.plot(lines[x], lines["n_active"], **style)
+                # Limits begin at zero, and hold all lines, of further models too.
+                line.sticky_edges.y.append(0.0)
+                lower.update_datalim([(lines[x][0], 0.0)])
+        panels[-1].set_xlabel(_X_LABELS[x])
+        self._annotate_gap(upper)
+        for lower in panels[1:]:
+            _annotate_active(lower)
+        if self.output_names is not None or "label" in line_kwargs:
+            classes = "class" if "label" not in line_kwargs else None
+            upper.legend(title=classes, frameon=False, fontsize="small")
         return self
+
+    def _style(self, number: int, line_kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return how the lines of a problem are drawn, and what they are called."""
+        style: dict[str, Any] = {"marker": "o", "markersize": 3.5} | line_kwargs
+        if self.output_names is not None:
+            given = [str(line_kwargs["label"])] if "label" in line_kwargs else []
+            style["label"] = ", ".join([*given, self.output_names[number]])
+        return style
+
+    def _heights(self, lines: NDArray[np.void]) -> NDArray[Any]:
+        """Return what is drawn in the upper plot."""
+        if self._greedy:
+            return np.asarray(lines["objective"])
+        # A gap of zero has no place on a logarithmic axis.
+        gaps = lines["duality_gap"]
+        return np.where(gaps > 0, gaps, np.nan)
 
     @property
     def _greedy(self) -> bool:
         """Return whether the method has no gaps, only objectives."""
         return bool(np.isnan(self.history["duality_gap"]).all())
 
-    def _annotate(self, upper: "Axes", lower: "Axes") -> None:
-        """Add scales, labels, the tolerance and the legend."""
+    def _annotate_gap(self, upper: "Axes") -> None:
+        """Add scale, label and the tolerance, unless it is there."""
+        tidy(upper, grid="y")
         if self._greedy:
             upper.set_ylabel("objective")
-        else:
-            upper.set_yscale("log")
-            upper.set_ylabel("relative duality gap")
-        lower.set_ylabel("active kernels")
-        lower.set_ylim(bottom=0)
-        lower.locator_params(axis="y", integer=True)
-        tidy(upper, grid="y")
-        tidy(lower, grid="y")
-        if self.tol is not None and not self._greedy:
+            return
+        upper.set_yscale("log")
+        upper.set_ylabel("relative duality gap")
+        text = f"tol = {self.tol:g}" if self.tol is not None else ""
+        if self.tol is not None and text not in [
+            each.get_text() for each in upper.texts
+        ]:
             upper.axhline(self.tol, **DASHED)
-            place = (0.0, self.tol), ("axes fraction", "data"), (4, 3)
-            note(upper, f"tol = {self.tol:g}", *place)
-        if self.output_names is not None:
-            upper.legend(title="class", frameon=False, fontsize="small")
+            note(upper, text, (0.0, self.tol), ("axes fraction", "data"), (4, 3))
+
+
+def _annotate_active(lower: "Axes") -> None:
+    """Add label and ticks to the active kernels."""
+    lower.set_ylabel("active kernels")
+    lower.locator_params(axis="y", integer=True)
+    tidy(lower, grid="y")

@@ -44,6 +44,8 @@ class KernelWeightsDisplay:
         What `kernel_weights` holds, for the axis.
     counted : str, default="kernels"
         What has a bar each, for the headline.
+    zeros : bool, default=False
+        Whether all have a row, also those of value zero.
 
     Attributes
     ----------
@@ -81,6 +83,7 @@ class KernelWeightsDisplay:
         intervals: tuple[ArrayLike, ArrayLike] | None = None,
         value_name: str = VALUE_NAMES["kernel_weights"],
         counted: str = "kernels",
+        zeros: bool = False,
     ) -> None:
         self.kernel_weights = np.atleast_2d(np.asarray(kernel_weights, dtype=float))
         self.kernel_names = tuple(kernel_names)
@@ -89,7 +92,7 @@ class KernelWeightsDisplay:
         if intervals is not None:
             ends = (np.asarray(end, dtype=float) for end in intervals)
             self.intervals = [np.atleast_2d(end) for end in ends]
-        self.value_name, self.counted = value_name, counted
+        self.value_name, self.counted, self.zeros = value_name, counted, zeros
         n_groups, n_kernels = self.kernel_weights.shape
         if n_kernels != len(self.kernel_names):
             raise ValueError(
@@ -168,6 +171,8 @@ class KernelWeightsDisplay:
             intervals=intervals,
             value_name=VALUE_NAMES[values],
             counted=counted,
+            # A view that a model does not use says as much as one that it uses.
+            zeros=values == "view_shares",
         )
         return display.plot(ax=ax, max_kernels=max_kernels, **bar_kwargs)
 
@@ -185,8 +190,9 @@ class KernelWeightsDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; a new figure of fitting height when None.
         max_kernels : int, default=None
-            Most bars in a group; None shares out 20, with at least 3 in each group.
-            Kernels of weight zero have no bar.
+            Most bars in a group; None shares out 20, with at least 3 in each group, or
+            stands for all where `zeros` are asked for. Otherwise kernels of weight zero
+            have no bar.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
 
@@ -196,8 +202,9 @@ class KernelWeightsDisplay:
             If matplotlib is not installed.
         """
         n_groups = len(self.group_names)
-        most = max(3, 20 // n_groups) if max_kernels is None else max_kernels
-        chosen = [_largest(weights, most) for weights in self.kernel_weights]
+        most = len(self.kernel_names) if self.zeros else max(3, 20 // n_groups)
+        most = most if max_kernels is None else max_kernels
+        chosen = [_largest(row, most, self.zeros) for row in self.kernel_weights]
         headed = n_groups > 1  # a row above each group for its name
         n_rows = sum(len(group) + headed for group in chosen)
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.1 + 0.27 * n_rows))
@@ -247,11 +254,11 @@ class KernelWeightsDisplay:
         _style.headline(self.ax_, title)
 
 
-def _largest(weights: Array, most: int) -> Indices:
-    """Return the indices of the largest weights, descending; none of zeros."""
+def _largest(weights: Array, most: int, zeros: bool) -> Indices:
+    """Return the indices of the largest weights, descending; of zeros if asked for."""
     sizes = np.abs(weights)
     order = np.argsort(-sizes, kind="stable")[:most]
-    order = order[sizes[order] > 0]
+    order = order if zeros else order[sizes[order] > 0]
     return order[np.argsort(-weights[order], kind="stable")]
 
 

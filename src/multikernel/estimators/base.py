@@ -224,7 +224,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             )
         return views
 
-    def summary(self, by: str = "kernel") -> Any:
+    def summary(self, by: str = "kernel", outputs: str | None = None) -> Any:
         """Return what the model says, as a data frame.
 
         Parameters
@@ -232,27 +232,33 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         by : {"kernel", "view"}, default="kernel"
             What a row is about: a kernel in use, or a view (where ``kernels`` was a
             mapping of views), whose weights and shares are summed up.
+        outputs : {"all", "each"}, default=None
+            Whether a row is about all outputs together, or there is one for each. None
+            stands for all where kernels have one weight for all outputs, as those of a
+            shared selection, and otherwise for each.
 
         Returns
         -------
         table : pandas DataFrame
             ``kernel`` its name, ``view`` where there are views, ``output`` the class or
-            the name of the output where there are several, ``weight`` that of
+            the name of the output where there is a row for each, ``weight`` that of
             ``kernel_weights_``, ``block_norm`` the norm of the kernel's function, and
             ``variance_share`` its share in the variance of the decision values on the
             training samples, Cov(f_m, f) / Var(f), by which rows are sorted. Shares
             sum to one for every output; a negative one belongs to a term that works
             against the others. Weights mean something else in every method, shares
-            the same in all. ``table.attrs`` has the strength, the gap and the score.
+            the same in all. Over all outputs weights and shares are means, and norms
+            the roots of sums of squares. ``table.attrs`` has the strength, the gap and
+            the score.
 
         Raises
         ------
         ImportError
             If pandas is not installed.
         ValueError
-            If `by` is something else, or the model has no views.
+            If `by` or `outputs` is something else, or the model has no views.
         """
-        table = data_frame(summary_columns(self, by))
+        table = data_frame(summary_columns(self, by, outputs))
         table.attrs |= facts(self)
         return table
 

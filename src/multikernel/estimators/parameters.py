@@ -1,5 +1,6 @@
 """What the constructor parameters of estimators may be, and which loss they mean."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,12 @@ from multikernel.losses import (
 from multikernel.losses.base import degree
 
 NORMALIZER = InstanceOf(Normalizer, "a normaliser")
+
+
+def default_of(model: Any, name: str) -> Any:
+    """Return what a parameter of an estimator is by default, None where it has none."""
+    parameter = inspect.signature(type(model)).parameters.get(name)
+    return None if parameter is None else parameter.default
 
 
 def normalization_steps(value: Any) -> str | None:

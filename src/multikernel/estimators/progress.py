@@ -13,6 +13,13 @@ from typing import Any, TextIO
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.forecast import (
+    Course,
+    Work,
+    elapsed_and_left,
+    readable_time,
+    seconds_left,
+)
 from multikernel.gram.memory import readable_bytes
 from multikernel.problem import Callback, Progress
 
@@ -29,8 +36,9 @@ def report(owner: str, scale: float) -> Callback:
         known = not math.isnan(line.duality_gap)
         gap = f"gap {line.duality_gap:.2e}, " if known else ""
         share = "" if line.done is None else f"{line.done:.0%}, "
+        left = "" if line.left is None else f"about {readable_time(line.left)} left, "
         sys.stderr.write(
-            f"{owner}: {share}iteration {line.iteration}, {line.seconds:.2f} s, "
+            f"{owner}: {share}{left}iteration {line.iteration}, {line.seconds:.2f} s, "
             f"objective {line.objective * scale:.6g}, {gap}"
             f"{line.n_active} active kernels\n"
         )
@@ -43,8 +51,7 @@ QUIET_SECONDS = 5.0
 """Between two lines of a log about the same work."""
 
 LONG_SECONDS = 30.0
-"""What is left of a search from which on a sentence says so, whoever looks on. It is
-not said before a tenth of that has passed, as paces of less are no forecast."""
+"""What a search has taken when a sentence says so, whoever looks on."""
 
 LOG = logging.getLogger("multikernel")
 
@@ -68,8 +75,8 @@ def tell_building(
         if now - last[0] < QUIET_SECONDS or share <= 0.0:
             return
         last[0] = now
-        left = (now - begun) * (1.0 - share) / share
-        sys.stderr.write(f"{owner}: kernels {share:.0%}, {left:.0f} s left\n")
+        spent = elapsed_and_left(now - begun, None)
+        sys.stderr.write(f"{owner}: kernels {share:.0%}, {spent}\n")
 
     return write
 
@@ -94,60 +101,74 @@ class Watch:
         self.clock = time.perf_counter if clock is None else clock
         self.stopped = False
         self._last: Progress | None = None
-        self._done, self._total, self._started, self._step = 0, 0, 0.0, 1.0
-        self._begun: tuple[float, int] | None = None
-        self._search, self._n_bytes = "", 0.0
+        self._work: Work | None = None
+        self._done, self._started, self._share = 0, 0.0, 0.0
+        self._begun, self._search, self._n_bytes = 0.0, "", 0.0
+        self._running: dict[int, float] = {}
+        self._finished: list[float] = []
 
-    def expect(
-        self, n_solves: int, n_outputs: int, search: str = "", n_bytes: float = 0.0
-    ) -> None:
-        """Say how many solves a search makes; lines of progress then have shares.
+    def expect(self, work: Work, search: str = "", n_bytes: float = 0.0) -> None:
+        """Say what is to be done; lines of progress then have shares.
 
-        It solves for `n_solves` candidates, on all folds and on all samples,
-        `n_outputs` problems each. A sentence that says how long it takes calls it
-        `search`, and there is none without; its kernels take `n_bytes` at most.
+        A sentence about one that takes long calls it `search`, and there is none
+        without; its kernels take `n_bytes` at most.
         """
-        self._total, self._step = n_solves, 1.0 / n_outputs
+        self._work, self._begun = work, self.clock()
         self._search, self._n_bytes = search, n_bytes
 
+    def expect_problems(self, n_problems: int) -> None:
+        """Say that a single fit solves several problems, one after another."""
+        if n_problems > 1:
+            self.expect(Work(n_problems))
+
     def advance(self, n_solves: int) -> None:
-        """Say that some of them are made, or left out."""
+        """Say that some solves are made, or left out."""
         self._done += n_solves
         self._started = max(0.0, self._started - n_solves)
-        if self._search:
-            self._forecast()
+        if self._search and self._done and self.clock() - self._begun >= LONG_SECONDS:
+            self._tell_long()
 
-    def _forecast(self) -> None:
-        """Say once how long the rest takes at the pace so far, where that is long.
+    def fold_begun(self, number: int) -> None:
+        """Say that a fold is being solved for, which ends before others begin."""
+        self._running[number] = self.clock()
 
-        The first solves do not count: what is compiled, loaded and cut is so in them.
-        """
-        done, total, now = self._done, self._total, self.clock()
-        if self._begun is None:
-            self._begun = now, done
-            return
-        begun, first = self._begun
-        left = (now - begun) * (total - done) / max(done - first, 1)
-        if now - begun < 0.1 * LONG_SECONDS or left < LONG_SECONDS:
-            return
+    def fold_ended(self, number: int) -> None:
+        """Say that it is done."""
+        self._finished.append(self.clock() - self._running.pop(number))
+
+    def seconds_left(self) -> float | None:
+        """Return how long the rest takes, or None where nobody knows."""
+        if self._work is None or not self._finished:
+            return None
+        now = self.clock()
+        # Other threads may end theirs meanwhile.
+        running = [now - begun for begun in tuple(self._running.values())]
+        return seconds_left(self._work, tuple(self._finished), running)
+
+    def _tell_long(self) -> None:
+        """Say once how far a search is that takes long."""
         search, self._search = self._search, ""
+        assert self._work is not None
         LOG.warning(
-            "%s may take about %s more, as %d of its %d solves took %s, and up to "
-            "%s of memory for kernels.",
+            "%s has made %d of its %d solves at most: %s. Its kernels take up to %s. "
+            "fit(X, y, callback=ProgressBar()) shows how it goes on.",
             search,
-            _time(left),
-            done - first,
-            total,
-            _time(now - begun),
+            self._done,
+            self._work.n_solves,
+            elapsed_and_left(self.clock() - self._begun, self.seconds_left()),
             readable_bytes(round(self._n_bytes)),
         )
 
-    def _share(self, line: Progress) -> float:
-        """Return what is done; a path of many strengths is told of at its end only."""
+    def _share_done(self, line: Progress, work: Work) -> float:
+        """Return what is done; a path of many strengths is told of at its end only.
+
+        Solves that are made once more, on finer matrices, take nothing back.
+        """
         if line.iteration == 0:
-            self._started += self._step
+            self._started += 1.0 / work.n_outputs
         done = self._done + max(0.0, self._started - 1.0)
-        return min(1.0, done / self._total)
+        self._share = max(self._share, min(1.0, done / work.n_solves))
+        return self._share
 
     def stop(self) -> None:
         """Stop every solve of the fit at its next iteration."""
@@ -156,8 +177,9 @@ class Watch:
     def __call__(self, line: Progress) -> bool:
         """Call all, and return whether the fit is to stop."""
         if not self.stopped:
-            if self._total:
-                line = replace(line, done=self._share(line))
+            if self._work is not None:
+                done = self._share_done(line, self._work)
+                line = replace(line, done=done, left=self.seconds_left())
             self._last = line
             answers = [callback(line) for callback in self.callbacks]
             # Never taken back: another thread may have been told to stop meanwhile.
@@ -173,8 +195,8 @@ class Watch:
         line = self._last
         if line is None:
             return
-        if self._total and not self.stopped:
-            line = replace(line, done=1.0)
+        if self._work is not None and not self.stopped:
+            line = replace(line, done=1.0, left=0.0)
         for callback in self.callbacks:
             if hasattr(callback, "finished"):
                 callback.finished(line)
@@ -194,9 +216,11 @@ def watching(estimator: Any, scale: float | Array, callback: Callback | None) ->
 class ProgressBar:
     """A callback that shows how far a fit is, in notebooks, on terminals and in logs.
 
-    Of a cross-validation it shows the share that is done and the time that is left, if
-    the rest goes at the same pace. A single fit does not know how many iterations it
-    will take: it shows the duality gap, on its way to the tolerance.
+    It shows one share of the whole call, which never falls. The time that is left is
+    shown from the first fold of a search on whose folds are solved one after another,
+    as those are whose kernels take gigabytes; otherwise nobody knows it. A single fit
+    does not know how many iterations it will take: it shows the duality gap, on its way
+    to the tolerance.
 
     Parameters
     ----------
@@ -214,29 +238,31 @@ class ProgressBar:
     >>> from multikernel.problem import Progress
     >>> log = io.StringIO()
     >>> bar = ProgressBar("search", every=0.0, file=log)
-    >>> bar(Progress(3, 0.1, 50.0, 0.02, 7, done=0.25))
+    >>> bar(Progress(3, 0.1, 50.0, 0.02, 7, done=0.25, left=600.0))
     False
-    >>> log.getvalue().startswith("search: 25%, ")
-    True
+    >>> log.getvalue()
+    'search: 25%, 0 s so far, about 10 min left, iteration 3, gap 2.0e-02, 7 active ...
     """
 
     def __init__(
         self, title: str = "fit", *, every: float = 10.0, file: TextIO | None = None
     ) -> None:
         self.title, self.every, self.file = title, every, file
-        self._started = self._said = time.perf_counter()
+        self._started = self._said = 0.0
+        self._course = Course()
         self._show: Callable[[str], None] | None = None
         self._end: Callable[[], None] = lambda: None
 
+    def building(self, share: float) -> None:
+        """Show how much of the kernels has been computed."""
+        self._tell(f"{self._course.building(share):.0%}", None, "building kernels")
+
     def __call__(self, line: Progress) -> bool:
         """Show one line of progress; never asks a solver to stop."""
-        if self._show is None:
-            self._show = self._place()
-            self._said = -math.inf
-        now = time.perf_counter()
-        if now - self._said >= self.every:
-            self._said = now
-            self._show(f"{self.title}: {self._state(line, now)}")
+        share = None if line.done is None else f"{self._course.solving(line.done):.0%}"
+        gap = "" if math.isnan(line.duality_gap) else f"gap {line.duality_gap:.1e}, "
+        state = f"iteration {line.iteration}, {gap}{line.n_active} active kernels"
+        self._tell(share, line.left, state)
         return False
 
     def finished(self, line: Progress) -> None:
@@ -245,21 +271,19 @@ class ProgressBar:
         self(line)
         self._end()
         # The next fit begins its own line, and its own time.
-        self._show, self._end = None, lambda: None
-        self._started = time.perf_counter()
+        self._show, self._end, self._course = None, lambda: None, Course()
 
-    def _state(self, line: Progress, now: float) -> str:
-        """Return how things stand."""
-        said = []
-        if line.done is not None:
-            spent = now - self._started
-            left = spent * (1.0 - line.done) / line.done if line.done else math.inf
-            until = "time left unknown" if math.isinf(left) else f"{_time(left)} left"
-            said = [f"{line.done:.0%}", until]
-        said.append(f"iteration {line.iteration}")
-        if not math.isnan(line.duality_gap):
-            said.append(f"gap {line.duality_gap:.1e}")
-        return ", ".join([*said, f"{line.n_active} active kernels"])
+    def _tell(self, share: str | None, left: float | None, state: str) -> None:
+        """Show how things stand, if it is time to."""
+        now = time.perf_counter()
+        if self._show is None:
+            self._show = self._place()
+            self._started, self._said = now, -math.inf
+        if now - self._said < self.every:
+            return
+        self._said = now
+        times = [share, elapsed_and_left(now - self._started, left)] if share else []
+        self._show(f"{self.title}: {', '.join([*times, state])}")
 
     def _place(self) -> Callable[[str], None]:
         """Return what shows a line: in a notebook, on a terminal, or in a log."""
@@ -279,12 +303,3 @@ class ProgressBar:
             self._end = lambda: print(file=file, flush=True)
             return lambda text: print(f"\r\x1b[K{text}", end="", file=file, flush=True)
         return lambda text: print(text, file=file, flush=True)
-
-
-def _time(seconds: float) -> str:
-    """Return a time for people."""
-    if seconds < 120.0:
-        return f"{seconds:.0f} s"
-    return (
-        f"{seconds / 60.0:.0f} min" if seconds < 7200.0 else f"{seconds / 3600:.1f} h"
-    )

@@ -39,7 +39,17 @@ HIGH = 100
 ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
 
 PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
-"""What a fit takes: passes, Newton steps, and kernels in use."""
+"""What a fit takes at most: passes, Newton steps, and kernels in use. Storages are
+compared by it."""
+
+MEASURED = 0.1
+"""What a fit takes over what it takes at most. Default sparse regressions took these
+CPU seconds on one core (2026-11-23), in brackets what is expected by it: 1.6 (2.5) of
+2000 samples and 12 kernels dense, 4.3 (8.2) of 3000, 3.1 (3.4) of 20 000 as factors,
+3.6 (4.0) of 20 000 and 24 kernels, 24 (17.5) of 100 000 and 12; a classification of
+3000 with lazy kernels 4.7 (9.1). Where factors were asked for small matrices it is
+less: 6.0 (1.3) of 3000 samples, but 0.8 (6.1) of 5000 and 44 kernels; and lp-norm fits,
+which use all kernels, take far longer. So users get an order of magnitude only."""
 
 LONG = 120.0
 """Seconds that a fit may be expected to take before it says so."""
@@ -60,7 +70,7 @@ class Choice:
     n_bytes : int
         Bytes of what is held.
     seconds : float
-        What a fit may take, to an order of magnitude.
+        What a sparse fit may take, to an order of magnitude.
     """
 
     storage: Storage
@@ -171,17 +181,15 @@ def choose_products(
     )
 
 
-def readable_seconds(seconds: float) -> str:
-    """Return a time to one digit.
+def readable_magnitude(seconds: float) -> str:
+    """Return the order of magnitude of a time, as nobody knows more of it.
 
     Examples
     --------
-    >>> readable_seconds(200.0), readable_seconds(29_000.0)
-    ('some 3 minutes', 'some 8 hours')
+    >>> readable_magnitude(200.0), readable_magnitude(29_000.0)
+    ('minutes', 'hours')
     """
-    if seconds < 3600.0:
-        return f"some {seconds / 60.0:.0f} minutes"
-    return f"some {seconds / 3600.0:.0f} hours"
+    return "minutes" if seconds < 3600.0 else "hours"
 
 
 def divides_centred(normalize: Steps) -> bool:
@@ -286,9 +294,10 @@ class Costs:
 
     def _shared(self, nanoseconds: float) -> float:
         """Return the seconds of work that all threads share."""
-        return 1e-9 * nanoseconds / available_threads()
+        return 1e-9 * MEASURED * nanoseconds / available_threads()
 
     def _newton(self, rank: float) -> float:
         """Return the seconds of the Newton steps of a fit."""
         rank = min(rank, self.n_samples)
-        return 1e-9 * STEP * NEWTON_STEPS * self.n_samples * rank * rank
+        steps = NEWTON_STEPS * self.n_samples * rank * rank
+        return 1e-9 * MEASURED * STEP * steps

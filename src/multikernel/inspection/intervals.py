@@ -37,6 +37,8 @@ class Bootstrap:
         What predicts, of every fit.
     kernel_views : tuple of str or None, default=None
         The view of every kernel, where there are views.
+    output_names : tuple of str, default=()
+        Names of the outputs, where there are several.
 
     See Also
     --------
@@ -51,6 +53,7 @@ class Bootstrap:
     active_kernels: tuple[Indices, ...]
     models: tuple[AdditiveModel, ...]
     kernel_views: tuple[str, ...] | None = None
+    output_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return the shares that are largest: arrays of all fits would fill pages."""
@@ -58,17 +61,25 @@ class Bootstrap:
         head = f"{n_fits} fits of {n_kernels} kernels on samples drawn with replacement"
         what = "variance_shares" if self.kernel_views is None else "view_shares"
         low, high = self.interval(what)
-        if low.ndim > 1:
-            return f"{head}, of {len(low)} outputs"
-        names = self.kernel_names if self.kernel_views is None else self.view_names
+        lines = [f"{head}; median share, and where 90% lie"]
         middle = np.median(self._values(what), axis=0)
+        if middle.ndim == 1:
+            return "\n".join([*lines, *self._lines(middle, low, high)])
+        numbers = [f"output {number}" for number in range(len(middle))]
+        every = zip(self.output_names or numbers, middle, low, high, strict=True)
+        for output, *values in every:
+            lines += [f"{output}:", *self._lines(*values)]
+        return "\n".join(lines)
+
+    def _lines(self, middle: Array, low: Array, high: Array) -> list[str]:
+        """Return the largest shares of an output and their ranges, a line each."""
+        names = self.kernel_names if self.kernel_views is None else self.view_names
         order = np.argsort(-np.abs(middle), kind="stable")[:MOST_ROWS]
-        lines = [
+        return [
             f"{middle[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  {names[m]}"
-            for m in order
+            for m in order.tolist()
             if low[m] != 0.0 or high[m] != 0.0
         ]
-        return "\n".join([f"{head}; median share, and where 90% lie", *lines])
 
     @property
     def view_names(self) -> tuple[str, ...]:
@@ -239,4 +250,5 @@ def bootstrap(
         tuple(found["active_kernels_"] for found in refits.found),
         tuple(found["_model"] for found in refits.found),
         refits.views,
+        refits.outputs,
     )

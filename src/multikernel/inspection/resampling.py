@@ -40,13 +40,14 @@ class Refits:
     """What is kept of the fits.
 
     The fitted attributes of the model on all samples, those of every resample, the
-    names of all kernels, and their views where there are some.
+    names of all kernels, their views where there are some, and those of the outputs.
     """
 
     whole: dict[str, Any]
     found: list[dict[str, Any]]
     names: tuple[str, ...]
     views: tuple[str, ...] | None
+    outputs: tuple[str, ...]
 
     def stacked(self, name: str) -> Array:
         """Return an attribute of all resamples, along a new first axis."""
@@ -92,7 +93,13 @@ def refit(
     every = [found[number] for number in range(len(counts))]
     _warn_unsolved(owner, estimator, every)
     names = training.names
-    return Refits(resamples.attributes, every, names.everything, names.views)
+    return Refits(
+        resamples.attributes,
+        every,
+        names.everything,
+        names.views,
+        training.samples.output_names,
+    )
 
 
 class Resamples:

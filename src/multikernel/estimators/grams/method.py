@@ -65,6 +65,7 @@ class GramMethod(ABC):
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions of all outputs, with their gaps, from warm starts."""
+        watch.expect_problems(len(problem.penalties))
         solutions = solve_outputs(problem, data, watch, starts)
         warn_unfinished(self.source.owner, data, solutions)
         return solutions

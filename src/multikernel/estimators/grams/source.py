@@ -14,7 +14,7 @@ from multikernel.estimators.read.dictionary import choose_dictionary
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import IndefiniteKernelError, LongFitWarning
 from multikernel.gram import LowRank
-from multikernel.gram.choice import LONG, choose_storage, readable_seconds
+from multikernel.gram.choice import LONG, choose_storage, readable_magnitude
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.memory import readable_bytes
 from multikernel.kernels import KernelDictionary
@@ -161,7 +161,8 @@ def settle_storage(
         warnings.warn(
             f"{owner} learns from {choice.n_kernels} kernels on {samples.X.shape[0]} "
             f"samples, with storage {choice.name!r}, as {choice.reason}: that may take "
-            f"{readable_seconds(choice.seconds)} and {readable_bytes(choice.n_bytes)}. "
+            f"{readable_magnitude(choice.seconds)}, and "
+            f"{readable_bytes(choice.n_bytes)}. "
             'The page "Memory and storage" of the documentation says what is quicker '
             "when; verbose=1 shows progress.",
             LongFitWarning,

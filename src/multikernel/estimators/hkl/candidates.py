@@ -22,7 +22,8 @@ from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import Grid
-from multikernel.estimators.search.search import Search, loosened, no_better
+from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.search import Search, loosened
 from multikernel.solvers.hkl import HullSolution, HullStatus
 
 FIRST_ALPHA = f"{1.0 / STANDARD_ALPHA!r}scale"

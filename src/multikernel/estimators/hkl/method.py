@@ -219,6 +219,7 @@ class HullMethod:
         self, problem: HullTask, data: HullData, watch: Watch
     ) -> Sequence[HullSolution]:
         """Return the solutions of all outputs."""
+        watch.expect_problems(len(problem.problems))
         solutions = [self.solver.solve(each, watch) for each in problem.problems]
         warn_unproven(self.source.owner, self.solver, solutions)
         return solutions

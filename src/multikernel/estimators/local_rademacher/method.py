@@ -127,6 +127,7 @@ class TailMethod(MarginMethod):
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions; "dc" has random starts, and no others."""
+        watch.expect_problems(len(problem.penalties))
         solutions = solve_outputs(problem, data, watch)
         warn_unfinished(self.source.owner, data, certified(solutions))
         return solutions

@@ -21,7 +21,8 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import Grid, deviations
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
-from multikernel.estimators.search.search import Search, loosened, no_better
+from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.search import Search, loosened
 from multikernel.losses import Loss, SmoothConjugateLoss
 from multikernel.problem import Solution, Status
 

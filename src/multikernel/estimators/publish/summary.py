@@ -16,14 +16,20 @@ MOST_ROWS = 20
 """Kernels, or views, that a screen shows of each output."""
 
 
-def summary_columns(model: Any, by: str = "kernel") -> dict[str, list[Any]]:
+def summary_columns(
+    model: Any, by: str = "kernel", outputs: str | None = None
+) -> dict[str, list[Any]]:
     """Return the columns of a model's summary, see `BaseMKL.summary`."""
-    rows = summary_rows(model, by)
+    rows = summary_rows(model, by, outputs)
     return {key: [row[key] for row in rows] for key in (rows[0] if rows else ())}
 
 
-def summary_rows(model: Any, by: str = "kernel") -> list[dict[str, Any]]:
+def summary_rows(
+    model: Any, by: str = "kernel", outputs: str | None = None
+) -> list[dict[str, Any]]:
     """Return the same row by row."""
+    if outputs not in (None, "all", "each"):
+        raise ValueError(f"outputs must be 'all', 'each' or None, got {outputs!r}.")
     if by not in ("kernel", "view"):
         raise ValueError(f"by must be 'kernel' or 'view', got {by!r}.")
     views = model._fitted().names.views
@@ -34,8 +40,14 @@ def summary_rows(model: Any, by: str = "kernel") -> list[dict[str, Any]]:
         )
     shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
     weights = np.broadcast_to(np.atleast_2d(model.kernel_weights_), shares.shape)
+    labels = output_labels(model, len(shares))
+    one_selection = np.ndim(model.kernel_weights_) == 1
+    if outputs == "all" or (outputs is None and one_selection):
+        labels, weights = [None], weights.mean(axis=0, keepdims=True)
+        shares = shares.mean(axis=0, keepdims=True)
+        norms = np.linalg.norm(norms, axis=0, keepdims=True)
     rows: list[dict[str, Any]] = []
-    for output, label in enumerate(output_labels(model, len(shares))):
+    for output, label in enumerate(labels):
         head = {} if label is None else {"output": label}
         numbers = weights[output], norms[output], shares[output]
         if by == "view":

@@ -18,7 +18,7 @@ from multikernel.estimators.read.kinds import (
     refuse_kinds,
     values_of,
 )
-from multikernel.estimators.read.numbers import Spooled, refuse_shared_names
+from multikernel.estimators.read.numbers import ENCODE, Spooled, refuse_shared_names
 from multikernel.gram.files import PathLike
 from multikernel.kernels.sequence.tables import NUMBERS
 
@@ -108,7 +108,7 @@ def unpacked(
         if kinds[name] != NUMBERS:
             raise ValueError(
                 f"Column {name!r} holds no numbers but {kinds[name]} (rows from "
-                f"{first_row} on): leave it out, or encode it first."
+                f"{first_row} on): {ENCODE}"
             )
         X[:, place] = numbers_of(batch[names[name]], repr(name))
     y = None if target is None else values_of(batch[names[target]])

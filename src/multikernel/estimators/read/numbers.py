@@ -26,6 +26,7 @@ IMPUTE = (
     "Give kernels as Views({'a name': columns, ...}, missing='expected'), which takes "
     "gaps, impute missing values, for example with SimpleImputer, or leave rows out."
 )
+ENCODE = "leave it out, or encode it first."
 OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or leave the samples out."
 

@@ -11,6 +11,7 @@ from multikernel._validation import Number, check_parameter, check_shapes
 from multikernel.certificates import alpha_max
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import callback_choice, read
+from multikernel.estimators.forecast import Work
 from multikernel.estimators.grams.method import GramMethod, solve_strengths
 from multikernel.estimators.progress import watching
 from multikernel.problem import Callback, Problem, Solution
@@ -209,6 +210,7 @@ def regularization_path(
         shares = strength_grid(problems, n_alphas, alpha_min_ratio)
         strengths = np.outer(shares, [each.regularizer.alpha for each in problems])
         watch = watching(estimator, recipe.objective_scale, callback)
+        watch.expect(Work(len(shares) * len(problems)))
         paths = solve_strengths(recipe, training, strengths, watch)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]

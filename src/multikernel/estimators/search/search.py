@@ -13,6 +13,7 @@ from multikernel._typing import Array
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import fit_estimator
+from multikernel.estimators.forecast import Work
 from multikernel.estimators.method import Candidates, D, Method, P, S, Solved, Source
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.folds import (
@@ -35,11 +36,6 @@ LOOSER, LOOSEST = 10.0, 1e-2
 """How many times the tolerance of the model folds are solved to, up to this gap where
 that is not the tolerance itself. Scores on a hundred samples differ by more than models
 at gaps of a hundredth and of a thousandth do."""
-
-PATIENCE = 0.3
-"""Share of a chain of candidates in which the score has not become better, before the
-rest is left out: of the default grids a factor of four in alpha, and of sixteen in C.
-"""
 
 TOGETHER_BYTES = 2**31
 """Folds are solved side by side, so that a path may end where their mean score has gone
@@ -115,13 +111,20 @@ class Search(Generic[D, P, S]):
         model = self.model
         splits = make_splits(model.cv, data.samples)
         size = len(next(iter(problem.candidates.columns().values())))
-        n_outputs = len(data.samples.targets)
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
         n_copies = len(splits) if together else jobs
         n_solves = size * (len(splits) + bool(model.refit))
         n_bytes = (1 + n_copies) * data.n_bytes
-        watch.expect(n_solves, n_outputs, self.source.owner, n_bytes)
+        work = Work(
+            n_solves,
+            1 if data.samples.shared else len(data.samples.targets),
+            # Side by side they may end early, and all end together.
+            n_folds=0 if together else len(splits),
+            n_jobs=jobs,
+            refit=bool(model.refit),
+        )
+        watch.expect(work, self.source.owner, n_bytes)
         candidates = problem.candidates.with_tol(self.cv_tol)
         runs: dict[int, FoldRun[D]] = {}
         folds: dict[int, FoldScores] = {}
@@ -138,10 +141,12 @@ class Search(Generic[D, P, S]):
             folds[number] = runs.pop(number).scores()
 
         def finish(number: int) -> None:
+            watch.fold_begun(number)
             begin(number)
             while not runs[number].ended:
                 step(number)
             end(number)
+            watch.fold_ended(number)
 
         each = partial(for_each, len(splits), jobs, watch)
         if together:
@@ -317,22 +322,6 @@ def mean_scores(runs: Sequence[FoldRun[Any]]) -> Array | None:
     if not done.any():
         return None
     return np.where(done, np.mean([run.score for run in runs], axis=0), np.nan)
-
-
-def no_better(means: Array | None, chain: Sequence[int]) -> bool:
-    """Return whether the mean score of a chain has not gone up for long.
-
-    That is where the best is `PATIENCE` of the chain ago and better than the first one:
-    at its beginning models are constant, and scores all the same. Where nothing changes
-    any more, as all data are separated, none is better than the best.
-    """
-    mean = np.empty(0) if means is None else means[np.asarray(chain)]
-    mean = mean[np.isfinite(mean)]
-    if mean.size < 3:
-        return False
-    best = int(np.argmax(mean))
-    waited = mean.size - 1 - best >= max(2, round(PATIENCE * len(chain)))
-    return bool(waited and mean[best] > mean[0])
 
 
 class SearchCV(BaseMKL):

@@ -1,6 +1,7 @@
 """Sparse learning: a mean loss with a sum of block norms."""
 
-from collections.abc import Generator, Mapping
+import warnings
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from multikernel.estimators.grams.method import (
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
-from multikernel.estimators.parameters import loss_of
+from multikernel.estimators.parameters import default_of, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import (
@@ -38,7 +39,9 @@ from multikernel.estimators.scale import (
     target_units,
 )
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.search import Search, loosened, no_better
+from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.search import Search, loosened
+from multikernel.exceptions import SearchWarning
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
@@ -74,6 +77,12 @@ documented_regressor = documented(
     SEVERAL_TARGETS_TEXTS, SPICY_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SPICY_REGRESSOR_TEXTS
 )
 
+MANY_SAMPLES = 10_000
+"""Samples from which on a default strength is said to be one. It is made for hundreds:
+of a generated regression on six columns it had a held-out R2 of 0.71, and the best of
+five strengths 0.72, with 500 samples; 0.72 and 0.76 with 2000; 0.73 and 0.78 with
+20 000."""
+
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
 
 
@@ -87,17 +96,40 @@ class SparseMethod(GramMethod):
         As in `GramMethod`.
     alpha, l1_ratio, tol, max_iter
         As in `SpicyMKLClassifier`.
+    by_default : bool, default=False
+        Whether alpha is what estimators have where users say nothing.
     """
 
     alpha: Amount
     l1_ratio: float
     tol: float
     max_iter: int
+    by_default: bool = False
 
     def problem(self, data: Training) -> Recipe:
         """Return the recipe."""
         units = target_units(self.source.owner, data.samples)
         return self.recipe(units, data.samples.total_weight)
+
+    def solve(
+        self,
+        problem: Recipe,
+        data: Training,
+        watch: Watch,
+        starts: Sequence[Solution] = (),
+    ) -> list[Solution]:
+        """Return the solutions; say first where many samples deserve a search."""
+        n_samples, owner = len(data.samples.y), self.source.owner
+        if self.by_default and not starts and n_samples >= MANY_SAMPLES:
+            warnings.warn(
+                f"{owner} learns from {n_samples} samples with its default alpha, "
+                "chosen for no data: with so many a weaker one often predicts better. "
+                f"{owner}CV (on the command line --cv 5) searches for it, on a "
+                "sample of the rows where all of them take too long.",
+                SearchWarning,
+                stacklevel=4,
+            )
+        return super().solve(problem, data, watch, starts)
 
     def recipe(self, units: Units, total: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
@@ -148,6 +180,7 @@ def sparse_method(model: Any, alpha: Amount, **source: Any) -> SparseMethod:
         float(model.l1_ratio),
         float(model.tol),
         model.max_iter,
+        by_default=alpha == default_of(model, "alpha"),
     )
 
 

@@ -63,6 +63,7 @@ class FileEngine:
     folder: PathLike
     dtype: str
     tell: Callable[[float], None] | None = None
+    _told: float = 0.0
     _free: dict[tuple[int, int], list[Array]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -74,6 +75,7 @@ class FileEngine:
             return [Deferred(task, own) for own in items]
         results: list[Any] = [None] * len(items)
         finished: list[int] = []
+        first, last = self._told, self._told_after(inner)
 
         def work(place: int) -> None:
             result = _value(Deferred(task, items[place]))
@@ -82,12 +84,25 @@ class FileEngine:
             results[place] = result
             finished.append(place)
             if self.tell is not None and inner in (moments, normalised):
-                done = len(finished) / len(items)
-                self.tell(0.5 * done + (0.5 if inner is normalised else 0.0))
+                self.tell(first + (last - first) * len(finished) / len(items))
 
         run_blocks(work, range(len(items)))
         self._free.clear()
+        self._told = last
         return results
+
+    def _told_after(self, task: Task) -> float:
+        """Return the share of building that is done after a pass over the rows.
+
+        The last pass is half of it. How many rounds of landmarks come before, nobody
+        knows: each takes half of what is left to there. A refinement takes nothing
+        back.
+        """
+        if task is normalised:
+            return 1.0
+        return (
+            max(self._told, 0.25 + 0.5 * self._told) if task is moments else self._told
+        )
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return what handles stand for."""

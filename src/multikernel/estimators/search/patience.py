@@ -1,0 +1,28 @@
+"""When the rest of a chain of candidates is left out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from multikernel._typing import Array
+
+PATIENCE = 0.3
+"""Share of a chain of candidates in which the score has not become better, before the
+rest is left out: of the default grids a factor of four in alpha, and of sixteen in C.
+"""
+
+
+def no_better(means: Array | None, chain: Sequence[int]) -> bool:
+    """Return whether the mean score of a chain has not gone up for long.
+
+    That is where the best is `PATIENCE` of the chain ago and better than the first one:
+    at its beginning models are constant, and scores all the same. Where nothing changes
+    any more, as all data are separated, none is better than the best.
+    """
+    mean = np.empty(0) if means is None else means[np.asarray(chain)]
+    mean = mean[np.isfinite(mean)]
+    if mean.size < 3:
+        return False
+    best = int(np.argmax(mean))
+    waited = mean.size - 1 - best >= max(2, round(PATIENCE * len(chain)))
+    return bool(waited and mean[best] > mean[0])
