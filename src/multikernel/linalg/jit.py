@@ -24,8 +24,8 @@ NOT_KEPT = (
     "kept for later ones (%s). Set NUMBA_CACHE_DIR to a folder that can be written."
 )
 KEPT = (
-    "multikernel compiles its loops, which takes some seconds; they are kept in %s for "
-    "later processes."
+    "multikernel compiles its loops, which takes some seconds; they are kept for later "
+    "processes."
 )
 NO_FOLDER = "neither the library's folder nor the home can be written"
 
@@ -84,7 +84,7 @@ class Teller(event.Listener):
             if self.reason:
                 self._say(NOT_KEPT, self.reason)
             elif self._spent >= PATIENCE:
-                self._say(KEPT, dispatcher.stats.cache_path)
+                self._say(KEPT)
         self._depth += 1  # what a loop calls is compiled within
 
     def on_end(self, event: Any) -> None:
@@ -100,10 +100,10 @@ class Teller(event.Listener):
         self.reason = reason
         self._say(NOT_KEPT, reason)
 
-    def _say(self, sentence: str, detail: str) -> None:
+    def _say(self, sentence: str, *details: str) -> None:
         if not self._said:
             self._said = True
-            LOG.warning(sentence, detail)
+            LOG.warning(sentence, *details)
 
 
 TELLER = Teller()
