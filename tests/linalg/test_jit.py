@@ -145,6 +145,22 @@ def test_loops_of_others_are_theirs_to_speak_of(clock, caplog):
     assert caplog.messages == []
 
 
+def test_code_that_can_only_be_read_is_used(clock, caplog, new_loop, monkeypatch):
+    """Images are made once, and run with a read-only root."""
+    add = new_loop()
+    assert add(1, 2) == 3
+
+    def read_only(dir):
+        raise PermissionError(errno.EROFS, "Read-only file system", dir)
+
+    # How numba learns whether it may write.
+    monkeypatch.setattr("numba.core.caching.tempfile.TemporaryFile", read_only)
+    again = jit.loop()(add.py_func)
+    assert again(1, 2) == 3
+    assert list(again.stats.cache_hits.values()) == [1]
+    assert caplog.messages == []
+
+
 def test_a_full_disk_ends_no_fit(clock, caplog, new_loop, monkeypatch):
     def full(self, sig, data):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -4,9 +4,11 @@ Importing this loads numba; what calls a loop asks `threads.compiled` for it ins
 """
 
 import logging
+import os
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from glob import escape, glob
+from typing import Any, ClassVar, TypeVar
 
 from numba import njit
 from numba.core import event
@@ -34,8 +36,9 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
     """Return a decorator that has numba compile a function, and keeps the result.
 
     Compiled code is kept in the folder that NUMBA_CACHE_DIR names, beside the library
-    or in the home; where it cannot be, it is compiled in every process. The function
-    leaves the interpreter to other threads; `options` are those of ``numba.njit``.
+    or in the home, and read where it cannot be written; where there is neither, it is
+    compiled in every process. The function leaves the interpreter to other threads;
+    `options` are those of ``numba.njit``.
     """
 
     def decorate(function: Loop) -> Loop:
@@ -50,8 +53,43 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
     return decorate
 
 
+def _readable(locator: Any) -> Any:
+    """Return one of numba's places for code that need not be written to.
+
+    It holds code already, such as that of an image whose root is read-only.
+    """
+
+    class Readable(locator):  # type: ignore[misc] # a class as a value
+        def ensure_cache_path(self) -> None:
+            folder = self.get_cache_path()
+            if not glob(os.path.join(escape(folder), "*.nbi")):
+                raise FileNotFoundError(f"{folder} holds no compiled code")
+
+    return Readable
+
+
+_NUMBAS: Any = FunctionCache._impl_class
+
+
+class _Places(_NUMBAS):  # type: ignore[misc] # a class as a value
+    """Where code is looked for: the folder that is named, and where numba can write.
+
+    What can only be read comes last, unless somebody has named it.
+    """
+
+    # The first is the folder that is named, then come the library's and the home.
+    _locator_classes: ClassVar[list[Any]] = [
+        *_NUMBAS._locator_classes[:1],
+        *map(_readable, _NUMBAS._locator_classes[:1]),
+        *_NUMBAS._locator_classes[1:],
+        *map(_readable, _NUMBAS._locator_classes[1:3]),
+    ]
+
+
 class _Kept(FunctionCache):
     """Compiled code in files; a full disk ends no fit, but is told of."""
+
+    _impl_class = _Places
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

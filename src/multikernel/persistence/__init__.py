@@ -19,6 +19,7 @@ from zipfile import ZIP_DEFLATED
 
 from sklearn.exceptions import InconsistentVersionWarning
 
+from multikernel._install import how_to_install
 from multikernel.exceptions import UntrustedTypesError, VersionWarning
 from multikernel.gram.files import written
 from multikernel.persistence.archive import (
@@ -279,8 +280,7 @@ def _skops_io() -> ModuleType:
         return importlib.import_module("skops.io")
     except ImportError as error:
         raise ImportError(
-            "Saving and loading models needs skops: pip install "
-            "'multikernel[persistence]'."
+            f"Saving and loading models needs skops: {how_to_install('persistence')}."
         ) from error
 
 
