@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import pytest
@@ -170,3 +171,10 @@ def test_a_full_disk_ends_no_fit(clock, caplog, new_loop, monkeypatch):
     assert len(caplog.messages) == 1
     assert "No space left on device" in caplog.text
     assert "NUMBA_CACHE_DIR" in caplog.text
+
+
+def test_every_loop_is_kept_in_this_way():
+    folder = Path(jit.__file__).parents[1]
+    texts = {path: path.read_text("utf-8") for path in folder.rglob("*.py")}
+    assert [name for name, text in texts.items() if "cache=True" in text] == []
+    assert sum("jit import loop" in text for text in texts.values()) >= 9
