@@ -645,9 +645,9 @@ def test_overwriting_and_permissions(path):
 
 def test_without_skops_the_extra_is_named(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    with pytest.raises(ImportError, match=r"multikernel\[persistence\]"):
+    with pytest.raises(ImportError, match=r"pip install .\.\[persistence\]"):
         save(BlockL1(1.0), path)
-    with pytest.raises(ImportError, match=r"multikernel\[persistence\]"):
+    with pytest.raises(ImportError, match=r"pip install .\.\[persistence\]"):
         load(path)
 
 
