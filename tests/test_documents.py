@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import multikernel
+from multikernel.persistence.archive import FORMAT
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,6 +46,11 @@ def test_links_lead_somewhere(page):
     inside = [link for link in links if not link.startswith("http")]
     missing = [link for link in inside if not (page.parent / link).exists()]
     assert missing == []
+
+
+def test_the_page_on_files_has_their_format():
+    page = (ROOT / "docs" / "user_guide" / "persistence.rst").read_text("utf-8")
+    assert f"it is {FORMAT} in this one" in page
 
 
 def test_one_version_everywhere():

@@ -15,9 +15,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 import skops.io  # noqa: F401 - what it imports itself is no finding of a test
 from numpy.lib import format as npy
 from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LogisticRegression
@@ -28,7 +30,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import multikernel
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, persistence
-from multikernel.exceptions import UntrustedTypesError
+from multikernel.exceptions import UntrustedTypesError, VersionWarning
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 from multikernel.persistence import load, save
 from multikernel.problem import Progress
@@ -461,7 +463,81 @@ def test_files_hold_the_versions(path):
     assert version == {
         "format": persistence.archive.FORMAT,
         "version": multikernel.__version__,
+        "multikernel": multikernel.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
     }
+
+
+def saved_with(monkeypatch, path, model, **others):
+    """Save a model as other versions of libraries would."""
+    here = persistence.archive.versions()
+    other = here | {name.replace("_", "-"): text for name, text in others.items()}
+    monkeypatch.setattr(persistence.archive, "versions", lambda: other)
+    monkeypatch.setattr(sklearn.base, "__version__", other["scikit-learn"])
+    save(model, path)
+    monkeypatch.undo()
+
+
+FITTED = make_pipeline(StandardScaler(), StandardScaler()).fit([[0.0], [2.0]])
+NEXT_NUMPY = f"{int(np.__version__.partition('.')[0]) + 1}.0.0"
+
+
+@pytest.mark.parametrize(
+    ("model", "others", "words"),
+    [
+        (FITTED, {"scikit_learn": "1.4.2"}, "scikit-learn 1.4.2, and read with"),
+        (BlockL1(1.0), {"multikernel": "0.0.9"}, "multikernel 0.0.9, and read with"),
+        (FITTED, {"numpy": NEXT_NUMPY}, f"numpy {NEXT_NUMPY}, and read with"),
+        (
+            make_pipeline(StandardScaler(), SpicyMKLClassifier()),
+            {"multikernel": "0.0.9", "scikit_learn": "1.4.2"},
+            "multikernel 0.0.9 and scikit-learn 1.4.2, and read with multikernel",
+        ),
+    ],
+    ids=["scikit-learn", "ours", "numpy", "both"],
+)
+def test_files_of_other_versions_are_loaded_with_one_sentence(
+    path, monkeypatch, model, others, words
+):
+    saved_with(monkeypatch, path, model, **others)
+    with pytest.warns(InconsistentVersionWarning) as caught:
+        load(path)
+    assert [each.category for each in caught] == [VersionWarning]
+    assert f"model.skops was written with {words}" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    about = caught[0].message
+    assert about.current_sklearn_version == sklearn.__version__
+    wrote = others.get("scikit_learn", sklearn.__version__)
+    assert about.original_sklearn_version == wrote
+
+
+@pytest.mark.parametrize(
+    ("model", "others"),
+    [
+        (BlockL1(1.0), {"scikit_learn": "1.4.2"}),  # it holds nothing of it
+        (FITTED, {"multikernel": "0.0.9"}),
+        (FITTED, {"numpy": np.__version__ + ".1"}),  # arrays stay what they are
+    ],
+    ids=["scikit-learn", "ours", "numpy"],
+)
+def test_versions_that_do_not_matter_are_not_spoken_of(
+    path, monkeypatch, model, others
+):
+    saved_with(monkeypatch, path, model, **others)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(path)
+
+
+def test_an_estimator_without_a_fit_comes_back_with_its_parameters(path):
+    model = SpicyMKLClassifier([GaussianKernel("median")], alpha=0.1, storage="memmap")
+    save(model, path)
+    loaded = load(path)
+    assert repr(loaded) == repr(model)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        loaded.predict([[0.0]])
+    assert loaded.fit([[0.0], [1.0], [2.0]], [0, 1, 1]).n_features_in_ == 1
 
 
 def test_files_are_compressed(path):
@@ -569,9 +645,9 @@ def test_overwriting_and_permissions(path):
 
 def test_without_skops_the_extra_is_named(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    with pytest.raises(ImportError, match=r"multikernel\[persistence\]"):
+    with pytest.raises(ImportError, match=r"pip install .\.\[persistence\]"):
         save(BlockL1(1.0), path)
-    with pytest.raises(ImportError, match=r"multikernel\[persistence\]"):
+    with pytest.raises(ImportError, match=r"pip install .\.\[persistence\]"):
         load(path)
 
 

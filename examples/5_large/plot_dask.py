@@ -5,7 +5,7 @@ The same fit on the workers of a cluster
 Rows that no single machine holds are collections of Dask. `SpicyMKLClassifier` takes
 them as they are: every partition becomes a block of factors on its worker, and only
 sums travel. This example starts two workers on this machine; the address of a real
-scheduler changes one line. It needs ``pip install "multikernel[dask]"``.
+scheduler changes one line. It needs ``pip install '.[dask]'``.
 """
 
 # %%
@@ -50,7 +50,7 @@ def fit_on_a_cluster():
 if find_spec("dask") and find_spec("distributed"):
     fit_on_a_cluster()
 else:
-    print('Skipped: this example needs Dask, pip install "multikernel[dask]".')
+    print("Skipped: this example needs Dask, pip install '.[dask]'.")
 
 # %%
 # In memory it is the same model

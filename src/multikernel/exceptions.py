@@ -1,6 +1,10 @@
 """Errors and warnings of the library; each message says what to do next."""
 
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import (
+    ConvergenceWarning,
+    InconsistentVersionWarning,
+    NotFittedError,
+)
 
 __all__ = [
     "ConvergenceWarning",
@@ -13,6 +17,7 @@ __all__ = [
     "StackTooLargeError",
     "UnsupportedProblemError",
     "UntrustedTypesError",
+    "VersionWarning",
 ]
 
 
@@ -68,3 +73,25 @@ class UntrustedTypesError(ValueError):
 
 class SearchWarning(UserWarning):
     """A search ended at an end of its grid, or with no kernel, or would be of use."""
+
+
+class VersionWarning(InconsistentVersionWarning):  # type: ignore[misc] # no types
+    """Other versions of libraries wrote a model file; the message names them.
+
+    Parameters
+    ----------
+    message : str
+        Which they are, and what can be done.
+    estimator_name : str
+        The class of what the file holds.
+    current_sklearn_version, original_sklearn_version : str
+        Of scikit-learn, here and where the file was written.
+    """
+
+    def __init__(self, message: str, **about: str) -> None:
+        super().__init__(**about)
+        self.args = (message,)
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return str(self.args[0])

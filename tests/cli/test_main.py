@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from multikernel import LpMKLRegressor, save
+from multikernel._install import how_to_install
 from multikernel.cli import main
 from multikernel.kernels import LinearKernel
 
@@ -34,7 +35,7 @@ def test_missing_libraries_are_named_with_the_extra():
     result = script(code)
     assert result.stdout == "1\n1\n1\n"
     assert result.stderr.splitlines() == [
-        f"The command line needs {library}: pip install 'multikernel[cli]'."
+        f"The command line needs {library}: {how_to_install('cli')}."
         for library in ("typer", "rich", "pandas")
     ]
 

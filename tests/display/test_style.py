@@ -56,7 +56,7 @@ def test_shorten_keeps_both_ends(length):
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"multikernel\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install .\.\[plot\]"):
         KernelWeightsDisplay([1.0], ["a"]).plot()
 
 

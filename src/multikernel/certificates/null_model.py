@@ -9,7 +9,6 @@ from multikernel._typing import Array
 from multikernel.certificates.forms import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.linalg import EPS
-from multikernel.linalg.threads import compiled
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
@@ -244,9 +243,26 @@ def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
     signs, costs, sizes = loss.dual_pieces(y)
     kinks, jumps = (signs * costs - f).ravel(), np.ravel(sizes)
     start, total = -float(sizes[signs < 0.0].sum()), float(jumps.sum())
-    left, right = compiled("multikernel.linalg.loops", "zero_of_steps")(
-        kinks, jumps, start, 4.0 * EPS * total
+    return _zero_of_steps(kinks, jumps, start, 4.0 * EPS * total)
+
+
+def _zero_of_steps(
+    places: Array, jumps: Array, start: float, rounding: float
+) -> tuple[float, float]:
+    """Return where a rising step function reaches zero, and where it leaves it.
+
+    It is `start` on the left, and jumps at places in any order; what is within
+    `rounding` of zero is zero. Two nan where it does not cross zero.
+    """
+    order = np.argsort(places)
+    values = np.cumsum(np.append(start, jumps[order]))[1:]
+    if not (start < -rounding and values[-1] > rounding):
+        return np.nan, np.nan
+    ends = (
+        np.searchsorted(values, -rounding),
+        np.searchsorted(values, rounding, "right"),
     )
+    left, right = places[order[list(ends)]].tolist()
     return left, right
 
 

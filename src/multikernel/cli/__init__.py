@@ -2,6 +2,8 @@
 
 import sys
 
+from multikernel._install import how_to_install
+
 
 def main() -> None:
     """Run the command line; say what to install if its libraries are missing."""
@@ -16,7 +18,7 @@ def main() -> None:
         if library in ("", "multikernel"):
             raise
         print(
-            f"The command line needs {library}: pip install 'multikernel[cli]'.",
+            f"The command line needs {library}: {how_to_install('cli')}.",
             file=sys.stderr,
         )
         raise SystemExit(1) from error

@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
+from multikernel._install import how_to_install
 from multikernel.cli._columns import parted
 from multikernel.cli._console import LiveShare
 from multikernel.cli._tables import (
@@ -245,9 +246,7 @@ def on_cluster(where: str | None) -> Iterator[None]:
         import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise ValueError(
-            '--dask needs Dask: pip install "multikernel[dask]".'
-        ) from error
+        raise ValueError(f"--dask needs Dask: {how_to_install('dask')}.") from error
     with ExitStack() as stack:
         # On a machine without a screen nobody looks at a dashboard.
         stack.enter_context(dask.config.set({"distributed.logging.distributed": 40}))

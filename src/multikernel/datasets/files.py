@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from multikernel._install import how_to_install
+
 BATCH_ROWS = 2**16
 """Rows of a batch: 10 MB of 20 columns."""
 
@@ -173,7 +175,7 @@ def _naming_damage(path: Path) -> Iterator[None]:
         from pyarrow import ArrowException
     except ImportError as error:
         raise ImportError(
-            "Reading files by batches needs pyarrow: pip install 'multikernel[cli]'.",
+            f"Reading files by batches needs pyarrow: {how_to_install('cli')}.",
             name="pyarrow",
         ) from error
     try:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.isotonic import isotonic_regression
 
+from multikernel._install import how_to_install
 from multikernel._typing import Array
 from multikernel.inspection.pipelines import output_heads
 
@@ -33,7 +34,7 @@ def pyplot() -> Any:
         return importlib.import_module("matplotlib.pyplot")
     except ImportError as error:
         raise ImportError(
-            "Plots need matplotlib: pip install 'multikernel[plot]'."
+            f"Plots need matplotlib: {how_to_install('plot')}."
         ) from error
 
 

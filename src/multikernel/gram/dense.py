@@ -317,11 +317,12 @@ class DenseStack(GramStack):
         rows = read_only(self.array).reshape(-1, self.shape[2])
         total = np.empty((places.size, self.shape[2]))
         write = compiled(LOOPS, "write_sums")
-        factors = np.broadcast_to(factors, (places.size, steps.size))
+        factors = read_only(np.ascontiguousarray(np.atleast_2d(factors)))
 
         def add(start: int) -> None:
             part = slice(start, start + each)
-            write(rows, places[part], steps, factors[part], total[part])
+            own = factors if len(factors) == 1 else factors[part]
+            write(rows, places[part], steps, own, total[part])
 
         threads = threads_for(steps.size * total.size)
         if threads == 1:

@@ -12,15 +12,15 @@ otherwise.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.dense import Stored
+from multikernel.linalg.jit import loop
 from multikernel.linalg.loops import write_symmetric_product
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def add_forms(
     array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
 ) -> None:
@@ -54,7 +54,7 @@ def add_forms(
         out[c] += total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def write_images(
     array: Stored, kernels: Indices, rows: Indices, vectors: Array, out: Array
 ) -> None:
@@ -90,7 +90,7 @@ def write_images(
             image[i] += a + last[i] * v_i
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def _write_sum(
     rows: Stored, place: int, steps: Indices, factors: Array, out: Array
 ) -> None:
@@ -118,25 +118,26 @@ def _write_sum(
             out[j] += factor * row[j]
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    array: Stored,
-    kernels: Indices,
+    every: Stored,
+    steps: Indices,
     weights: Array,
     rows: Indices,
-    first: int,
-    last: int,
+    task: tuple[int, int],
+    workspace: Array,
     out: Array,
 ) -> None:
     """Write some rows of a weighted sum of matrices, and the same columns.
 
-    `out`, (n_rows, n_rows), is the sum at `rows`: those from `first` to before `last`
-    are written, of its lower triangle in rows and of its upper one in columns.
+    `every` are the rows of all matrices, (n_matrices * n, n), and `steps` where those
+    that are wanted begin. `out`, (n_rows, n_rows), is the sum at `rows`: those from the
+    first of a `task` to before its last are written, of its lower triangle in rows and
+    of its upper one in columns. The workspace is of shape (n,).
     """
-    n = array.shape[1]
-    every, steps = array.reshape((-1, n)), n * kernels
+    first, last = task
     for p in range(first, last):
-        total = np.empty(rows[p] + 1)
+        total = workspace[: rows[p] + 1]
         _write_sum(every, rows[p], steps, weights, total)
         for q in range(p + 1):
             out[p, q] = total[rows[q]]
@@ -146,7 +147,7 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
             out[q, p] = out[p, q]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def add_census(  # noqa: PLR0913 - compiled code takes arrays, not objects
     array: Stored,
     vectors: Array,
@@ -206,7 +207,7 @@ def add_census(  # noqa: PLR0913 - compiled code takes arrays, not objects
             )
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def _excess(K: Stored, diagonal: Array, trace: float, allowed: float) -> float:
     """Return what |K_ij| is above the root of K_ii K_jj, over the trace, in all."""
     n = diagonal.size
@@ -234,7 +235,7 @@ def _excess(K: Stored, diagonal: Array, trace: float, allowed: float) -> float:
     return total / trace
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def _largest(K: Stored) -> float:
     """Return the largest absolute value."""
     largest = 0.0
@@ -244,7 +245,7 @@ def _largest(K: Stored) -> float:
     return largest
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def _lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
     K: Stored,
     diagonal: Array,
@@ -292,7 +293,7 @@ def _lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
     return _excess(K, diagonal, trace, allowed)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
     array: Stored,
     places: Indices,
@@ -321,7 +322,7 @@ def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
         excess[c] = _lanczos(K, diagonal, allowed, v, image, alphas[c], betas[c])
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def write_off_diagonal_sums(
     array: Stored, places: Indices, rows: Indices, out: Array
 ) -> None:
@@ -362,7 +363,7 @@ def write_off_diagonal_sums(
 Single = NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def write_products(rows: Single, v: Array, out: Array) -> None:
     """Write the products of some rows, (n_rows, n_cols), with a vector, (n_cols,)."""
     for i in range(len(rows)):
@@ -372,14 +373,15 @@ def write_products(rows: Single, v: Array, out: Array) -> None:
         out[i] = total
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def write_sums(
     rows: Stored, places: Indices, steps: Indices, factors: Array, out: Array
 ) -> None:
     """Write sums over k of ``factors[i, k] * rows[places[i] + steps[k]]``, (n, n_cols).
 
     Of the rows of all matrices, one matrix after another: a sum of some matrices' rows
-    of one number, or of some rows of one matrix.
+    of one number, or of some rows of one matrix. A single row of factors is that of
+    every sum.
     """
     for i in range(places.size):
-        _write_sum(rows, places[i], steps, factors[i], out[i])
+        _write_sum(rows, places[i], steps, factors[i % len(factors)], out[i])

@@ -119,22 +119,16 @@ class PartStack(GramStack):
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
         combine_rows = compiled(LOOPS, "combine_rows")
-        array = read_only(self.whole.array)
+        n = self.whole.shape[1]
+        every = read_only(self.whole.array).reshape(-1, n)
         support = np.flatnonzero(weights)
-        kernels = self.kernels[support]
-        factors = np.asarray(weights[support], dtype=np.float64)
+        steps = n * self.kernels[support]
+        factors = read_only(np.asarray(weights[support], dtype=np.float64))
         total = np.empty(self.shape[1:])
 
         def work(part: slice) -> None:
-            combine_rows(
-                array,
-                kernels,
-                factors,
-                self.samples,
-                part.start,
-                part.stop,
-                total,
-            )
+            task = part.start, part.stop
+            combine_rows(every, steps, factors, self.samples, task, np.empty(n), total)
 
         self._run(work, _slices(self.samples.size, ROWS_PER_TASK))
         return DenseMatrix(total)

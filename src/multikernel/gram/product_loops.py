@@ -1,14 +1,14 @@
 """Compiled loops over entries of symmetric matrices in memory, for their products."""
 
 import numpy as np
-from numba import njit
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.dense import Stored
 from multikernel.gram.products import Places
+from multikernel.linalg.jit import loop
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not objects
     v: Array,
     samples: Indices,
@@ -49,7 +49,7 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     return forwards, places.size - backwards
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def write_scaled_entries(
     matrices: Stored,
     kernels: Indices,

@@ -229,7 +229,8 @@ class _Distances:
 def _pair_shares(weights: Array) -> Array:
     """Return the shares of all pairs of rows, and last that of copies of one row."""
     copies = 0.5 * float(weights @ (weights - 1.0))
-    pairs = compiled(LOOPS, "pair_products")(weights, copies)
+    first, second = np.triu_indices(len(weights), 1)
+    pairs = np.append(weights[first] * weights[second], copies)
     # The weights are one at least, and a row alone is no pair.
     return np.asarray(pairs / max(pairs.sum(), 1.0))
 
@@ -240,7 +241,9 @@ def _distances(rows: Array, shares: Array) -> _Distances | None:
     if size == 0.0:
         return None
     # Divided first: squares of large numbers might be none.
-    values = compiled(LOOPS, "pair_distances")(rows / size) * size
+    values = np.zeros(shares.size)
+    compiled(LOOPS, "write_pair_distances")(rows / size, values)
+    values *= size
     return _Distances(values, shares) if values.any() else None
 
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from multikernel._typing import Array
+from multikernel.linalg.jit import loop
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def scale_triangle(K: Array, scale: Array, out: Array) -> None:
     """Write the entries on and above the diagonal, scaled on both sides."""
     for i in range(scale.size):
@@ -18,15 +18,14 @@ def scale_triangle(K: Array, scale: Array, out: Array) -> None:
             row[j] = source[j] * scale[j] * factor
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def pair_distances(rows: Array) -> Array:
-    """Return the distances between all pairs of rows, and last that of one to itself.
+@loop(fastmath={"reassoc", "contract"})
+def write_pair_distances(rows: Array, distances: Array) -> None:
+    """Write the distances between all pairs of rows, (n_pairs,).
 
     As SciPy's `pdist`, which takes twice as long with a hundred rows of one column,
     and two and a half times with 200 of 500.
     """
     n, width = rows.shape
-    distances = np.zeros(n * (n - 1) // 2 + 1)
     place = 0
     for i in range(n):
         for j in range(i + 1, n):
@@ -36,24 +35,9 @@ def pair_distances(rows: Array) -> Array:
                 total += apart * apart
             distances[place] = np.sqrt(total)
             place += 1
-    return distances
 
 
-@njit(cache=True, nogil=True)
-def pair_products(numbers: Array, last: float) -> Array:
-    """Return the products of all pairs of numbers, in that order, and a last one."""
-    n = numbers.size
-    products = np.empty(n * (n - 1) // 2 + 1)
-    place = 0
-    for i in range(n):
-        for j in range(i + 1, n):
-            products[place] = numbers[i] * numbers[j]
-            place += 1
-    products[place] = last
-    return products
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def write_symmetric_product(matrix: NDArray[Any], v: Array, out: Array) -> None:
     """Write the product with a vector, reading the lower triangle alone.
 
@@ -91,7 +75,7 @@ def write_symmetric_product(matrix: NDArray[Any], v: Array, out: Array) -> None:
         out[i] = total + matrix[i, i] * v[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
     """Return the t with sum(max(row - t, 0)) = total; `sorted_row` is workspace.
 
@@ -117,7 +101,7 @@ def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
     return largest + shift
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def project_simplex(rows: Array, totals: Array) -> Array:
     """Return the nearest rows that are not negative and sum to given totals."""
     n, width = rows.shape
@@ -135,7 +119,7 @@ def project_simplex(rows: Array, totals: Array) -> Array:
     return projected
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def p_norm(x: Array, p: float) -> float:
     """Return the p-norm of non-negative numbers, p finite, without overflow.
 
@@ -144,29 +128,11 @@ def p_norm(x: Array, p: float) -> float:
     largest, total = 0.0, 0.0
     for value in x:
         largest = max(largest, value)
+        total += value
     if largest == 0.0:
-        return float(x.sum())
+        return total  # nan where there is one
     # Shares of the largest number may underflow, and then count as nothing.
+    total = 0.0
     for value in x:
         total += (value / largest) ** p
     return float(largest * total ** (1.0 / p))
-
-
-@njit(cache=True, nogil=True)
-def zero_of_steps(
-    places: Array, jumps: Array, start: float, rounding: float
-) -> tuple[float, float]:
-    """Return where a rising step function reaches zero, and where it leaves it.
-
-    It is `start` on the left, and jumps at places in any order; what is within
-    `rounding` of zero is zero. Two nan where it does not cross zero.
-    """
-    value, reached = start, np.nan
-    if value < -rounding:
-        for place in np.argsort(places):
-            value += jumps[place]
-            if value >= -rounding and np.isnan(reached):
-                reached = places[place]
-            if value > rounding:
-                return reached, places[place]
-    return np.nan, np.nan

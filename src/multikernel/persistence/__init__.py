@@ -9,6 +9,7 @@ import glob
 import importlib
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,12 +17,17 @@ from types import ModuleType
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED
 
-from multikernel.exceptions import UntrustedTypesError
+from sklearn.exceptions import InconsistentVersionWarning
+
+from multikernel._install import how_to_install
+from multikernel.exceptions import UntrustedTypesError, VersionWarning
 from multikernel.gram.files import written
 from multikernel.persistence.archive import (
+    Content,
     RefusedError,
     check_loaded,
     checked_archive,
+    versions,
     with_version,
 )
 
@@ -53,6 +59,10 @@ PathLike = str | os.PathLike[str]
 
 def save(estimator: Any, path: PathLike) -> None:
     """Write an estimator to a compressed file, whole or not at all.
+
+    An estimator that is not fitted is written as it is, with its parameters, and can be
+    fitted once it is loaded. The file says which versions of this library, scikit-learn
+    and NumPy wrote it.
 
     The file is written beside its final place and moved there at the end, so that an
     interrupt or a full disk leaves an existing file as it was. What a killed process
@@ -127,10 +137,16 @@ def load(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is no model file, is damaged, was written by a later version,
-        would take more than `max_bytes`, or if its arrays do not fit together.
+        If the file is no model file, is damaged, is in another format, would take more
+        than `max_bytes`, or if its arrays do not fit together.
     multikernel.exceptions.UntrustedTypesError
         If the file holds types that are not trusted; the message lists them.
+
+    Warns
+    -----
+    multikernel.exceptions.VersionWarning
+        If another version of multikernel or of scikit-learn, or another first number of
+        NumPy's version, wrote the file, and it holds objects of that library.
 
     See Also
     --------
@@ -141,25 +157,56 @@ def load(
         raise FileNotFoundError(f"There is no model file {path}.")
     with _one_sentence(path):
         # Read once: what is checked and what is built must be the same bytes.
-        data, names, calls = checked_archive(Path(path), max_bytes)
-        allowed = {_full_name(item) for item in trusted} | {
-            name
-            for name in names
-            if _is_score(name) or (name not in calls and _is_trusted_class(name))
-        }
-        greedy = calls.intersection(GREEDY) - allowed
-        if not greedy:
-            # skops looks for other types before it builds anything. To ask it for them
-            # beforehand would read the tree twice, most of the time of loading.
-            with suppress(skops.exceptions.UntrustedTypesFoundException):
-                loaded = skops.loads(data, trusted=sorted(allowed))
-                check_loaded(loaded)
-                return loaded
-        refused = sorted(greedy.union(skops.get_untrusted_types(data=data)) - allowed)
-        raise UntrustedTypesError(
-            f"{path} holds types that are not trusted: {', '.join(refused)}. If you "
-            f"know where the file comes from, load it with trusted={refused}."
-        )
+        content = checked_archive(Path(path), max_bytes)
+        loaded = _built(skops, path, content, {_full_name(item) for item in trusted})
+        check_loaded(loaded)
+    _warn_of_versions(path, loaded, content)
+    return loaded
+
+
+def _built(
+    skops: ModuleType, path: PathLike, content: Content, trusted: set[str]
+) -> Any:
+    """Build what a checked file holds, or name the types that are not trusted."""
+    allowed = trusted | {
+        name
+        for name in content.names
+        if _is_score(name) or (name not in content.calls and _is_trusted_class(name))
+    }
+    greedy = content.calls.intersection(GREEDY) - allowed
+    if not greedy:
+        # skops looks for other types before it builds anything. To ask it for them
+        # beforehand would read the tree twice, most of the time of loading.
+        foreign = skops.exceptions.UntrustedTypesFoundException
+        with suppress(foreign), warnings.catch_warnings():
+            if content.differing():  # One sentence of ours says it for all.
+                warnings.simplefilter("ignore", InconsistentVersionWarning)
+            return skops.loads(content.data, trusted=sorted(allowed))
+    untrusted = skops.get_untrusted_types(data=content.data)
+    refused = sorted(greedy.union(untrusted) - allowed)
+    raise UntrustedTypesError(
+        f"{path} holds types that are not trusted: {', '.join(refused)}. If you "
+        f"know where the file comes from, load it with trusted={refused}."
+    )
+
+
+def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
+    """Say which other versions wrote a file, where that may matter."""
+    differing, here = content.differing(), versions()
+    if not differing:
+        return
+    wrote = " and ".join(f"{name} {content.versions[name]}" for name in differing)
+    now = " and ".join(f"{name} {here[name]}" for name in differing)
+    warnings.warn(
+        VersionWarning(
+            f"{path} was written with {wrote}, and read with {now}: predictions may "
+            "differ or fail. Compare some with earlier ones, or fit the model again.",
+            estimator_name=type(loaded).__name__,
+            current_sklearn_version=here["scikit-learn"],
+            original_sklearn_version=content.versions.get("scikit-learn", "unknown"),
+        ),
+        stacklevel=3,
+    )
 
 
 def write_whole(path: PathLike, data: bytes) -> None:
@@ -233,8 +280,7 @@ def _skops_io() -> ModuleType:
         return importlib.import_module("skops.io")
     except ImportError as error:
         raise ImportError(
-            "Saving and loading models needs skops: pip install "
-            "'multikernel[persistence]'."
+            f"Saving and loading models needs skops: {how_to_install('persistence')}."
         ) from error
 
 

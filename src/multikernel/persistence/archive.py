@@ -5,12 +5,13 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
+import sklearn
 from numpy.lib import format as npy
 
 from multikernel.gram.memory import readable_bytes
@@ -19,7 +20,8 @@ FORMAT = 4
 """Version of model files; it rises when another version of this package cannot read
 them. Files of earlier formats name classes where these no longer are."""
 SCHEMA, VERSION = "schema.json", "multikernel.json"
-
+MODULES = {"scikit-learn": "sklearn"}
+"""What libraries are called where they are imported, if that is another name."""
 
 # What one thing takes at most while it is read and built, in bytes. Measured with
 # tracemalloc: skops 0.16 takes 0.7 to 3.4 kB for a node, mostly lists of trusted names,
@@ -41,22 +43,67 @@ def own_version() -> str:
     return str(importlib.import_module("multikernel").__version__)
 
 
+def versions() -> dict[str, str]:
+    """Return the versions here of the libraries whose objects files hold."""
+    return {
+        "multikernel": own_version(),
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+    }
+
+
 def with_version(data: bytes) -> bytes:
-    """Return an archive with the versions of the format and of this package in it."""
+    """Return an archive that says its format, and which versions wrote it."""
     stream = io.BytesIO(data)
     with ZipFile(stream, "a") as archive:
-        version = {"format": FORMAT, "version": own_version()}
+        # Before libraries had names, "version" was that of this package.
+        version = {"format": FORMAT, "version": own_version(), **versions()}
         archive.writestr(VERSION, json.dumps(version))
     return stream.getvalue()
 
 
-def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str], set[str]]:
-    """Return the content of a model file in a form that holds no surprises.
+@dataclass(frozen=True)
+class Content:
+    """What a model file holds, in a form that holds no surprises.
 
-    That is an uncompressed archive of the same content, with the full names of all
-    classes and functions in it, and those of the classes that building it would call. A
-    `RefusedError` says that reading it and building the model would take more than
-    `max_bytes`, or that another version wrote it; what is damaged leads to errors of
+    Parameters
+    ----------
+    data : bytes
+        An uncompressed archive of the same content.
+    names : set of str
+        The full names of all classes and functions in it.
+    calls : set of str
+        Those of the classes that building it would call.
+    versions : dict of str to str
+        Those that wrote it, by library, as far as it says.
+    """
+
+    data: bytes
+    names: set[str]
+    calls: set[str]
+    versions: dict[str, str]
+
+    def differing(self) -> list[str]:
+        """Return the libraries whose other versions may matter to what it holds.
+
+        That are all of ours and of scikit-learn, as scikit-learn's own estimators have
+        it. Arrays and numbers of NumPy change with the first number of a version only.
+        """
+        here, holders = versions(), {name.partition(".")[0] for name in self.names}
+        libraries = []
+        for library, written in self.versions.items():
+            first = 1 if library == "numpy" else None
+            same = written.split(".")[:first] == here[library].split(".")[:first]
+            if not same and MODULES.get(library, library) in holders:
+                libraries.append(library)
+        return libraries
+
+
+def checked_archive(path: Path, max_bytes: int) -> Content:
+    """Return the checked content of a model file.
+
+    A `RefusedError` says that reading it and building the model would take more than
+    `max_bytes`, or that it is in another format; what is damaged leads to errors of
     many kinds.
     """
     needed = path.stat().st_size
@@ -68,8 +115,7 @@ def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str], set[st
     needed += _unpacked_bytes(data)
     _check_memory(needed, max_bytes)
     members = _unpacked(data)
-    if VERSION in members:
-        _check_version(members[VERSION])
+    wrote = _check_version(members[VERSION]) if VERSION in members else {}
     text = members[SCHEMA].decode()
     _check_memory(needed + _parsed_bytes(text), max_bytes)
     tree = _Tree(members)
@@ -82,7 +128,7 @@ def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str], set[st
     with ZipFile(packed, "w", ZIP_STORED) as archive:
         while members:
             archive.writestr(*members.popitem())
-    return packed.getvalue(), tree.names, tree.calls
+    return Content(packed.getvalue(), tree.names, tree.calls, wrote)
 
 
 def _check_memory(needed: int, max_bytes: int) -> None:
@@ -115,7 +161,8 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
     return members
 
 
-def _check_version(text: bytes) -> None:
+def _check_version(text: bytes) -> dict[str, str]:
+    """Return the versions of libraries that wrote a file in the format of this one."""
     version = json.loads(text)
     if version["format"] > FORMAT:
         raise RefusedError(
@@ -128,6 +175,10 @@ def _check_version(text: bytes) -> None:
             f"{version['format']}, and version {own_version()} here reads format "
             f"{FORMAT}: fit the model again, or load it with the version that wrote it"
         )
+    said = {name: version[name] for name in versions() if name in version}
+    if not all(isinstance(number, str) for number in said.values()):
+        raise ValueError("a version is no text")
+    return said
 
 
 def _parsed_bytes(text: str) -> int:

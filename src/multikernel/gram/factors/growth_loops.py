@@ -2,9 +2,8 @@
 
 import math
 
-from numba import njit
-
 from multikernel._typing import Array, Indices
+from multikernel.linalg.jit import loop
 
 CHUNK = 512
 """Samples of a row that stay in a core's first cache while rows are subtracted."""
@@ -14,7 +13,7 @@ CHUNK = 512
 FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@loop(fastmath=FAST)
 def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
     """Return the sample with the largest residual, that residual, and a weighted sum.
 
@@ -29,7 +28,7 @@ def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
     return pivot, largest, total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@loop(fastmath=FAST)
 def root_sum(residual: Array, sizes: Array) -> float:
     """Return the sum of sizes times the roots of residuals."""
     total = 0.0
@@ -38,7 +37,7 @@ def root_sum(residual: Array, sizes: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@loop(fastmath=FAST)
 def add_landmark(
     factor: Array, rank: int, pivot: int, residual: Array, landmarks: Indices
 ) -> None:
@@ -81,7 +80,7 @@ def add_landmark(
     landmarks[rank] = pivot
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@loop(fastmath=FAST)
 def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
     """Write the values of a Gaussian kernel between samples and one of them.
 
@@ -98,7 +97,7 @@ def radial_column(features: Array, sample: Array, exponent: float, out: Array) -
             target[i] = math.exp(exponent * target[i])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@loop(fastmath=FAST)
 def weighted_mean(row: Array, weights: Array) -> float:
     """Return the sum of weights times values."""
     total = 0.0
@@ -107,7 +106,7 @@ def weighted_mean(row: Array, weights: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     largest: float,
     floor: float,
@@ -130,7 +129,7 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     return total <= goal * centred
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@loop(fastmath=FAST)
 def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
     features: Array,
     exponent: float,

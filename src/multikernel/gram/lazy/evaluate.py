@@ -18,6 +18,9 @@ from multikernel.linalg.threads import compiled, run_blocks
 BLOCK_NUMBERS = 2**17
 """Numbers of a block, one megabyte."""
 
+CHUNK = 256
+"""Samples whose squared differences on every feature stay in a core's cache."""
+
 BATCH = 32
 """Gaussian kernels that are computed together."""
 
@@ -104,6 +107,7 @@ def write_exponents(
     row after row in `out`, (n_values,), from its offset on.
     """
     layout = plan.layout
+    width = min(CHUNK, int(stops.max(initial=1)))
     compiled("multikernel.gram.lazy.loops", "fill_exponents")(
         samples.row_features,
         samples.col_features,
@@ -115,6 +119,8 @@ def write_exponents(
         rows.start,
         stops,
         offsets,
+        np.empty((layout.used.size, width)),
+        np.empty(width),
         out,
     )
 

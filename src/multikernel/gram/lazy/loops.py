@@ -3,20 +3,17 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.lazy.forms import TERMS
+from multikernel.linalg.jit import loop
 
 Singles = NDArray[np.float32]
 Either = Array | Singles
 
-CHUNK = 256
-"""Samples whose squared differences on every feature stay in a core's cache."""
-
 PAIRS = 512
-"""The same of pairs, where differences are held in single precision."""
+"""Pairs whose differences, in single precision, stay in a core's cache."""
 
 C0, C1, C2, C3, C4, C5, C6, C7 = (
     np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(8)
@@ -26,27 +23,7 @@ C0, C1, C2, C3, C4, C5, C6, C7 = (
 HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 
-@njit(cache=True, nogil=True)
-def square_differences(
-    row_features: Array, features: Array, used: Indices, row: int, span: Indices
-) -> Array:
-    """Return the squared differences of one sample to a span of others, per feature.
-
-    Features are given one after the other, (n_features, n_samples), and the span as the
-    first of the others and past the last; the result is (n_used, n_span).
-    """
-    squares = np.empty((used.size, span[1] - span[0]))
-    for u in range(used.size):
-        others = features[used[u], span[0] : span[1]]
-        x = row_features[used[u], row]
-        target = squares[u]
-        for j in range(target.size):
-            difference = x - others[j]
-            target[j] = difference * difference
-    return squares
-
-
-@njit(cache=True, nogil=True)
+@loop()
 def sum_rows(table: Either, chosen: Indices, out: Either) -> None:
     """Write the sum of chosen rows of a table.
 
@@ -65,7 +42,7 @@ def sum_rows(table: Either, chosen: Indices, out: Either) -> None:
             out[j] += a[j]
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_features: Array,
     features: Array,
@@ -77,37 +54,42 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     first_row: int,
     stops: Indices,
     offsets: Indices,
+    squares: Array,
+    distances: Array,
     out: Array,
 ) -> None:
     """Write exponent times squared distance for a batch of kernels and some rows.
 
-    Row ``first_row + r`` is paired with the first ``stops[r]`` samples, so that a
-    quadratic form needs the lower triangle only. A row's squared differences are
-    computed once for all kernels of the batch, whose columns are as in `BatchLayout`.
-    The values of each kernel, of one row after the other, start in `out` at its offset.
+    Features are given one after the other, (n_features, n_samples). Row ``first_row +
+    r`` is paired with the first ``stops[r]`` samples, so that a quadratic form needs
+    the lower triangle only. A row's squared differences are computed once for all
+    kernels of the batch, whose columns are as in `BatchLayout`. The values of each
+    kernel, of one row after the other, start in `out` at its offset.
+
+    `squares`, (n_used, n), and `distances`, (n,), are workspace, for as many samples at
+    a time.
     """
-    distances = np.empty(CHUNK)
-    span = np.empty(2, dtype=np.intp)
     start = 0
     for r in range(stops.size):
-        for low in range(0, stops[r], CHUNK):
-            span[0], span[1] = low, min(low + CHUNK, stops[r])
-            squares = square_differences(
-                row_features, features, used, first_row + r, span
-            )
-            near = distances[: span[1] - low]
+        for low in range(0, stops[r], distances.size):
+            near = distances[: min(distances.size, stops[r] - low)]
+            for u in range(used.size):
+                others, target = features[used[u]], squares[u]
+                x = row_features[used[u], first_row + r]
+                for j in range(near.size):
+                    difference = x - others[low + j]
+                    target[j] = difference * difference
             for s in range(set_starts.size - 1):
                 sum_rows(squares, members[set_starts[s] : set_starts[s + 1]], near)
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
-                    place = offsets[k] + start + low
-                    target = out[place : place + near.size]
+                    values = out[offsets[k] + start + low :]
                     exponent = exponents[k]
                     for j in range(near.size):
-                        target[j] = exponent * near[j]
+                        values[j] = exponent * near[j]
         start += stops[r]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@loop(inline="always")
 def power_of_two(x: np.float32) -> np.float32:
     """Return 2^x in single precision for x <= 0, within four units of rounding.
 
@@ -124,7 +106,7 @@ def power_of_two(x: np.float32) -> np.float32:
     return power
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) -> float:
     """Return the sum of weights times 2^(factor times distance) of a chunk of PAIRS."""
     total = 0.0
@@ -136,7 +118,7 @@ def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) ->
     return total
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def add_single_forms(  # noqa: PLR0913 - compiled code takes arrays, not objects
     features: Array,
     used: Indices,

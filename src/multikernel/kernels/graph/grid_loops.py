@@ -6,10 +6,10 @@ entries of a prefix are read once per four nodes.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg.jit import loop
 
 Single = NDArray[np.float32]
 
@@ -22,7 +22,7 @@ SMALLEST = np.float32(1e-6)
 divide by them. With a unit diagonal that is the rounding of single precision."""
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@loop(fastmath=True)
 def _factor(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Single,
     place: int,
@@ -73,7 +73,7 @@ def _factor(  # noqa: PLR0913 - compiled code takes arrays, not objects
         c += 1
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@loop(fastmath=True)
 def product_rows(
     rows: Indices,
     units: Single,
@@ -100,7 +100,7 @@ def product_rows(
                 out[b] *= SMALLEST if small else factor[0, b]
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@loop(fastmath=True)
 def _ratios(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Single,
     slots: Indices,
@@ -129,7 +129,7 @@ def _ratios(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 out[ratio, to + b] *= inverse[0, b]
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@loop(fastmath=True)
 def ratio_rows(
     rows: Indices,
     units: Single,
@@ -147,7 +147,7 @@ def ratio_rows(
         _ratios(ratios, slots, offset, units, segment, inputs, factors, inverse)
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@loop(fastmath=True)
 def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one triangle
     rows: Indices,
     triangle: Single,

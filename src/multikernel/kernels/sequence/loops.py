@@ -1,16 +1,16 @@
 """Compiled loops over sequences: words, what two have in common, runs of matches."""
 
 import numpy as np
-from numba import njit
 
 from multikernel._typing import Array, Indices
 from multikernel.kernels.sequence.letters import Bits, Letters
+from multikernel.linalg.jit import loop
 
 LINEAR, INTERSECTION, JENSEN_SHANNON = 0, 1, 2
 """How the values of two sequences at a common word are compared."""
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def word_codes(
     codes: Letters, starts: Indices, offsets: Indices, size: int, out: Indices
 ) -> Indices:
@@ -40,7 +40,7 @@ def word_codes(
     return ends
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_starts: Indices,
     row_columns: Indices,
@@ -82,7 +82,7 @@ def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
                     sums[j] += 0.5 * both
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def count_bits(word: np.uint64) -> np.int64:
     """Return how many bits of a word are one; a single instruction once compiled."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -93,7 +93,7 @@ def count_bits(word: np.uint64) -> np.int64:
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
     """Write bits moved to later places, or to earlier ones for a negative shift.
 
@@ -116,7 +116,7 @@ def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
             out[plane, w] = value
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
     """Write a bit for every place where shifts of one sequence agree with another, j.
 
@@ -135,7 +135,7 @@ def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
                 equal[w, s] &= moved[plane, w, s] ^ opposite
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) -> float:
     """Return the weighted number of runs of one set bit, of two and so on.
 
@@ -165,7 +165,7 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) ->
     return total
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     rows: Bits,
     cols: Bits,

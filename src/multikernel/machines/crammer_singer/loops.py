@@ -1,13 +1,13 @@
 """Compiled sweeps over samples: the masses of one on its simplex, all others held."""
 
 import numpy as np
-from numba import njit
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg.jit import loop
 from multikernel.linalg.loops import simplex_shift
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     masses: Array,
     scores: Array,

@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg.jit import loop
 from multikernel.machines.smo.state import (
     CONVERGED,
     DIAGONAL,
@@ -51,7 +52,7 @@ Result = tuple[int, int, int, float]
 """The entries of `state.Outcome`."""
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def write_pieces(signs: Array, costs: Array, sizes: Array, v: Array) -> bool:
     """Write bounds, and slopes of c, from the pieces of a loss, (n_pieces, n).
 
@@ -86,7 +87,7 @@ def set_rho(v: Array, i: int, value: float) -> None:
     v[DOWN, i] = down if value > v[LOWER, i] else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def write_slopes(v: Array) -> None:
     """Write the one-sided slopes at rho."""
     for i in range(v.shape[1]):
@@ -167,7 +168,7 @@ def move(v: Array, i: int, rises: bool, step: Pair) -> float:
     return change
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
@@ -239,20 +240,23 @@ def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
     return move(v, i, True, (t, room_i)), move(v, j, False, (t, room_j))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
     v: Array,
+    diagonal: Array,
     rows: Array,
     slot: Indices,
     stamp: Indices,
     lanes: Array,
     tol: float,
-    first: int,
-    last: int,
+    task: tuple[int, int],
 ) -> Result:
-    """Make pair steps, from `first` to `last`, until converged; keep sum(rho)."""
-    step = first
-    i, low = move_and_select(v, v[DIAGONAL], v[DIAGONAL], (0.0, 0.0), lanes)
+    """Make pair steps, from the first of a task to its last, until converged.
+
+    They keep sum(rho). The `diagonal` is that of the matrix, read-only as rows are.
+    """
+    step, last = task
+    i, low = move_and_select(v, diagonal, diagonal, (0.0, 0.0), lanes)
     while True:
         if i < 0:
             return CONVERGED, -1, step, 0.0
@@ -282,7 +286,7 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
         i, low = move_and_select(v, row, other, (change_i, change_j), lanes)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def move_and_select_free(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
@@ -390,20 +394,20 @@ def step_along(v: Array, i: int, j: int, coupling: float, change: float) -> floa
     return move(v, j, rises, (t, room_j))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def solve_free(  # noqa: PLR0913 - compiled code takes arrays, not objects
     v: Array,
+    diagonal: Array,
     rows: Array,
     slot: Indices,
     stamp: Indices,
     lanes: Array,
     tol: float,
-    first: int,
-    last: int,
+    task: tuple[int, int],
 ) -> Result:
-    """Make steps of two samples, from `first` to `last`, until converged."""
-    step = first
-    i, violation = move_and_select_free(v, v[DIAGONAL], v[DIAGONAL], (0.0, 0.0), lanes)
+    """Make steps of two samples, from the first of a task to its last."""
+    step, last = task
+    i, violation = move_and_select_free(v, diagonal, diagonal, (0.0, 0.0), lanes)
     while True:
         if violation <= tol:
             return CONVERGED, -1, step, violation

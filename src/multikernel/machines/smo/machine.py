@@ -26,6 +26,7 @@ from multikernel.exceptions import (
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg import EPS
+from multikernel.linalg.tables import read_only
 from multikernel.linalg.threads import compiled
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.machines.base import (
@@ -226,7 +227,10 @@ class SMO:
             last = min(due, newton, most, first + max(1, SETTINGS.visits // n))
             tol = max(self.tol, _rounding_of_f(state.v))
             rows = state.source.rows
-            outcome = Outcome(*loop(state.v, *rows, lanes, tol, first, last))
+            diagonal = read_only(state.v[DIAGONAL])
+            outcome = Outcome(
+                *loop(state.v, diagonal, *rows, lanes, tol, (first, last))
+            )
             step, code = outcome.step, outcome.code
             if code == MISSING:
                 state.fetch(outcome, paired)

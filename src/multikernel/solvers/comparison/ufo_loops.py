@@ -1,12 +1,12 @@
 """Compiled steps of UFO-MKL: one sample after another, and the weights of kernels."""
 
 import numpy as np
-from numba import njit
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg.jit import loop
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
@@ -35,7 +35,7 @@ def slopes(
     return weights
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     columns: Array,
     places: Indices,
@@ -88,7 +88,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     return n_steps
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def _rival(scores: Array, own: int) -> int:
     """Return the class that the loss is largest for, the own one without a loss."""
     other, highest = own, scores[own]
@@ -98,7 +98,7 @@ def _rival(scores: Array, own: int) -> int:
     return other
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop(error_model="numpy")
 def _add_to_output(  # noqa: PLR0913 - compiled code takes arrays, not objects
     rows: Array,
     i: int,

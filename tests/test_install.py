@@ -1,0 +1,128 @@
+"""Install lines of texts are those of one place, and work in an empty environment."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from multikernel._install import PACKAGE, how_to_install, install_line
+
+ROOT = Path(__file__).parents[1]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]["optional-dependencies"]
+TEXTS = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.rst")),
+    *sorted((ROOT / "examples").rglob("*.py")),
+]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+OTHERS = ("pandas",)
+"""Libraries that are installed by themselves."""
+
+LINE = re.compile(r"pip install (\"[^\"]+\"|'[^']+'|\w+|\.)")
+WHEEL = '"$(ls dist/multikernel-*.whl)[cli,plot]"'
+
+
+def install_lines(path):
+    return [match[0] for match in LINE.finditer(path.read_text(encoding="utf-8"))]
+
+
+def test_texts_take_their_lines_from_one_place():
+    allowed = {install_line(), f"pip install {WHEEL}"}
+    allowed |= {install_line(extra) for extra in EXTRAS} | {install_line("cli", "plot")}
+    lines = {path: install_lines(path) for path in TEXTS}
+    assert sum(map(len, lines.values())) >= 8
+    assert {path.name: set(found) - allowed for path, found in lines.items()} == {
+        path.name: set() for path in TEXTS
+    }
+
+
+def test_messages_take_their_lines_from_there_too():
+    place = ROOT / "src" / "multikernel" / "_install.py"
+    others = {f"pip install {name}" for name in OTHERS}
+    lines = {path: set(install_lines(path)) - others for path in SOURCES}
+    assert [path.name for path, found in lines.items() if found and path != place] == []
+    users = [path for path in SOURCES if "how_to_install(" in path.read_text("utf-8")]
+    asked = re.findall(
+        r"how_to_install\([\"'](\w+)[\"']\)",
+        "".join(path.read_text(encoding="utf-8") for path in users),
+    )
+    assert len(asked) >= 5
+    assert set(asked) <= set(EXTRAS)
+
+
+def test_only_this_place_says_where_the_library_comes_from():
+    # With an index: every line names the library, and no clone is spoken of.
+    assert PACKAGE == "."
+    assert how_to_install("plot") == (
+        "in a clone of multikernel, pip install '.[plot]'"
+    )
+
+
+class Environment:
+    """A virtual environment, and a copy of what git has of the repository."""
+
+    def __init__(self, folder):
+        self.clone = folder / "clone"
+        files = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
+        for name in files.splitlines():
+            (self.clone / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, self.clone / name)
+        subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+        path = os.pathsep.join([str(folder / "venv" / "bin"), os.environ["PATH"]])
+        unset = {"PYTHONPATH", "VIRTUAL_ENV"}
+        environment = {k: v for k, v in os.environ.items() if k not in unset}
+        self.environment = environment | {"PATH": path}
+
+    def run(self, line):
+        """Run a line of a shell in the clone; return its code and all it says."""
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.clone,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return done.returncode, done.stdout
+
+
+def console(path):
+    """Return the lines of a document that a reader types."""
+    text = path.read_text(encoding="utf-8")
+    return re.findall(r"^ *\$ ((?:pip|multikernel demo).*)$", text, flags=re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_lines_work_in_an_empty_environment(tmp_path):
+    """Minutes and 500 MB: libraries come from the index that pip is set to."""
+    empty = Environment(tmp_path)
+    assert empty.run(install_line())[0] == 0
+    plot = "python -c 'import multikernel.display as d; d._style.pyplot()'"
+    save = "python -c 'import multikernel; multikernel.save(1, \"one.skops\")'"
+    # Skops comes with the command line, too.
+    for line in (save, plot, "multikernel --help"):
+        code, said = empty.run(line)
+        assert code == 1, said
+        # What the message names is what mends it.
+        named = LINE.search(said)
+        assert named is not None, said
+        assert empty.run(named[0])[0] == 0
+        assert empty.run(line)[0] == 0
+    lines = [*console(ROOT / "README.md"), *console(ROOT / "docs" / "install.rst")]
+    assert f"pip install {WHEEL}" in lines
+    assert "multikernel demo" in lines
+    for line in lines:
+        code, said = empty.run(line)
+        assert code == 0, f"{shlex.quote(line)}: {said}"
+    assert (
+        "site-packages"
+        in empty.run("cd /; python -c 'import multikernel as m; print(m.__file__)'")[1]
+    )
