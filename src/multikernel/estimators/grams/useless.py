@@ -47,8 +47,8 @@ HIDES = 100.0
 times their median: each of them makes a ten-thousandth of its squared distances."""
 
 UNSEEN = 10.0
-"""In novelty detection a column is hidden already where the largest deviation is so many
-times its own: kernels on all columns do not see a row ten deviations out there."""
+"""In novelty detection a column is hidden already where the largest deviation is so
+many times its own: kernels on all columns do not see a row ten deviations out there."""
 
 SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
@@ -110,7 +110,7 @@ def warn_dictionary(training: "Training", default: bool, novelty: bool = False) 
         others = f"{HIDES:g} times that of the other columns"
         if novelty:
             others = (
-                f"{UNSEEN:g} times that of another column, where a far row may hide"
+                f"{UNSEEN:g} times that of another, where a far row may hide"
             )
         said.append(
             f"kernels on several columns together see little but {names}, whose "
