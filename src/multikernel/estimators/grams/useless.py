@@ -109,9 +109,7 @@ def warn_dictionary(training: "Training", default: bool, novelty: bool = False) 
         names = listed([_column_name(samples, column) for column in hiding])
         others = f"{HIDES:g} times that of the other columns"
         if novelty:
-            others = (
-                f"{UNSEEN:g} times that of another, where a far row may hide"
-            )
+            others = f"{UNSEEN:g} times that of another, where a far row may hide"
         said.append(
             f"kernels on several columns together see little but {names}, whose "
             f"deviation is over {others}: standardise them, for example with "
