@@ -67,4 +67,8 @@ class UntrustedTypesError(ValueError):
 
 
 class SearchWarning(UserWarning):
-    """A search ended at an end of its grid, or with a model without kernels."""
+    """What was chosen may not be what was wanted.
+
+    It lies at an end of its grid, has no kernel, or predicts one class for all; or a
+    fold lacked a class.
+    """

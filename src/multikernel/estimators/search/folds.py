@@ -72,7 +72,7 @@ def _sides(cv: Any, samples: Samples) -> Iterable[list[Array]]:
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         cv = [_checked_pair(sides, number) for number, sides in enumerate(cv)]
     splitter = check_cv(cv, y, classifier=samples.classes is not None)
-    if groups is None and _asks_for_groups(splitter):
+    if groups is None and asks_for_groups(splitter):
         raise ValueError(
             f"cv={splitter!r} keeps groups together and got none: call "
             "fit(X, y, groups=groups) with one label per sample."
@@ -83,7 +83,7 @@ def _sides(cv: Any, samples: Samples) -> Iterable[list[Array]]:
         yield [_checked_rows(side, y.shape[0], number) for side in pair]
 
 
-def _asks_for_groups(splitter: Any) -> bool:
+def asks_for_groups(splitter: Any) -> bool:
     """Return whether a splitter cannot do without groups."""
     request = get_routing_for_object(splitter)
     return "split" in vars(request) and bool(request.split.requests.get("groups"))
