@@ -372,5 +372,5 @@ def test_a_model_that_predicts_one_class_is_a_warning(no_pictures):
     assert "predicts class 'no' for all validation" in warned(report(model))
     labels = np.column_stack([rare == "yes", X["age"] > 0.0]).astype(int)
     model = SpicyMKLClassifier([GaussianKernel(1.0)], 0.1).fit(X[["height"]], labels)
-    assert "the same for label 'y0' for all 60" in warned(report(model, X[["height"]]))
+    assert "the same for label 'y1' for all 60" in warned(report(model, X[["height"]]))
     assert "predicts" not in warned(report(SpicyMKLClassifier().fit(X, Y > 0), X))

@@ -16,10 +16,12 @@ from multikernel.inspection.pipelines import data_at_model, last_step
 from multikernel.kernels.columns import select_columns
 from multikernel.linalg.tables import row_keys
 
-HELP = (
+RARE = "a search by scoring='roc_auc' may help"
+RARE_CLASS = (
     "a search by scoring='roc_auc' (of many classes 'balanced_accuracy') or "
     "class_weight='balanced' may help"
 )
+"""What helps where labels, or classes, are rare."""
 
 MOST = 0.5
 """Landmarks on a few columns may equal those of other samples; where that is so for
@@ -44,7 +46,8 @@ def one_class(inner: Any, predicted: Array | None) -> list[str]:
         names = [inner.output_names_[k] for k in same]
         alike = f"the same for label {listed(names)}" if names else ""
         where = f"{len(predicted)} rows"
-    return [f"The model predicts {alike} for all {where}: {HELP}."] if alike else []
+    helps = RARE if inner._state.link == "labels" else RARE_CLASS
+    return [f"The model predicts {alike} for all {where}: {helps}."] if alike else []
 
 
 def known_rows(model: Any, inner: Any, X: Any) -> list[str]:

@@ -41,7 +41,11 @@ def make_splits(owner: str, cv: Any, samples: Samples) -> list[Split]:
     splits: list[Split] = []
     lacking: list[int] = []
     single: list[int] = []
-    for number, rows in enumerate(_sides(cv, samples)):
+    with warnings.catch_warnings():
+        # What the fit has said already, of targets that may be numbers.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater")
+        sides = list(_sides(cv, samples))
+    for number, rows in enumerate(sides):
         train, test = (place[side][place[side] >= 0] for side in rows)
         if not (train.size and test.size):
             raise ValueError(f"Fold {number} of cv has an empty side.")
