@@ -508,7 +508,7 @@ def test_matrices_by_name_lead_to_stack_grams(kernels):
         ("gaussian", r"GaussianKernel\('median'\)"),
         ("gauss", r"GaussianKernel\('median'\)"),
         ("category", "CategoryKernel"),
-        ("unheard", r"GaussianKernel\('median'\)"),
+        ("xyz", r"GaussianKernel\('median'\)"),
     ],
 )
 def test_the_name_of_no_function_leads_to_a_kernel_of_this_library(name, named):

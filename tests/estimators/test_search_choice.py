@@ -110,7 +110,9 @@ def test_a_fold_with_one_class_to_learn_from_is_left_out():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         search.fit(X, y)
-    said = [str(w.message) for w in caught if w.category is SearchWarning]
+    ours = [w for w in caught if w.category is SearchWarning]
+    assert {w.filename for w in ours} == {__file__}
+    said = [str(w.message) for w in ours]
     assert any("fold 0 of cv is left out, as one class is all" in text for text in said)
     assert search.n_splits_ == 4
 

@@ -118,7 +118,7 @@ def warn_choice(
             f"{owner} chose {said(chosen)}, a model without any kernel: none "
             "scored better than the constant.",
             SearchWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
         return
     if alike:
@@ -127,7 +127,7 @@ def warn_choice(
             f"{owner} chose {said(chosen)}, a model that predicts {alike} for all "
             f"validation samples: {helps}.",
             SearchWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
     for name, grid in grids.items():
         end = grid_end(results, best, name, grid)
@@ -137,5 +137,5 @@ def warn_choice(
                 "tried: a wider grid may hold a better one, by "
                 f"{widened(parameters, name, end)}.",
                 SearchWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
