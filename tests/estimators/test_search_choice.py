@@ -20,6 +20,7 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     UniformMKLClassifierCV,
 )
+from multikernel.estimators.search.choice import best_candidate
 from multikernel.exceptions import SearchWarning
 from multikernel.kernels import GaussianKernel
 
@@ -179,6 +180,27 @@ def test_equal_scores_of_a_regression_go_to_the_better_loss():
             assert search.fit(X, y).best_index_ == 1
             loss = search.cv_results_["mean_test_loss"]
             assert loss[1] < loss[0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "losses", "active", "best"),
+    [
+        ([0.5, 0.5, 0.5], [0.3, 0.2, 0.2], [1, 1, 1], 1),
+        ([0.5, 0.5, 0.5], [0.1, 0.2, 0.2], [0, 1, 1], 1),
+        ([0.1 + 0.2, 0.3, 0.2], [0.2, 0.1, 0.0], [1, 1, 1], 1),
+        ([0.5, np.nan, 0.5], [np.nan, 0.0, 0.4], [1, 1, 1], 2),
+        ([0.5, 0.5, 0.6], [np.nan, np.nan, np.nan], [1, 1, 1], 2),
+    ],
+)
+def test_scores_then_kernels_then_losses_then_the_simplest(
+    scores, losses, active, best
+):
+    results = {
+        "mean_test_score": np.array(scores),
+        "mean_test_loss": np.array(losses),
+        "mean_n_active": np.array(active, dtype=float),
+    }
+    assert best_candidate(results) == best
 
 
 def test_a_choice_that_predicts_one_class_says_so():
