@@ -1,13 +1,16 @@
 """Reports: one page, with everything inside."""
 
+import html
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.metrics import confusion_matrix
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -16,14 +19,28 @@ from multikernel import (
     GroupOMPRegressor,
     HKLRegressor,
     LpMKLClassifierCV,
+    LpMKLRegressor,
     OneClassMKL,
     SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
+    UniformMKLRegressor,
     bootstrap,
     report,
+    stack_grams,
     variance_split,
 )
+from multikernel.gram import LowRank, TailNormalizer
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ParameterGrid,
+    Views,
+)
+from multikernel.kernels.graph import PolynomialGrid
+from multikernel.losses import SquaredLoss
 
 pytest.importorskip("matplotlib", reason="reports have pictures")
 pd = pytest.importorskip("pandas", reason="reports have tables")
@@ -218,3 +235,144 @@ def test_a_search_among_kernels_has_no_path_of_strengths(kind):
     y = X[:, 0] > 0.0 if "Classifier" in kind else X[:, 0]
     model = getattr(multikernel, kind)(cv=2).fit(X, y)
     assert "<h2>Regularization" not in multikernel.report(model, X, y)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Pictures take most of the time of a report."""
+    monkeypatch.setattr("multikernel._report._pictures", lambda *_: [])
+
+
+def run_again(page, X, y, **names):
+    """Run what a page prints to repeat its model, and return the model."""
+    code = html.unescape(re.search(r"<pre>(.*?)</pre>", page, re.DOTALL)[1])
+    namespace = {"X": X, "y": y} | names
+    exec(compile(code, "report", "exec"), namespace)
+    return namespace["model"]
+
+
+COLUMNS = [
+    GaussianKernel("median"),
+    ColumnKernel(LinearKernel(), ["age", "<dose>"], label="both"),
+]
+
+REPEATED = [
+    make_pipeline(
+        StandardScaler().set_output(transform="pandas"),
+        SpicyMKLRegressorCV(
+            {"body": (["age", "height"], COLUMNS[0]), "drug": "<dose>"},
+            n_alphas=3,
+            cv=KFold(3, shuffle=True, random_state=0),
+            scoring="neg_mean_squared_error",
+        ),
+    ),
+    SpicyMKLRegressor(COLUMNS, alpha="0.5scale", storage=LowRank(50), normalize=None),
+    SpicyMKLRegressor(
+        ParameterGrid(GaussianKernel.grid(3), [0, slice(0, 2), slice(None)]), alpha=0.1
+    ),
+    LpMKLClassifierCV(Cs=np.array([0.1, 1.0]), ps=(1.0, np.inf), cv=2),
+    SpicyMKLClassifier(COLUMNS, 0.05, loss=SquaredLoss(), class_weight={True: 2.0}),
+    HKLRegressor(PolynomialGrid(2), alpha=0.1, tol=0.01),
+    GroupOMPRegressor(max_kernels=2, normalize=["center", TailNormalizer(2)]),
+    UniformMKLRegressor(Views({"all": slice(0, 3)}, missing="expected"), C=1.0),
+    OneClassMKL(nu=0.2),
+    GridSearchCV(
+        make_pipeline(StandardScaler(), SpicyMKLClassifier()),
+        {"spicymklclassifier__alpha": [0.05, 0.1]},
+        cv=2,
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("model", REPEATED, ids=lambda model: type(model).__name__)
+def test_what_repeats_a_model_runs_as_printed(model, no_pictures):
+    y = Y > 0 if is_classifier(model) else Y
+    page = report(model.fit(X, y))
+    again = run_again(page, X, y)
+    assert "Give " not in body(page, "What was fitted")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    # Nothing is cut, and what is as by default is not printed.
+    assert "..." not in body(page, "What was fitted")
+    assert "check_psd" not in body(page, "What was fitted")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_has_no_code_is_named_to_be_given(no_pictures):
+    groups = np.arange(60) % 5
+    score = lambda model, X, y: model.score(X, y)  # noqa: E731
+    model = make_pipeline(
+        StandardScaler(),
+        SpicyMKLRegressorCV(alphas=[0.1], cv=GroupKFold(3), scoring=score),
+    ).fit(X, Y, spicymklregressorcv__groups=groups)
+    page = report(model)
+    assert "Give your_function_1 (function &lt;lambda&gt;), groups (the" in page
+    again = run_again(page, X, Y, your_function_1=score, groups=groups)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def warned(page):
+    return html.unescape(body(page, "Warnings"))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpicyMKLRegressor(alpha=0.1),
+        SpicyMKLRegressor(alpha=0.1, storage="low_rank"),
+        GroupOMPRegressor(max_kernels=2),
+        HKLRegressor(alpha=0.1),
+        make_pipeline(StandardScaler(), LpMKLRegressor(C=1.0)),
+    ],
+    ids=["kernels", "landmarks", "selected", "hull", "pipeline"],
+)
+def test_training_rows_are_told_from_new_ones(model, no_pictures):
+    model.fit(X[:40], Y[:40])
+    said = "samples that the model was fitted on"
+    assert said in warned(report(model, X[:40], Y[:40]))
+    assert said not in warned(report(model, X[40:], Y[40:]))
+    assert said not in warned(report(model, X[:40]))
+    if "HKL" not in repr(model) and "low_rank" not in repr(model):
+        most = re.search(r"At least (\d+) of the 60", warned(report(model, X, Y)))
+        assert 10 <= int(most[1]) <= 40
+
+
+def test_given_matrices_of_the_fit_are_told_from_others(no_pictures):
+    K = stack_grams([GaussianKernel(1.0)(X.to_numpy())])
+    model = SpicyMKLRegressor("precomputed", alpha=0.05).fit(K[:40, :40], Y[:40])
+    said = "At least 40 of the 40 rows"
+    assert said in warned(report(model, K[:40, :40], Y[:40]))
+    assert "fitted on" not in warned(report(model, K[20:, :40], Y[20:]))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_share_outside_its_own_interval_is_a_warning(no_pictures):
+    model = SpicyMKLRegressor({"body": ["age"], "drug": ["<dose>"]}, alpha=0.1)
+    fits = bootstrap(model.fit(X, Y), X, Y, n_resamples=9, random_state=0)
+    split = variance_split(model, X, Y, by="view", n_resamples=9)
+    inside = model.variance_shares_ + np.linspace(-0.1, 0.1, 9)[:, None]
+    fits = replace(fits, variance_shares=inside)
+    held = split.shares + np.linspace(-0.1, 0.1, 9)[:, None]
+    split = replace(split, resampled=held)
+    assert "outside" not in warned(report(model, bootstrap=fits, split=split))
+    fits = replace(fits, variance_shares=inside + 0.2)
+    split = replace(split, resampled=held + 0.2)
+    said = warned(report(model, bootstrap=fits, split=split))
+    assert f"share of '{model.kernel_names_[0]}'" in said
+    assert "The share of 'body', 'drug' in the variance lies outside" in said
+    assert "The held-out share of 'body', 'drug' lies outside" in said
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_model_that_predicts_one_class_is_a_warning(no_pictures):
+    rare = np.where(np.argsort(np.argsort(X["height"])) < 8, "yes", "no")
+    model = SpicyMKLClassifierCV([GaussianKernel(1.0)], alphas=[0.14, 0.13], cv=2)
+    model.fit(X[["height"]], rare)
+    assert model.active_kernels_.size
+    assert "predicts class 'no' for all 60 rows" in warned(report(model, X[["height"]]))
+    assert "predicts class 'no' for all validation" in warned(report(model))
+    labels = np.column_stack([rare == "yes", X["age"] > 0.0]).astype(int)
+    model = SpicyMKLClassifier([GaussianKernel(1.0)], 0.1).fit(X[["height"]], labels)
+    assert "the same for label 'y1' for all 60" in warned(report(model, X[["height"]]))
+    assert "predicts" not in warned(report(SpicyMKLClassifier().fit(X, Y > 0), X))

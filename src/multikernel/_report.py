@@ -2,7 +2,6 @@
 
 import html
 import importlib
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -11,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from multikernel._cautions import (
+    known_rows,
+    one_class,
+    outside_intervals,
+    outside_split,
+)
 from multikernel._outcomes import CURVE_SIZE, MOST_CURVES, outcomes_on, picture_of
+from multikernel._repeat import code_of
 from multikernel.display import (
     ContributionDisplay,
     ConvergenceDisplay,
@@ -50,7 +56,9 @@ def report(
 
     What was fitted and how to repeat it, the certificate, scores, a confusion matrix or
     pictures of predictions and residuals, tables of kernels and views, pictures of
-    weights, views, path and shape functions, and what the fit and this page warn of.
+    weights, views, path and shape functions, and what the fit and this page warn of:
+    rows that the model was fitted on, one class for all rows, shares outside their own
+    intervals.
     The course of a fit is drawn where it ended above its tolerance, or where the method
     has no gap and what each step gained is all there is to see. Style and pictures are
     inside: the page needs no network, and is made for a phone and for paper as well.
@@ -111,12 +119,20 @@ def report(
     _check_same_kernels(inner, bootstrap, split)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scores, outcomes = outcomes_on(model, inner, X, y)
+        predicted = None if X is None else np.asarray(model.predict(X))
+        scores, outcomes = outcomes_on(model, inner, X, y, predicted)
         pictures = list(_pictures(model, inner, X, bootstrap))
         if split is not None:
             drawn = picture_of(VarianceSplitDisplay(split).plot)
             pictures.insert(1, ("Held-out variance", drawn))
-    said = [str(warning.message) for warning in caught]
+    cautions = one_class(inner, predicted)
+    if scores:
+        cautions += known_rows(model, inner, X)
+    if bootstrap is not None:
+        for by in _table_kinds(inner):
+            cautions += outside_intervals(inner, by, bootstrap)
+    cautions += [] if split is None else outside_split(split)
+    said = [*cautions, *(str(warning.message) for warning in caught)]
     found = facts(inner)
     title = f"{found.pop('estimator')}: {found['n_active']} of {found['n_kernels']}"
     title += " kernels in use"
@@ -182,11 +198,16 @@ def _on(X: Any) -> str:
     return f"<p>On the {rows} rows handed to this report.</p>"
 
 
-def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
-    """Yield headings and tables, of views and of kernels."""
+def _table_kinds(model: Any) -> list[str]:
+    """Return what the rows of tables are about."""
     bys = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has more nodes than can be listed with their shares.
-    for by in bys if hasattr(model, "hull_") else [*bys, "kernel"]:
+    return bys if hasattr(model, "hull_") else [*bys, "kernel"]
+
+
+def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
+    """Yield headings and tables, of views and of kernels."""
+    for by in _table_kinds(model):
         # Resampled fits have shares of every output.
         outputs = None if fits is None else "each"
         columns = summary_columns(model, by, outputs)
@@ -294,12 +315,13 @@ def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
         name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")
     }
-    # Nesting by spaces would fill a phone with them.
-    plain = re.sub(r"\n +", "\n  ", repr(model))
-    code = html.escape(f"model = {plain}\nmodel.fit(X, y)")
+    code, unknown = code_of(model, inner)
+    names = ", ".join(f"{name} ({what})" for name, what in unknown.items())
+    given = f" Give {html.escape(names)} yourself." if names else ""
     return (
         _facts({**found, **stored, **versions})
-        + f"<p>To repeat it:</p><pre>{code}</pre>"
+        + f"<p>To repeat it, with your X and y:{given}</p>"
+        + f"<pre>{html.escape(code, quote=False)}</pre>"
     )
 
 

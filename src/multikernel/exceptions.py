@@ -72,7 +72,11 @@ class UntrustedTypesError(ValueError):
 
 
 class SearchWarning(UserWarning):
-    """A search ended at an end of its grid, or with no kernel, or would be of use."""
+    """What was chosen may not be what was wanted, or a search would be of use.
+
+    It lies at an end of its grid, has no kernel, or predicts one class for all; or a
+    fold lacked a class.
+    """
 
 
 class VersionWarning(InconsistentVersionWarning):  # type: ignore[misc] # no types

@@ -1,5 +1,8 @@
 """Bad input to estimators: what is wrong, where, and what was expected."""
 
+import copy
+import inspect
+import pickle
 import warnings
 from fractions import Fraction
 from types import SimpleNamespace
@@ -8,13 +11,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel
+from sklearn.model_selection import KFold
 
 from multikernel.estimators import (
     GroupOMPClassifier,
     GroupOMPRegressor,
+    HKLRegressor,
     LpMKLClassifier,
     LpMKLRegressor,
+    OneClassMKL,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -170,7 +177,9 @@ SAMPLES = [
         "must hold real numbers, none",
     ),
     (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold numbers .*'a'"),
-    (lambda X, y: (X[:, 0], y, None), "Expected 2D array, got 1D array"),
+    (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),
+    (lambda X, y: (X[:, :, None], y, None), r"\(30, 3, 1\). Gram .* see stack_grams"),
+    (lambda X, y: ({"lin": X @ X.T}, y, None), "a mapping of 'lin': .* stack_grams"),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
     (lambda X, y: (X[:0], y[:0], None), "0 sample"),
     (lambda X, y: (X, y[:0], None), "y holds 0 samples: one target"),
@@ -458,3 +467,132 @@ def test_tiny_and_equal_rows_are_degenerate_kernels_not_indefinite_ones(kind, sc
     with constant, pytest.warns(DegenerateKernelWarning):
         model.fit(X, np.arange(20) % 2)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLRegressor, HKLRegressor, OneClassMKL])
+@pytest.mark.parametrize(
+    ("cut", "message"),
+    [
+        (lambda X: X[:, 0], r"has shape \(150,\). Reshape your data"),
+        (lambda X: X[:, 0].tolist(), r"has shape \(150,\). Reshape your data"),
+        (lambda X: X[:, :, None], r"has shape \(150, 2, 1\). Gram matrices"),
+    ],
+)
+def test_another_number_of_axes_gets_a_sentence_without_the_numbers(kind, cut, message):
+    X = np.random.default_rng(0).standard_normal((150, 2))
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        kind().fit(cut(X), X[:, 0])
+    assert len(str(caught.value)) < 200
+
+
+def test_a_row_to_predict_gets_the_same_sentence():
+    X, y = data()
+    model = SpicyMKLClassifier(KERNELS).fit(X, y)
+    with pytest.raises(ValueError, match=r"has shape \(3,\). Reshape your data"):
+        model.predict(X[0])
+
+
+@pytest.mark.parametrize("kernels", ["precomputed", None])
+def test_matrices_by_name_lead_to_stack_grams(kernels):
+    X, y = data()
+    grams = {"linear": X @ X.T}
+    with pytest.raises(ValueError, match=r"of 'linear': .* stack_grams makes one X"):
+        SpicyMKLClassifier(kernels).fit(grams, y)
+    with pytest.raises(ValueError, match=r"of 'linear': .* stack_grams makes one X"):
+        OneClassMKL(kernels).fit(grams)
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("gaussian", r"GaussianKernel\('median'\)"),
+        ("gauss", r"GaussianKernel\('median'\)"),
+        ("category", "CategoryKernel"),
+        ("xyz", r"GaussianKernel\('median'\)"),
+    ],
+)
+def test_the_name_of_no_function_leads_to_a_kernel_of_this_library(name, named):
+    X, y = data()
+    for kernels in (name, [name], {"a view": ([0], name)}):
+        with pytest.raises(ValueError, match=f"given as objects, such as {named} of"):
+            SpicyMKLClassifier(kernels).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "named"),
+    [
+        (SpicyMKLRegressor, "C", "did you mean alpha?"),
+        (LpMKLRegressor, "alpha", "did you mean C?"),
+        (SpicyMKLRegressorCV, "Cs", "did you mean alphas?"),
+        (SpicyMKLRegressor, "kernel", "did you mean kernels?"),
+        (SpicyMKLRegressor, "gamma", "did you mean kernels?"),
+        (SpicyMKLClassifier, "max_iters", "did you mean max_iter"),
+        (SpicyMKLClassifier, "zzz", "no parameter 'zzz'. It has kernels, alpha, loss"),
+    ],
+)
+def test_an_unknown_parameter_names_the_near_ones(kind, name, named):
+    with pytest.raises(TypeError) as made:
+        kind(**{name: 1.0})
+    assert named in str(made.value)
+    with pytest.raises(ValueError, match="Invalid parameter") as set_later:
+        kind().set_params(**{name: 1.0})
+    assert named.split(". It")[0] in str(set_later.value)
+
+
+def test_parameters_are_still_what_python_and_scikit_learn_read():
+    class Own(SpicyMKLRegressor):
+        def __init__(self, kernels=None, alpha=1.0, extra=2):
+            super().__init__(kernels, alpha)
+            self.extra = extra
+
+    class Loose(SpicyMKLRegressor):
+        def __init__(self, kernels=None, **others):
+            super().__init__(kernels, **others)
+
+    parameters = inspect.signature(SpicyMKLRegressor).parameters
+    assert list(parameters)[:2] == ["kernels", "alpha"]
+    assert sorted(parameters) == list(SpicyMKLRegressor().get_params())
+    assert clone(Own(extra=3)).extra == 3
+    assert Loose(alpha=0.1).alpha == 0.1
+    with pytest.raises(TypeError, match="Own has no parameter 'loss'"):
+        Own(loss="hinge")
+    again = pickle.loads(pickle.dumps(copy.deepcopy(SpicyMKLRegressor(alpha=0.2))))
+    assert again.alpha == 0.2
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("coef_", "contributions"), ("feature_importances_", "variance_shares_")],
+)
+def test_what_linear_models_have_says_where_to_look(name, where):
+    X, y = data()
+    for model in (SpicyMKLClassifier(KERNELS), SpicyMKLClassifier(KERNELS).fit(X, y)):
+        assert not hasattr(model, name)
+        assert name not in dir(model)
+        with pytest.raises(AttributeError, match=f"has no {name}: .*{where}"):
+            getattr(model, name)
+    # Other names have Python's words, and properties without a value their own.
+    with pytest.raises(AttributeError, match="object has no attribute 'coef'"):
+        _ = model.coef
+    with pytest.raises(AttributeError, match="was fitted without views"):
+        _ = model.view_shares_
+    with pytest.raises(AttributeError, match="no attribute 'predict_proba'") as caught:
+        _ = SpicyMKLClassifier(loss="hinge").predict_proba
+    assert "Probabilities need loss='log_loss'" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLClassifierCV])
+@pytest.mark.parametrize("number", [int, float])
+def test_targets_that_may_be_numbers_get_one_warning(kind, number):
+    X, _ = data()
+    y = (np.arange(30) % 20).astype(number)
+    settings = {"alphas": [0.1], "cv": KFold(2)} if kind is SpicyMKLClassifierCV else {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kind([GaussianKernel(1.0)], max_iter=2, tol=0.1, **settings).fit(X, y)
+    said = [w for w in caught if "unique classes is greater" in str(w.message)]
+    assert len(said) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="Unknown label type: continuous"):
+            kind().fit(X, X[:, 0])

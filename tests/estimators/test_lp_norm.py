@@ -374,12 +374,15 @@ def test_weights_and_probabilities_enter_the_search():
     np.testing.assert_allclose(split_scores(search), expected, atol=1e-3)
 
 
-def test_ties_go_to_the_smallest_c_and_then_p():
+def test_ties_go_to_the_better_loss():
     X, y = binary()
     search = LpMKLClassifierCV(
         KERNELS, Cs=[2.0, 0.5], ps=[2.0, 4 / 3], cv=2, scoring=lambda *data: 0.0
     ).fit(X, y)
-    assert (search.C_, search.p_) == (0.5, 4 / 3)
+    losses = search.cv_results_["mean_test_loss"]
+    assert search.best_index_ == np.nanargmin(losses)
+    chosen = {"C": search.C_, "p": search.p_}
+    assert search.cv_results_["params"][search.best_index_] == chosen
 
 
 def test_a_search_without_refit_has_a_choice_but_no_model():

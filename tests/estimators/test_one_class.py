@@ -216,3 +216,47 @@ def test_batches_need_no_targets():
         OneClassMKL(KERNELS, tol=1e-7).fit(X).decision_function(X),
         atol=1e-3,
     )
+
+
+def far_rows(X, deviations):
+    """Return rows that are far out in one column each, to both sides, and elsewhere."""
+    center, size = X.mean(axis=0), X.std(axis=0)
+    alone = np.diag(deviations * size)
+    corners = deviations * size * np.array([-1.0, 1.0])[:, None]
+    return center + np.vstack([alone, -alone, corners])
+
+
+@pytest.mark.parametrize("n_columns", [1, 3, 8, 9, 40])
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_a_far_row_is_unusual_in_every_direction(n_columns, p):
+    """With the linear kernel the farthest row had the highest value of all."""
+    random = np.random.default_rng(0)
+    X = StandardScaler().fit_transform(random.exponential(size=(120, n_columns)))
+    model = OneClassMKL(nu=0.1, p=p).fit(X)
+    usual = model.decision_function(X)
+    assert np.mean(usual >= 0.0) >= 0.85
+    for deviations in (15.0, 1e3, 1e6):
+        assert model.decision_function(far_rows(X, deviations)).max() < 0.0
+    # The mean is as usual as anything.
+    assert model.predict(X.mean(axis=0, keepdims=True)) == 1
+
+
+def test_units_get_a_warning_and_no_row_beyond_all_others_passes():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((120, 4)) * [1.0, 5.0, 20.0, 60.0] + [10, 50, 100, 300]
+    model = OneClassMKL(nu=0.1)
+    with pytest.warns(DictionaryWarning, match=r"but 'x3'.* 10 times .*standardise"):
+        model.fit(X)
+    beyond = 10.0 * X.max(axis=0, keepdims=True)
+    assert model.decision_function(beyond) < model.decision_function(X).min()
+    assert model.decision_function(far_rows(X, 300.0)).max() < 0.0
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("X", [np.ones((9, 2)), np.eye(9)], ids=["constant", "alone"])
+def test_default_kernels_are_never_without_any(X):
+    many = np.hstack([X, np.zeros((9, 8))])
+    for samples in (X, many):
+        names = OneClassMKL().fit(samples).kernel_names_
+        assert names
+        assert not any("linear" in name for name in names)

@@ -217,6 +217,7 @@ def test_a_fold_of_a_search_is_a_fit_on_it(data):
     assert search.best_score_ == pytest.approx(alone.score(X[~half], Y[~half]))
 
 
+@pytest.mark.filterwarnings("ignore:.*the same for label:UserWarning")
 def test_searches_take_labels_and_shared_classes(data):
     X, labels = data[0], (data[1] > 0.0).astype(int)
     classes = np.argmax(data[1], axis=1)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 import sys
 import time
 import warnings
@@ -31,6 +32,12 @@ NAME_TEXT = (
     "--category names columns of text."
 )
 """What to do about text among batches, in the words of the command line."""
+
+OPTIONS = {
+    r"scoring='(\w+)'": r"--scoring \1",
+    "class_weight='balanced'": "--set class_weight=balanced",
+}
+"""What parameters in warnings are called on the command line."""
 
 # What bad input, missing files and missing libraries raise. Anything else is a defect
 # of the program and keeps its traceback.
@@ -75,7 +82,10 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
 def _show_warning(
     message: Warning | str, category: type[Warning], *_: object, **__: object
 ) -> None:
-    say(message, f"{category.__name__}:", "bold yellow", stderr=True)
+    told = str(message)
+    for parameter, option in OPTIONS.items():
+        told = re.sub(parameter, option, told)
+    say(told, f"{category.__name__}:", "bold yellow", stderr=True)
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
 """``multikernel fit`` and ``path``: train on a file, at one strength or at many."""
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.table import Table as RichTable
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
 
+from multikernel._cautions import one_class
 from multikernel.cli import _large, _report
 from multikernel.cli import _options as options
 from multikernel.cli._columns import PLAIN, SequenceChoice, parse_columns
@@ -21,6 +25,7 @@ from multikernel.cli._tables import Table, default_target, read_table
 from multikernel.cli._training import Training, fit_arguments, prepared, with_scaling
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, regularization_path
+from multikernel.exceptions import SearchWarning
 from multikernel.persistence import check_place, save
 
 TRAINING_SCORES: Mapping[str, str] = {
@@ -54,6 +59,13 @@ def fit(
             "kernel with --method single."
         ),
     ] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            help="What --cv chooses by, a name of scikit-learn such as roc_auc; "
+            "accuracy, or R2 of numbers, if not given."
+        ),
+    ] = None,
     tol: options.Tolerance = None,
     storage: options.Storage = None,
     max_rank: options.MaxRank = None,
@@ -83,6 +95,10 @@ def fit(
         if cv is None:
             raise ValueError("--group is for --cv, whose folds keep groups together.")
         strength["cv"] = GroupKFold(cv)
+    if scoring is not None:
+        if cv is None:
+            raise ValueError("--scoring is for --cv, which chooses by it.")
+        strength["scoring"] = scoring
     if output is not None:
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
@@ -162,7 +178,13 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     """Return the training score; without targets the share of samples inside."""
     if table.y is None:
         return float(np.mean(pipeline.predict(table.X) == 1))
-    return float(pipeline.score(table.X, table.y))
+    if not is_classifier(pipeline):
+        return float(pipeline.score(table.X, table.y))
+    predicted = pipeline.predict(table.X)
+    if not hasattr(pipeline[-1], "best_index_"):  # a search has said so itself
+        for text in one_class(pipeline[-1], predicted):
+            warnings.warn(text, SearchWarning, stacklevel=2)
+    return float(accuracy_score(table.y, predicted))
 
 
 def _reads_by_batches(

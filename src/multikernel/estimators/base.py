@@ -3,7 +3,7 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,6 +28,7 @@ from multikernel.estimators.publish.summary import (
 )
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.tables import check_predict_data, is_precomputed
+from multikernel.estimators.unknown import ELSEWHERE, refuse_unknown, unknown_parameter
 from multikernel.kernels.base import parameters_of, with_parameter
 from multikernel.problem import Callback
 
@@ -51,6 +52,22 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     # What a fit leaves: the model, and what its answers depend on.
     _state: FittedModel
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Name the parameters that may be meant where one is unknown."""
+        refuse_unknown(cls, given)
+        made: Self = super().__new__(cls)
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where to look for what linear models and forests have."""
+            if name in ELSEWHERE:
+                owner = type(self).__name__
+                raise AttributeError(f"{owner} has no {name}: {ELSEWHERE[name]}")
+            # Once more, for the message of a property that has no value.
+            return object.__getattribute__(self, name)
 
     @abstractmethod
     def _method(self) -> AnyMethod:
@@ -152,6 +169,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         self : estimator
         """
         own = {k: v for k, v in params.items() if not k.startswith("kernels__")}
+        known = self._get_param_names()
+        for name in own:
+            if name.partition("__")[0] not in known:
+                told = unknown_parameter(type(self).__name__, name, known)
+                raise ValueError(f"Invalid parameter: {told}")
         super().set_params(**own)
         for name in params.keys() - own.keys():
             path = name.split("__")[1:]

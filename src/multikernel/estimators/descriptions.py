@@ -108,7 +108,8 @@ alphas_ : ndarray of shape (n_alphas,)
     for every target.
 best_params_ : dict
     The parameters that were chosen. Of several with the same score those of a
-    model with kernels go before those of one without, and then the simplest.
+    model with kernels go before those of one without, then those with the better
+    ``mean_test_loss``, and then the simplest.
 best_index_ : int
     Their place in ``cv_results_``.
 best_score_ : float
@@ -116,8 +117,12 @@ best_score_ : float
 cv_results_ : dict of ndarray of shape (n_candidates,)
     As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
     parameter, ``split0_test_score`` and so on, ``mean_test_score``,
-    ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
-    of kernels in use.
+    ``std_test_score``, ``rank_test_score``; also ``mean_n_active``, the mean number
+    of kernels in use, and ``mean_test_loss``: the mean log loss of validation samples
+    where the loss is a log loss, otherwise the model's own loss.
+predicted_alike_ : str
+    What the models that were chosen predict for all validation samples, such as one
+    class; empty where predictions differ, and for regressions.
 cv_tol_ : float
     Relative duality gap that folds and the path before the choice are solved to, ten
     times ``tol`` up to a hundredth: a score needs less than the model that is
@@ -290,6 +295,7 @@ OF_EVERY_SEARCH = (
     "best_index_",
     "best_score_",
     "cv_results_",
+    "predicted_alike_",
     "cv_tol_",
     "n_splits_",
 )

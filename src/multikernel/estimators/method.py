@@ -47,6 +47,10 @@ class Data(Protocol):
         """Return the fitted attributes that say how matrices are held."""
         ...
 
+    def among(self, samples: Samples) -> Self:
+        """Return the same with other labels of its samples, or what they stand for."""
+        ...
+
     def naming_errors(self) -> AbstractContextManager[None]:
         """Return what adds a kernel's name to complaints about it."""
         ...

@@ -82,6 +82,12 @@ class OneClassMKL(OutlierMixin, BaseMKL):
 
     Parameters
     ----------
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
+        The candidates, as other estimators take them. None stands for Gaussians of a
+        few widths on all columns together, which must be standardised, and with up to
+        eight columns on each alone. All are bounded, so that a row far from all others
+        is unusual. A linear kernel is not: the farther out a row is on the side of the
+        mean, the more usual it is.
     nu : float, default=0.5
         Share of the training samples that may lie outside, in (0, 1], at most; at
         least that share are on or outside the border.
@@ -212,7 +218,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
 
     def _method(self) -> OneClassMethod:
         # The machine reads the whole combination, and factors are what they are.
-        source = gram_source(self, refines=False)
+        source = gram_source(self, refines=False, novelty=True)
         solver = OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
         return OneClassMethod(source, solver)
 

@@ -1,6 +1,7 @@
 """What a user has at hand as a kernel: a function, the name of one, a Gram matrix."""
 
 import difflib
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,20 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
 
     found: Mapping[str, Callable[..., Array]] = kernel_metrics()
     return found
+
+
+def _own_kernel(name: str) -> str:
+    """Return how a kernel of this library is written whose name is near."""
+    kernels = importlib.import_module("multikernel.kernels")
+    named = {
+        own.lower(): own
+        for own in kernels.__all__
+        if own.endswith("Kernel") and own != "Kernel"
+    }
+    word = name.lower().replace("_", "").replace("kernel", "")
+    near = difflib.get_close_matches(f"{word}kernel", named, n=1, cutoff=0.75)
+    own = named[near[0]] if near else "GaussianKernel"
+    return f"{own}('median')" if own == "GaussianKernel" else own
 
 
 @dataclass(frozen=True)
@@ -66,7 +81,9 @@ class FunctionKernel:
                 near = difflib.get_close_matches(self.function, names, n=1) or names
                 raise ValueError(
                     f"There is no kernel {self.function!r} in sklearn.metrics.pairwise:"
-                    f" there are {', '.join(near)}."
+                    f" there are {', '.join(near)}. Kernels of this library are given "
+                    f"as objects, such as {_own_kernel(self.function)} of "
+                    "multikernel.kernels."
                 )
         elif not callable(self.function):
             raise TypeError(f"A FunctionKernel takes a function, got {self.function!r}")

@@ -49,6 +49,9 @@ class GramSource:
         Whether parts are to be cut from the matrices, which are not normalised then.
     uses_all : bool, default=False
         Whether models have every kernel.
+    novelty : bool, default=False
+        Whether a sample far from all others must stand out: default kernels are bounded
+        then, and units of columns matter sooner.
     """
 
     owner: str
@@ -61,6 +64,7 @@ class GramSource:
     partitions: bool = False
     parts: bool = False
     uses_all: bool = False
+    novelty: bool = False
 
     def for_parts(self) -> Self:
         """Return what prepares matrices that parts are cut from."""
@@ -70,7 +74,7 @@ class GramSource:
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
-        dictionary = choose_dictionary(samples)
+        dictionary = choose_dictionary(samples, self.novelty)
         options, stored = settle_storage(
             self.owner,
             dictionary,
@@ -103,7 +107,7 @@ class GramSource:
         )
         if not self.parts:
             warn_degenerate(training)
-        warn_dictionary(training, self.kernels is None)
+        warn_dictionary(training, self.kernels is None, self.novelty)
         return training
 
 

@@ -216,6 +216,10 @@ class Training:
         """Return the same matrices, whose whole is checked elsewhere."""
         return replace(self, options=replace(self.options, check_psd="none"))
 
+    def among(self, samples: Samples) -> "Training":
+        """Return the same with other labels of its samples, or what they stand for."""
+        return replace(self, samples=samples)
+
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return some of the samples, as if their Gram matrices were of them alone.
 

@@ -46,6 +46,10 @@ HIDES = 100.0
 """A column hides others from a kernel on all of them where its deviation is so many
 times their median: each of them makes a ten-thousandth of its squared distances."""
 
+UNSEEN = 10.0
+"""In novelty detection a column is hidden already where the largest deviation is so
+many times its own: kernels on all columns do not see a row ten deviations out there."""
+
 SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
 
@@ -90,22 +94,26 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
         )
 
 
-def warn_dictionary(training: "Training", default: bool) -> None:
+def warn_dictionary(training: "Training", default: bool, novelty: bool = False) -> None:
     """Name the kernels that are of little use, and why, in one warning.
 
     They can only memorise (see `kernel_shapes`), are nearly constant, or stand on
     columns of which one hides the others. The `default` kernels are known to be neither
-    close to the identity nor to a constant.
+    close to the identity nor to a constant. In `novelty` detection every column must be
+    seen.
     """
     samples = training.samples
     said = [] if default else _useless(training)
-    hiding = _hiding(training.dictionary, samples)
+    hiding = _hiding(training.dictionary, samples, novelty)
     if hiding:
         names = listed([_column_name(samples, column) for column in hiding])
+        others = f"{HIDES:g} times that of the other columns"
+        if novelty:
+            others = f"{UNSEEN:g} times that of another, where a far row may hide"
         said.append(
             f"kernels on several columns together see little but {names}, whose "
-            f"deviation is over {HIDES:g} times that of the other columns: standardise "
-            "them, for example with StandardScaler"
+            f"deviation is over {others}: standardise them, for example with "
+            "StandardScaler"
         )
     if said:
         warnings.warn(
@@ -137,7 +145,9 @@ def _useless(training: "Training") -> list[str]:
     return said
 
 
-def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
+def _hiding(
+    dictionary: KernelDictionary | None, samples: Samples, novelty: bool
+) -> list[int]:
     """Return the columns that hide others from kernels on both."""
     if dictionary is None or is_radial(dictionary):
         return []
@@ -156,14 +166,14 @@ def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
             if gaps.any():
                 found[gaps] = np.nanstd(seen[:, gaps], axis=0)
         deviations[used] = found
-    hiding = set()
+    hiding, times = set(), UNSEEN if novelty else HIDES
     for columns in sets:
         own = deviations[list(columns)]
         place = int(own.argmax())
         others = np.delete(own, place)
         others = others[others > 0.0]
-        least, most = others.min(initial=np.inf), own[place] / HIDES
-        if most > least and most > np.median(others):
+        least, most = others.min(initial=np.inf), own[place] / times
+        if most > least and (novelty or most > np.median(others)):
             hiding.add(columns[place])
     return sorted(hiding)
 

@@ -131,6 +131,10 @@ class HullData:
         """Return nothing to add: no error is about a kernel's matrix."""
         return nullcontext()
 
+    def among(self, samples: Samples) -> "HullData":
+        """Return the same with other labels of its samples, or what they stand for."""
+        return replace(self, samples=samples)
+
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
         """Return the graph on some of the samples, as if bound to them alone."""
         chosen, samples = made_one(self.samples, chosen)

@@ -41,7 +41,11 @@ from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN, is_radial
 from multikernel.kernels.interactions import InteractionDictionary, with_interactions
-from multikernel.kernels.median import distinct_rows, median_between
+from multikernel.kernels.median import (
+    COLUMN_MULTIPLES,
+    distinct_rows,
+    median_between,
+)
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import View, ViewDictionary, present_rows
@@ -55,6 +59,12 @@ samples takes 800 MB."""
 COMPONENTS = 300
 """Landmarks of such a kernel, which then costs what ten kernels on a column do."""
 
+
+MOST_ALONE = 8
+"""Columns up to which bounded default kernels are on each column alone, too. These see
+a row that is far out in another column as usual: of 50 columns of noise all 100 rows
+ten deviations out passed, and with kernels on all columns together alone not one did.
+On four columns of several units they see what those together do not."""
 
 LEARNT_ROWS = 100_000
 """Rows of a large table whose widths and deviations are learnt; tables may be in files,
@@ -116,13 +126,21 @@ class KernelNames:
         return {k: v for k, v in vars(self).items() if k != "everything"}
 
 
-def default_dictionary(X: Array, sample_weight: Array | None) -> ListDictionary:
+def default_dictionary(
+    X: Array, sample_weight: Array | None, bounded: bool = False
+) -> ListDictionary:
     """Return the dictionary that ``kernels=None`` stands for.
 
     That of `median_dictionary`; with many samples of many columns, its Gaussian kernels
-    on all columns together are seen through landmarks.
+    on all columns together are seen through landmarks. Where it is to be `bounded`, the
+    linear kernel is left out.
     """
-    found = median_dictionary(X, sample_weight=sample_weight)
+    alone = () if bounded and X.shape[1] > MOST_ALONE else COLUMN_MULTIPLES
+    found = median_dictionary(X, sample_weight=sample_weight, column_multiples=alone)
+    if bounded:
+        kernels = [k for k in found.kernels if not isinstance(k, LinearKernel)]
+        # In thousands of columns no sample is near another: one kernel is left even so.
+        found = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
     if X.shape[0] < MANY_ROWS or X.shape[1] < MANY_COLUMNS:
         return found
     return ListDictionary(
@@ -135,11 +153,13 @@ def default_dictionary(X: Array, sample_weight: Array | None) -> ListDictionary:
     )
 
 
-def choose_dictionary(samples: Samples) -> KernelDictionary | None:
+def choose_dictionary(
+    samples: Samples, bounded: bool = False
+) -> KernelDictionary | None:
     """Return the dictionary that the ``kernels`` of an estimator stand for.
 
     Columns are given by indices there, and kernels have learnt all that they do without
-    labels. None stands for precomputed kernels.
+    labels. None stands for precomputed kernels. Default kernels are `bounded` if asked.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     # Of rows in partitions a sample is seen, which the weights are not of.
@@ -152,9 +172,9 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     if kernels is None:
-        chosen: KernelDictionary = _default_kernels(table.layout, X, weights)
+        chosen: KernelDictionary = _default_kernels(table.layout, X, weights, bounded)
     elif isinstance(kernels, Views):
-        chosen, views = _view_kernels(samples, X, weights)
+        chosen, views = _view_kernels(samples, X, weights, bounded)
     # The protocol is met by whatever has a length and items.
     elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         chosen = kernels
@@ -192,18 +212,18 @@ def _numbered(table: Table, n_columns: int) -> Features:
 
 
 def _default_kernels(
-    layout: Layout | None, X: Array, weights: Array | None
+    layout: Layout | None, X: Array, weights: Array | None, bounded: bool
 ) -> KernelDictionary:
     """Return the default kernels of numbers, and of every column of text."""
     if layout is None:
-        return default_dictionary(X, weights)
+        return default_dictionary(X, weights, bounded)
     place = {column: at for at, column in enumerate(layout.numeric)}
     numbers, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
     if numbers:
         among_numbers = Features(len(numbers))
         own = X[:, [place[c] for c in numbers]]
-        for kernel in default_dictionary(own, weights).kernels:
+        for kernel in default_dictionary(own, weights, bounded).kernels:
             if isinstance(kernel, ColumnKernel):
                 among = resolve_indices(kernel.columns, among_numbers)
                 kernel = ColumnKernel(kernel.kernel, [numbers[c] for c in among])
@@ -222,7 +242,7 @@ def _default_kernels(
 
 
 def _view_kernels(
-    samples: Samples, X: Array, weights: Array | None
+    samples: Samples, X: Array, weights: Array | None, bounded: bool
 ) -> tuple[ListDictionary, list[str]]:
     """Return the kernels of all views on columns of the data, and the view of each."""
     table, layout = samples.table, samples.table.layout
@@ -233,7 +253,7 @@ def _view_kernels(
         part = X[:, [place[c] for c in columns]]
         rows = ~np.isnan(part).all(axis=1)
         own = None if weights is None else weights[rows]
-        return default_dictionary(filled_gaps(part[rows]), own).kernels
+        return default_dictionary(filled_gaps(part[rows]), own, bounded).kernels
 
     categories = set() if layout is None else set(layout.categories)
     features = features_of(table.given, table.feature_names)

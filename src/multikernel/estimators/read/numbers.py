@@ -136,7 +136,24 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
             "X holds an integer that is too large for a floating-point number."
         ) from error
     except (TypeError, ValueError) as error:
-        raise type(error)(_in_words("X", str(error))) from error
+        raise type(error)(_in_words("X", _shape_words(X, str(error)))) from error
+
+
+def _shape_words(X: Any, text: str) -> str:
+    """Return a message about another number of axes than two, with the shape alone."""
+    if not text.startswith(("Expected 2D array", "Found array with dim")):
+        return text
+    shape = np.shape(X)
+    told = f"X must have shape (n_samples, n_features), and has shape {shape}."
+    if len(shape) > 2:
+        return (
+            f"{told} Gram matrices, of shape (n_samples, n_samples, n_kernels), go "
+            "with kernels='precomputed': see stack_grams."
+        )
+    return (
+        f"{told} Reshape your data: X.reshape(-1, 1) makes one feature of them, and "
+        "X.reshape(1, -1) one sample."
+    )
 
 
 def _in_words(name: str, text: str) -> str:
@@ -154,6 +171,12 @@ def refuse_other_arrays(values: Any, name: str) -> None:
     """Raise for data that become other numbers when they are read as floats."""
     if values is None:
         raise ValueError(f"{name} is None: an array or a data frame is needed.")
+    if isinstance(values, Mapping):
+        raise ValueError(
+            f"{name} is a mapping of {listed(list(values))}: of Gram matrices by name "
+            "stack_grams makes one X, for kernels='precomputed'; of columns by name "
+            "pandas.DataFrame does."
+        )
     if isinstance(values, list | tuple) and any(map(is_dask, values[:1])):
         raise ValueError(
             f"{name} is a list of objects of Dask: make one array or data frame of "

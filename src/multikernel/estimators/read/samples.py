@@ -213,12 +213,13 @@ def read_samples(
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
     """Return class indices and the classes, ascending; of several labels, these."""
-    if y.ndim == 2 or y.dtype.kind not in "biuU":
+    plain = y.ndim == 1 and y.dtype.kind in "biuU"
+    if not plain:
         check_classification_targets(y)
     if y.ndim == 2:
         return _checked_labels(owner, y), np.arange(y.shape[1])
     classes, codes = np.unique(y, return_inverse=True)
-    if classes.size > 2:
+    if plain and classes.size > 2:
         # Of two numbers or words there is nothing to doubt, and it takes 0.1 ms.
         check_classification_targets(y)
     if classes.size < 2:

@@ -9,25 +9,26 @@ from typing import Any, ClassVar, Generic, Self
 import numpy as np
 from joblib import effective_n_jobs
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Mask
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import fit_estimator
+from multikernel.estimators.fit import find_link, fit_estimator
 from multikernel.estimators.forecast import Work
 from multikernel.estimators.method import Candidates, D, Method, P, S, Solved, Source
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.search.folds import (
+from multikernel.estimators.search.choice import (
+    best_candidate,
+    predicted_alike,
+    warn_choice,
+)
+from multikernel.estimators.search.folds import Split, cut_fold, make_splits
+from multikernel.estimators.search.scores import (
     FoldScorer,
     FoldScores,
-    Split,
-    best_candidate,
     cv_results,
-    grid_end,
-    make_splits,
-    said,
     scoring_choice,
 )
-from multikernel.exceptions import ConvergenceWarning, SearchWarning
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Callback
@@ -109,7 +110,7 @@ class Search(Generic[D, P, S]):
     def solve(self, problem: Trial[D], data: D, watch: Watch) -> Outcome:
         """Return the scores of all folds, and what gives the model on all samples."""
         model = self.model
-        splits = make_splits(model.cv, data.samples)
+        splits = make_splits(self.source.owner, model.cv, data.samples)
         size = len(next(iter(problem.candidates.columns().values())))
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
@@ -184,7 +185,11 @@ class Search(Generic[D, P, S]):
             path = attributes.get("path_")
             gaps += [] if path is None else [path.duality_gaps.ravel()]
         self._warn_unsolved(np.concatenate(gaps))
-        self._warn_choice(candidates, results, best)
+        alike = predicted_alike(folds, best, data.samples)
+        attributes["predicted_alike_"] = alike
+        grids, parameters = candidates.edges(chosen), self.model.get_params(deep=False)
+        args = parameters, grids, results, best, data.samples, alike
+        warn_choice(self.source.owner, *args)
         return attributes
 
     def _warn_unsolved(self, gaps: Array) -> None:
@@ -200,29 +205,6 @@ class Search(Generic[D, P, S]):
                 stacklevel=5,
             )
 
-    def _warn_choice(
-        self, candidates: Candidates[D], results: Mapping[str, Any], best: int
-    ) -> None:
-        """Say so where the choice has no kernel, or lies at an end of its grid."""
-        owner, chosen = self.source.owner, results["params"][best]
-        if results["mean_n_active"][best] == 0.0:
-            warnings.warn(
-                f"{owner} chose {said(chosen)}, a model without any kernel: none "
-                "scored better than the constant.",
-                SearchWarning,
-                stacklevel=5,
-            )
-            return
-        for name, grid in candidates.edges(chosen).items():
-            end = grid_end(results, best, name, grid)
-            if end is not None:
-                warnings.warn(
-                    f"{owner} chose {said({name: chosen[name]})}, the {end} of those "
-                    f"tried: a wider grid may hold a better one.",
-                    SearchWarning,
-                    stacklevel=5,
-                )
-
 
 class FoldRun(Generic[D]):
     """One side of a split that is solved on, candidate by candidate, and scored.
@@ -237,6 +219,8 @@ class FoldRun(Generic[D]):
         self.candidates, self.watch = candidates, watch
         size = len(next(iter(candidates.columns().values())))
         self.score, self.n_active = np.full(size, np.nan), np.zeros(size)
+        self.losses = np.full(size, np.nan)
+        self.predicted: dict[int, Mask] = {}
         self.done = np.zeros(size, dtype=bool)
         self.chain: Sequence[int] = ()
         self.ended = watch.stopped
@@ -245,7 +229,8 @@ class FoldRun(Generic[D]):
     def begin(self, n_copies: int) -> None:
         """Cut the fold; so many are held at a time."""
         if not self.ended:
-            self._fold = self.data.fold(*self.split, n_copies)
+            link = find_link(self.model.loss, self.data.samples)
+            self._fold = cut_fold(self.data, self.split, n_copies, link)
             self._scorer = FoldScorer(self.model, self.model.scoring, self._fold)
             self._solved = self.candidates.solve(self._fold.training, self.watch)
 
@@ -276,6 +261,8 @@ class FoldRun(Generic[D]):
         for found, f in zip(batch, values, strict=True):
             places = np.asarray(found.places, dtype=np.intp)
             self.score[places] = self._scorer(found.attributes, f)
+            self.losses[places] = self._scorer.loss(f)
+            self.predicted |= dict.fromkeys(found.places, self._scorer.predicted(f))
             self.n_active[places] = found.n_active
             self.done[places] = True
             self._gaps.append(found.gaps)
@@ -290,7 +277,9 @@ class FoldRun(Generic[D]):
     def scores(self) -> FoldScores:
         """Return what the fold says of every candidate."""
         gaps = np.concatenate(self._gaps)
-        return FoldScores(self.score, self.n_active, self.done, gaps)
+        return FoldScores(
+            self.score, self.losses, self.predicted, self.n_active, self.done, gaps
+        )
 
 
 def for_each(

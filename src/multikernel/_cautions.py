@@ -1,0 +1,147 @@
+"""What is to be said against a model's numbers: rows it knows, one class, intervals."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from multikernel._typing import Array
+from multikernel._validation import listed
+from multikernel.estimators.publish.predict import KernelGrams, LandmarkGrams
+from multikernel.estimators.publish.summary import output_labels
+from multikernel.estimators.read.tables import check_predict_data
+from multikernel.inspection import Bootstrap, VarianceSplit
+from multikernel.inspection.pipelines import data_at_model, last_step
+from multikernel.kernels.columns import select_columns
+from multikernel.linalg.tables import row_keys
+
+RARE = "a search by scoring='roc_auc' may help"
+RARE_CLASS = (
+    "a search by scoring='roc_auc' (of many classes 'balanced_accuracy') or "
+    "class_weight='balanced' may help"
+)
+"""What helps where labels, or classes, are rare."""
+
+MOST = 0.5
+"""Landmarks on a few columns may equal those of other samples; where that is so for
+more of them, samples are the same."""
+
+
+def one_class(inner: Any, predicted: Array | None) -> list[str]:
+    """Return that a classifier predicts one class for all rows, if it does.
+
+    Where there are no predictions, a search has seen those on its folds.
+    """
+    if not is_classifier(inner):
+        return []
+    if predicted is None or len(predicted) < 2:
+        alike, where = getattr(inner, "predicted_alike_", ""), "validation samples"
+    elif predicted.ndim == 1:
+        labels = np.unique(predicted)
+        alike = f"class {labels.tolist()[0]!r}" if labels.size == 1 else ""
+        where = f"{len(predicted)} rows"
+    else:
+        same = np.flatnonzero((predicted == predicted[0]).all(axis=0))
+        names = [inner.output_names_[k] for k in same]
+        alike = f"the same for label {listed(names)}" if names else ""
+        where = f"{len(predicted)} rows"
+    helps = RARE if inner._state.link == "labels" else RARE_CLASS
+    return [f"The model predicts {alike} for all {where}: {helps}."] if alike else []
+
+
+def known_rows(model: Any, inner: Any, X: Any) -> list[str]:
+    """Return that rows are among those that a model was fitted on, if they are.
+
+    A model holds the samples, or landmarks, that it needs to predict.
+    """
+    n_known, n_rows = count_known(model, inner, X)
+    if not n_known:
+        return []
+    of = f"At least {n_known} of the {n_rows}"
+    return [
+        f"{of} rows handed to this report are samples that the model was fitted on: "
+        "scores on these are better than on new samples."
+    ]
+
+
+def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
+    """Return how many rows of X a fitted model holds as samples, and how many it has.
+
+    Of a model that holds no samples it is all rows where their means and their number
+    are those that it has learnt, and of given matrices where these are symmetric.
+    """
+    state = inner._state
+    reached = data_at_model(last_step(model)[0], X)
+    data = check_predict_data(inner, reached, state.precomputed)
+    if state.precomputed:
+        square = data.shape[0] == data.shape[1]
+        same = square and np.array_equal(data[..., 0], data[..., 0].T)
+        return len(data) * same, len(data)
+    grams = getattr(state.model, "grams", None)
+    # Selected one by one, kernels are in another order, and the same otherwise.
+    grams = getattr(grams, "grams", grams)
+    known, seen = np.empty((0, 0)), data
+    if isinstance(grams, KernelGrams):
+        known = grams.X
+    elif isinstance(grams, LandmarkGrams) and grams.landmarks:
+        widest = max(range(len(grams.landmarks)), key=lambda m: grams.landmarks[m].size)
+        known, columns = grams.landmarks[widest], grams.columns[widest]
+        seen = data if columns is None else select_columns(data, columns)
+    elif hasattr(state.model, "scaler"):
+        scaler = state.model.scaler
+        close = np.abs(data.mean(axis=0) - scaler.mean) <= 1e-9 * scaler.scale
+        alike = len(data) == inner.dual_coef_.shape[-1] and bool(close.all())
+        return len(data) * alike, len(data)
+    if not known.size or known.shape[1] != seen.shape[1]:
+        return 0, len(data)
+    rows, samples = row_keys(np.ascontiguousarray(seen)), row_keys(known)
+    if isinstance(grams, LandmarkGrams) and np.isin(samples, rows).mean() <= MOST:
+        return 0, len(data)
+    return int(np.isin(rows, samples).sum()), len(data)
+
+
+def outside_intervals(model: Any, by: str, fits: Bootstrap) -> list[str]:
+    """Return that shares of kernels or views lie outside their intervals, if any do."""
+    what = "view_shares" if by == "view" else "variance_shares"
+    names = fits.view_names if by == "view" else fits.kernel_names
+    found = getattr(model, f"{what}_")
+    values = [found[name] for name in names] if by == "view" else found
+    shares = np.atleast_2d(np.transpose(values) if by == "view" else values)
+    labels = output_labels(model, len(shares))
+    called = _outside(shares, fits.interval(what), names, labels)
+    if not called:
+        return []
+    return [
+        f"The share of {listed(called)} in the variance lies outside its own interval "
+        f"of 90 % among the {by}s: fits to resamples differ from this model, and the "
+        "interval says how much they differ, not where the share lies."
+    ]
+
+
+def outside_split(split: VarianceSplit) -> list[str]:
+    """Return that held-out shares lie outside their intervals, if any do."""
+    shares = np.atleast_2d(split.shares)
+    labels = split.output_names if len(shares) > 1 else [None]
+    called = _outside(shares, split.interval(), split.names, labels)
+    if not called:
+        return []
+    return [
+        f"The held-out share of {listed(called)} lies outside its own interval of "
+        "90 %: the samples held out are too few for it."
+    ]
+
+
+def _outside(
+    shares: Array,
+    ends: tuple[Array, Array],
+    names: Sequence[str],
+    labels: Sequence[Any],
+) -> list[str]:
+    """Return what is called so whose share, (n_outputs, n_terms), is outside."""
+    low, high = (np.atleast_2d(end) for end in ends)
+    places = np.argwhere((shares < low) | (shares > high))
+    return [
+        names[k] if labels[row] is None else f"{names[k]} of {labels[row]}"
+        for row, k in places
+    ]

@@ -1,0 +1,141 @@
+"""Which candidate a search chooses, and what is to be said of the choice."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from multikernel._validation import listed
+from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.scale import Grid
+from multikernel.estimators.search.scores import FoldScores, comparable
+from multikernel.exceptions import SearchWarning
+
+
+def best_candidate(results: Mapping[str, Any]) -> int:
+    """Return the candidate with the best mean score in `cv_results`.
+
+    Of several with the same score one with kernels goes before one without, then that
+    with the better mean loss, and then the first, which is the simplest.
+    """
+    mean = comparable(results["mean_test_score"])
+    ties = np.flatnonzero(mean == np.nanmax(mean))
+    filled = ties[results["mean_n_active"][ties] > 0.0]
+    ties = filled if filled.size else ties
+    losses = comparable(results["mean_test_loss"][ties])
+    return int(ties[np.argmin(np.where(np.isnan(losses), np.inf, losses))])
+
+
+def said(params: Mapping[str, Any]) -> str:
+    """Return parameters as a message writes them."""
+    texts = {
+        name: repr(value) if isinstance(value, str) else f"{value:.3g}"
+        for name, value in params.items()
+    }
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
+
+
+def grid_end(
+    results: Mapping[str, Any], best: int, name: str, grid: Grid
+) -> str | None:
+    """Return which end of a grid the choice is at, if it beats its neighbor inside."""
+    value, labels = results["params"][best][name], grid.labels()
+    if labels.size < 3 or value not in (labels[0], labels[-1]):
+        return None
+    first = value == labels[0]
+    column = results[f"param_{name}"]
+    alike = column == labels[1 if first else -2]
+    for other, wanted in results["params"][best].items():
+        if other != name:
+            alike &= results[f"param_{other}"] == wanted
+    mean = comparable(results["mean_test_score"])
+    # Nothing is known of a neighbor that was left out.
+    if not (mean[best] > mean[alike]).all():
+        return None
+    ascending = grid.values[0] < grid.values[-1]
+    return "smallest" if first == ascending else "largest"
+
+
+def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
+    """Return which parameters of a search widen the grid of a chosen one at an end."""
+    grid = f"{name}s"
+    if grid not in parameters:
+        return f"a larger {name}"
+    if end == "smallest" and parameters[grid] is None and "n_alphas" in parameters:
+        return f"a smaller alpha_min_ratio, or {grid} of your own"
+    return f"{grid} of your own that go further {'down' if end == 'smallest' else 'up'}"
+
+
+def predicted_alike(folds: Sequence[FoldScores], best: int, samples: Samples) -> str:
+    """Return what a choice predicts for all validation samples, empty if they differ.
+
+    That is a class, or some of several labels that all have, or have not.
+    """
+    seen = [fold.predicted[best] for fold in folds if best in fold.predicted]
+    answers = np.any(seen, axis=0)
+    if samples.several and answers.size:
+        alike = np.flatnonzero(answers.reshape(2, -1).sum(axis=0) == 1)
+        names = [samples.output_names[k] for k in alike]
+        return f"the same for label {listed(names)}" if names else ""
+    if samples.classes is None or np.count_nonzero(answers) != 1:
+        return ""
+    return f"class {samples.classes[answers].tolist()[0]!r}"
+
+
+def against_one_class(parameters: Mapping[str, Any], samples: Samples) -> str:
+    """Return what helps against predicting one class for everybody."""
+    helps = []
+    if "scoring" in parameters and parameters["scoring"] in (None, "accuracy"):
+        many = not samples.several and len(samples.output_names) > 1
+        score = "balanced_accuracy" if many else "roc_auc"
+        helps.append(f"choose by scoring={score!r}")
+    if (
+        "class_weight" in parameters
+        and parameters["class_weight"] is None
+        and not samples.several
+    ):
+        helps.append("weigh classes with class_weight='balanced'")
+    return ", or ".join(helps) or "look at its decision values, which order samples"
+
+
+def warn_choice(
+    owner: str,
+    parameters: Mapping[str, Any],
+    grids: Mapping[str, Grid],
+    results: Mapping[str, Any],
+    best: int,
+    samples: Samples,
+    alike: str,
+) -> None:
+    """Say so where a choice has no kernel, one class, or lies at an end of a grid.
+
+    It predicts `alike` for all, see `predicted_alike`.
+    """
+    chosen = results["params"][best]
+    if results["mean_n_active"][best] == 0.0:
+        warnings.warn(
+            f"{owner} chose {said(chosen)}, a model without any kernel: none "
+            "scored better than the constant.",
+            SearchWarning,
+            stacklevel=5,
+        )
+        return
+    if alike:
+        helps = against_one_class(parameters, samples)
+        warnings.warn(
+            f"{owner} chose {said(chosen)}, a model that predicts {alike} for all "
+            f"validation samples: {helps}.",
+            SearchWarning,
+            stacklevel=5,
+        )
+    for name, grid in grids.items():
+        end = grid_end(results, best, name, grid)
+        if end is not None:
+            warnings.warn(
+                f"{owner} chose {said({name: chosen[name]})}, the {end} of those "
+                "tried: a wider grid may hold a better one, by "
+                f"{widened(parameters, name, end)}.",
+                SearchWarning,
+                stacklevel=5,
+            )

@@ -1,0 +1,276 @@
+"""What a fold says of every candidate, and the table of all folds."""
+
+import copy
+import difflib
+import inspect
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from multikernel._typing import Array, Mask
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import find_link, named, publish
+from multikernel.estimators.method import Data, Fold
+from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
+from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.scale import target_units
+from multikernel.estimators.tasks import class_codes, log_probabilities
+
+Scorer = Callable[..., float]
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """What one fold says of every candidate.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_candidates,)
+        Validation scores.
+    losses : ndarray of shape (n_candidates,)
+        Mean validation losses, which decide between equal scores.
+    predicted : dict of int to ndarray of shape (n_answers,)
+        For candidates that were scored which classes are predicted for any validation
+        sample; of several labels, each with and without; none of a regression.
+    n_active : ndarray of shape (n_candidates,)
+        Kernels in the models.
+    done : ndarray of shape (n_candidates,)
+        Which candidates were solved for: all, unless a callback asked to stop.
+    gaps : ndarray of shape (n_solves,)
+        Relative duality gaps of the solves.
+    """
+
+    scores: Array
+    losses: Array
+    predicted: Mapping[int, Mask]
+    n_active: Array
+    done: Array
+    gaps: Array
+
+
+class FoldScorer:
+    """Scores the models of one fold by any of scikit-learn's scorers.
+
+    A scorer by name reads predictions only; a function gets the model with all its
+    attributes. Both see the validation samples, whose decision values are known.
+
+    Parameters
+    ----------
+    search : BaseMKL
+        The search; not changed.
+    scoring : str, callable or None
+        Its scoring.
+    fold : Fold
+        The fold.
+    """
+
+    def __init__(self, search: BaseMKL, scoring: Any, fold: Fold[Data]) -> None:
+        from sklearn.base import is_classifier
+        from sklearn.metrics import check_scoring
+
+        self.search, self.fold = search, fold
+        self.scorer: Scorer = check_scoring(search, scoring=scoring)
+        if scoring is None and is_classifier(search):
+            self.scorer = _accuracy
+        self.whole = callable(scoring)
+        self.link = find_link(search.loss, fold.outside)
+        # Of classes, all; what else is in units of the targets learns from these.
+        classes = fold.outside.classes is not None
+        samples = fold.outside if classes else fold.training.samples
+        units = target_units(type(search).__name__, samples)
+        self.losses = loss_of(search).on(units)[0]
+        self.X = fold.inputs(self.whole)
+        samples = fold.outside
+        self.y, self.arguments = samples.y[samples.rows], {}
+        if samples.sample_weight is not None and takes(self.scorer, 3, "sample_weight"):
+            self.arguments["sample_weight"] = samples.sample_weight
+
+    def __call__(self, attributes: Callable[[], dict[str, Any]], f: Array) -> float:
+        """Return the score of a model by its decision values, (n_test, n_outputs).
+
+        Its `attributes` are asked for where the scorer looks at them. A scorer that
+        wants probabilities the loss does not have, or returns no number, is refused.
+        """
+        model = self._model(attributes() if self.whole else {}, f)
+        try:
+            score = self.scorer(model, self.X, self.y, **self.arguments)
+        except AttributeError as error:
+            if is_likelihood(self.search.loss) or "_proba" not in str(error):
+                raise
+            raise ValueError(
+                "scoring asks for class probabilities, which a model with loss="
+                f"{self.search.loss!r} does not have: use loss='log_loss', or a score "
+                "of decision values or labels, such as 'roc_auc' or 'accuracy'."
+            ) from error
+        try:
+            return float(score)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"scoring must return one number, got {reprlib.repr(score)}."
+            ) from error
+
+    def loss(self, f: Array) -> float:
+        """Return the mean loss of decision values, (n_test, n_outputs).
+
+        For the log loss that is minus the mean logarithm of the probabilities of what
+        samples are; otherwise the model's own loss, summed over its outputs.
+        """
+        samples, loss = self.fold.outside, self.losses[0]
+        targets = samples.targets.T
+        joint = find_joint_loss(loss) if self.link == "joint" else None
+        with np.errstate(over="ignore", invalid="ignore"):
+            if joint is not None:
+                each = joint.value((targets > 0.0).astype(np.float64), f)
+            elif self._competing(samples):
+                logs = log_probabilities(f, self.link)
+                each = -logs[np.arange(len(f)), samples.labels]
+            else:
+                own = np.broadcast_to(np.asarray(self.losses), (f.shape[1],))
+                pairs = zip(own, targets.T, f.T, strict=True)
+                each = np.sum([one.value(y, g) for one, y, g in pairs], axis=0)
+            return float(np.average(each, weights=samples.sample_weight))
+
+    def _competing(self, samples: Samples) -> bool:
+        """Return whether probabilities of several problems are scaled to sum to one."""
+        several = samples.classes is not None and samples.classes.size > 2
+        likely = is_likelihood(self.search.loss)
+        return several and likely and not samples.several
+
+    def predicted(self, f: Array) -> Mask:
+        """Return which classes decision values stand for, (n_answers,)."""
+        samples = self.fold.outside
+        if samples.classes is None:
+            return np.zeros(0, dtype=bool)
+        if samples.several:
+            return np.concatenate([(f > 0.0).any(axis=0), (f <= 0.0).any(axis=0)])
+        return np.bincount(class_codes(f), minlength=samples.classes.size) > 0
+
+    def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
+        """Return a fitted model that knows its decision values."""
+        # Of all classes, if some are missing among the training samples too.
+        data = self.fold.training.among(self.fold.outside)
+        found = named(self.search, data, attributes, known=(self.X, f))
+        if data.precomputed:
+            found["n_features_in_"] = self.fold.training.samples.rows.size
+        model = copy.copy(self.search)
+        publish(model, found)
+        return model
+
+
+def _accuracy(
+    model: Any, X: Any, y: Array, sample_weight: Array | None = None
+) -> float:
+    """Return what a classifier's ``score`` does, without its checks of X and y.
+
+    These take as long as a Newton step on 155 samples and 70 kernels.
+    """
+    right = model.predict(X) == y
+    right = right.all(axis=1) if right.ndim == 2 else right
+    return float(np.average(right, weights=sample_weight))
+
+
+def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
+    """Return whether a function can be called in a way; True where it does not tell.
+
+    With so many arguments by position, and others by their names.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some functions that are compiled have none
+        return not names
+    try:
+        signature.bind(*range(n_arguments), **dict.fromkeys(names))
+    except TypeError:
+        return False
+    return True
+
+
+def scoring_choice(value: Any) -> str | None:
+    """Check a ``scoring`` parameter: one score, by name or as a function."""
+    if value is None or (callable(value) and takes(value, 3)):
+        return None
+    # Imported here: it takes a fifth of the time of importing this package.
+    from sklearn.metrics import get_scorer_names
+
+    names = get_scorer_names()
+    if isinstance(value, str) and value in names:
+        return None
+    near = difflib.get_close_matches(value, names) if isinstance(value, str) else []
+    known = f" ({', '.join(map(repr, near))})" if near else ""
+    return (
+        "None, a callable with arguments (model, X, y), or a name of "
+        f"sklearn.metrics.get_scorer_names(){known}"
+    )
+
+
+def cv_results(
+    columns: Mapping[str, Array], folds: Sequence[FoldScores]
+) -> dict[str, Any]:
+    """Return the scores of all folds as scikit-learn's searches do.
+
+    The `columns` are the parameters that candidates differ in. Where a callback stopped
+    the search, candidates are compared on the folds that were finished, or where none
+    was, on what there is of every candidate.
+    """
+    size = len(next(iter(columns.values())))
+    scores = np.array([fold.scores[:size] for fold in folds])
+    done = np.array([fold.done[:size] for fold in folds])
+    n_active = np.array([fold.n_active[:size] for fold in folds])
+    losses = np.array([fold.losses[:size] for fold in folds])
+    mean, std, mean_active = _moments(scores, n_active, done)
+    if not done.any():
+        raise RuntimeError(
+            "A callback stopped the search before any candidate was scored."
+        )
+    if not np.isfinite(mean).any():
+        raise ValueError(
+            f"No {' and '.join(columns)} has a finite score in every fold: check "
+            "scoring, that every fold holds every class, and for r2, the default of a "
+            "regression, that it holds at least two samples."
+        )
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    results: dict[str, Any] = {
+        "params": [dict(zip(columns, row, strict=True)) for row in rows]
+    }
+    results |= {f"param_{name}": column for name, column in columns.items()}
+    results |= {f"split{k}_test_score": row for k, row in enumerate(scores)}
+    results["mean_test_score"] = mean
+    results["std_test_score"] = std
+    results["rank_test_score"] = rankdata(
+        np.where(np.isnan(mean), np.inf, -comparable(mean)), method="min"
+    ).astype(np.intp)
+    results["mean_test_loss"] = _moments(losses, n_active, done)[0]
+    results["mean_n_active"] = mean_active
+    return results
+
+
+def comparable(values: Array) -> Array:
+    """Return values to twelve digits: means over folds in another order are equal.
+
+    >>> comparable(np.array([0.1 + 0.2, 0.3, np.nan]))
+    array([0.3, 0.3, nan])
+    """
+    return np.array([float(f"{value:.12g}") for value in values.tolist()])
+
+
+def _moments(scores: Array, n_active: Array, done: Array) -> tuple[Array, Array, Array]:
+    """Return mean and deviation of the scores, and the mean number of kernels."""
+    # What no fold was solved for was left out.
+    finished = done[:, done.any(axis=0)].all(axis=1)
+    if finished.any():
+        scores, n_active, done = scores[finished], n_active[finished], done[finished]
+    # A score that is nan though its candidate was solved for remains so.
+    counts = done.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.where(done, scores, 0.0).sum(axis=0) / counts
+        deviations = np.where(done, scores - mean, 0.0)
+        # The square of a deviation of an error from 1e154 on is no number.
+        largest = np.abs(deviations).max(axis=0)
+        scale = np.where(largest > 0.0, largest, 1.0)
+        spread = scale * np.sqrt(((deviations / scale) ** 2).sum(axis=0) / counts)
+        active = np.where(done, n_active, 0.0).sum(axis=0) / counts
+    return mean, spread, active

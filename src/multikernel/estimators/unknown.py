@@ -1,0 +1,64 @@
+"""What is said of names that an estimator does not have: parameters and attributes."""
+
+import difflib
+import inspect
+from collections.abc import Collection, Mapping
+from typing import Any
+
+ELSEWHERE: Mapping[str, str] = {
+    "coef_": (
+        "its model is not linear in the columns. summary() has what each kernel "
+        "explains, contributions(X) each term, dual_coef_ the dual coefficients of the "
+        "samples."
+    ),
+    "feature_importances_": (
+        "it weighs kernels, not columns. variance_shares_ and summary() have the share "
+        "of each kernel or view; group_permutation_importance looks at columns."
+    ),
+}
+"""Attributes of linear models and of forests, and what stands for them here."""
+
+SAME: Mapping[str, tuple[str, ...]] = {
+    "C": ("alpha",),
+    "alpha": ("C",),
+    "Cs": ("alphas",),
+    "alphas": ("Cs",),
+    "lambda_": ("alpha", "C"),
+    "reg_lambda": ("alpha", "C"),
+    "kernel": ("kernels",),
+    "gamma": ("kernels",),
+    "sigma": ("kernels",),
+    "degree": ("kernels",),
+    "n_kernels": ("max_kernels",),
+    "eps": ("tol",),
+    "n_iter": ("max_iter",),
+    "norm": ("p",),
+    "metric": ("scoring", "kernels"),
+    "seed": ("random_state",),
+    "n_folds": ("cv",),
+}
+"""What other libraries call a parameter, or other methods of this one."""
+
+
+def refuse_unknown(kind: type, given: Mapping[str, Any]) -> None:
+    """Raise a TypeError for the first argument that a class does not take."""
+    if not given:
+        return
+    parameters = inspect.signature(kind).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    for name in given:
+        if name not in parameters:
+            raise TypeError(unknown_parameter(kind.__name__, name, parameters))
+
+
+def unknown_parameter(owner: str, name: str, known: Collection[str]) -> str:
+    """Return that a class has no such parameter, and which one may be meant.
+
+    >>> print(unknown_parameter("Lasso", "C", ["alpha", "tol"]))
+    Lasso has no parameter 'C': did you mean alpha? It has alpha, tol.
+    """
+    near = [other for other in SAME.get(name, ()) if other in known]
+    near = near or difflib.get_close_matches(name, known, n=2)
+    meant = f": did you mean {' or '.join(near)}?" if near else "."
+    return f"{owner} has no parameter {name!r}{meant} It has {', '.join(known)}."

@@ -1,0 +1,267 @@
+"""Searches: rare classes, equal scores, and what is said of a choice."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from multikernel import estimators
+from multikernel.estimators import (
+    GroupOMPClassifierCV,
+    HKLClassifierCV,
+    LocalRademacherMKLClassifierCV,
+    LpMKLClassifier,
+    LpMKLClassifierCV,
+    SingleKernelClassifierCV,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressorCV,
+    UniformMKLClassifierCV,
+)
+from multikernel.estimators.search.choice import best_candidate
+from multikernel.exceptions import SearchWarning
+from multikernel.kernels import GaussianKernel
+
+KERNELS = [GaussianKernel(0.7), GaussianKernel(2.0)]
+
+SEARCHES = [
+    SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01]),
+    SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01], selection="shared"),
+    SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01], loss="hinge", n_jobs=2),
+    LpMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], ps=[2.0], class_weight={2: 3.0}),
+    UniformMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], class_weight="balanced"),
+    LocalRademacherMKLClassifierCV(KERNELS, Cs=[0.1], thetas=[0, 2]),
+    GroupOMPClassifierCV(KERNELS, alphas=[0.1]),
+    HKLClassifierCV(alphas=[0.01]),
+    SingleKernelClassifierCV(KERNELS),
+]
+
+
+def rare(members=1, n=41, seed=0):
+    """Return two classes of the same size, and one with few members."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 2))
+    y = (X[:, 0] + 0.3 * random.standard_normal(n) > 0.0).astype(int)
+    y[:members] = 2
+    return X, y
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda s: type(s).__name__)
+def test_a_class_with_fewer_members_than_folds_does_not_end_a_search(search):
+    X, y = rare()
+    with pytest.warns(SearchWarning, match=r"training side of fold \d of cv lacks a"):
+        search.fit(X, y)
+    assert search.n_splits_ == 5
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert np.isfinite(search.cv_results_["mean_test_loss"]).all()
+    np.testing.assert_array_equal(search.classes_, [0, 1, 2])
+    assert search.decision_function(X).shape == (len(X), 3)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("selection", ["shared", "separate"])
+def test_the_scores_of_a_fold_without_a_class_are_those_of_a_fit_without_it(selection):
+    X, y = rare()
+    # scikit-learn's log loss asks for all classes among the validation samples.
+    folds = StratifiedKFold(3).split(X, y)
+    splits = [(train, test) for train, test in folds if 2 not in y[train]]
+    settings = {"selection": selection, "tol": 1e-6}
+    search = SpicyMKLClassifierCV(
+        KERNELS, alphas=[0.1, 0.01], cv=splits, scoring="neg_log_loss", **settings
+    ).fit(X, y)
+    train, test = splits[0]
+    for place, alpha in enumerate(search.alphas_):
+        model = SpicyMKLClassifier(KERNELS, alpha, **settings).fit(X[train], y[train])
+        P = np.hstack([model.predict_proba(X[test]), np.zeros((len(test), 1))])
+        expected = -log_loss(y[test], P, labels=[0, 1, 2])
+        found = search.cv_results_["split0_test_score"][place]
+        assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_three_classes_of_four_keep_their_values():
+    X, y = rare()
+    y[5:20] = 3
+    splits = [(np.arange(1, 41), np.arange(10)), (np.arange(41), np.arange(30, 41))]
+    seen = []
+
+    def score(model, X, y):
+        seen.append((model.decision_function(X), model.predict(X), model.classes_))
+        return float(np.mean(model.predict(X) == y))
+
+    search = LpMKLClassifierCV(KERNELS, Cs=[1.0], ps=[2.0], cv=splits, scoring=score)
+    with pytest.warns(SearchWarning, match="lacks a class"):
+        search.fit(X, y)
+    values, labels, classes = seen[0]
+    alone = LpMKLClassifier(KERNELS, C=1.0, tol=search.cv_tol_).fit(X[1:], y[1:])
+    np.testing.assert_array_equal(classes, [0, 1, 2, 3])
+    np.testing.assert_allclose(
+        values[:, [0, 1, 3]], alone.decision_function(X[:10]), atol=0.05
+    )
+    assert (values[:, 2] < values[:, [0, 1, 3]].min(axis=1)).all()
+    assert 2 not in labels
+
+
+def test_a_fold_with_one_class_to_learn_from_is_left_out():
+    X, y = rare()
+    y = (y == 2).astype(int)
+    search = SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(X, y)
+    ours = [w for w in caught if w.category is SearchWarning]
+    assert {w.filename for w in ours} == {__file__}
+    said = [str(w.message) for w in ours]
+    assert any("fold 0 of cv is left out, as one class is all" in text for text in said)
+    assert search.n_splits_ == 4
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("selection", ["shared", "separate"])
+def test_a_rare_label_does_not_end_a_search(selection):
+    X, y = rare()
+    labels = np.column_stack([y == 1, np.arange(41) == 0, np.arange(41) != 3])
+    search = SpicyMKLClassifierCV(
+        KERNELS, alphas=[0.1, 0.01], cv=KFold(3), selection=selection
+    )
+    with pytest.warns(SearchWarning, match="training side of fold 0 of cv lacks"):
+        search.fit(X, labels.astype(int))
+    assert search.n_splits_ == 3
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    search.set_params(cv=[([1, 2, 4, 5, 6, 7], [0, 3])])
+    with pytest.warns(SearchWarning, match="training side of fold 0 of cv lacks"):
+        search.fit(X, labels.astype(int))
+
+
+def events(seed=0, n=150):
+    """Return 18 % events that hardly depend on the data."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 3))
+    risk = X[:, 0] + 2.0 * random.standard_normal(n)
+    return X, (risk > np.quantile(risk, 0.82)).astype(int)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
+@pytest.mark.parametrize("outputs", ["two", "three", "shared", "labels"])
+def test_equal_scores_go_to_the_better_loss(loss, outputs):
+    X, y = events(n=40)
+    if outputs == "labels":
+        y = np.column_stack([y, X[:, 1] > 0.0])
+    elif outputs != "two":
+        y = y + (X[:, 1] > 0.0)
+    search = SpicyMKLClassifierCV(
+        KERNELS,
+        alphas=[0.3, 0.03, 0.01],
+        loss=loss,
+        selection="separate" if outputs == "three" else "shared",
+        scoring=lambda model, X, y: 0.5,
+        cv=2,
+    ).fit(X, y)
+    losses = np.where(
+        search.cv_results_["mean_n_active"] > 0.0,
+        search.cv_results_["mean_test_loss"],
+        np.inf,
+    )
+    assert np.unique(losses).size > 1
+    assert search.best_index_ == np.argmin(losses)
+
+
+def test_equal_scores_of_a_regression_go_to_the_better_loss():
+    X, _ = events(n=60)
+    Y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 1] ** 2])
+    for y in (Y[:, 0], Y):
+        for loss in ("squared_error", "epsilon_insensitive"):
+            search = SpicyMKLRegressorCV(
+                KERNELS, alphas=[0.5, 0.02], loss=loss, scoring=lambda m, X, y: 1.0
+            )
+            assert search.fit(X, y).best_index_ == 1
+            loss = search.cv_results_["mean_test_loss"]
+            assert loss[1] < loss[0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "losses", "active", "best"),
+    [
+        ([0.5, 0.5, 0.5], [0.3, 0.2, 0.2], [1, 1, 1], 1),
+        ([0.5, 0.5, 0.5], [0.1, 0.2, 0.2], [0, 1, 1], 1),
+        ([0.1 + 0.2, 0.3, 0.2], [0.2, 0.1, 0.0], [1, 1, 1], 1),
+        ([0.5, np.nan, 0.5], [np.nan, 0.0, 0.4], [1, 1, 1], 2),
+        ([0.5, 0.5, 0.6], [np.nan, np.nan, np.nan], [1, 1, 1], 2),
+    ],
+)
+def test_scores_then_kernels_then_losses_then_the_simplest(
+    scores, losses, active, best
+):
+    results = {
+        "mean_test_score": np.array(scores),
+        "mean_test_loss": np.array(losses),
+        "mean_n_active": np.array(active, dtype=float),
+    }
+    assert best_candidate(results) == best
+
+
+def test_a_choice_that_predicts_one_class_says_so():
+    X, y = events()
+    search = SpicyMKLClassifierCV(KERNELS, alphas=np.geomspace(0.05, 0.036, 6), cv=3)
+    with pytest.warns(SearchWarning, match=r"predicts class 0 for all .*'roc_auc', or"):
+        search.fit(X, y)
+    mean = search.cv_results_["mean_test_score"]
+    assert (mean == mean[0]).all()
+    assert search.predicted_alike_ == "class 0"
+    assert search.best_index_ > 0
+    search.set_params(scoring="roc_auc")
+    with pytest.warns(SearchWarning, match=r"samples: weigh classes with class_weight"):
+        search.fit(X, y)
+    search.set_params(class_weight="balanced")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*for all validation samples", SearchWarning)
+        search.fit(X, y)
+    assert search.predicted_alike_ == ""
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_labels_that_are_the_same_for_all_are_named():
+    pd = pytest.importorskip("pandas")
+    X, y = events()
+    labels = pd.DataFrame({"rare": y, "sign": (X[:, 1] > 0.0).astype(int)})
+    search = SpicyMKLClassifierCV(alphas=[0.05, 0.04], cv=3, selection="separate")
+    with pytest.warns(SearchWarning, match="predicts the same for label 'rare' for"):
+        search.fit(X, labels)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("kind", "settings", "named"),
+    [
+        (
+            "SpicyMKLRegressorCV",
+            {"n_alphas": 4, "alpha_min_ratio": 0.3},
+            "a smaller alpha_min_ratio, or alphas",
+        ),
+        (
+            "SpicyMKLRegressorCV",
+            {"alphas": [3e-1, 2e-1, 1e-1]},
+            "by alphas of your own that go further down",
+        ),
+        (
+            "HKLRegressorCV",
+            {"alphas": [3.0, 2.0, 1.0]},
+            "by alphas of your own that go further down",
+        ),
+        (
+            "LpMKLRegressorCV",
+            {"Cs": [1e-5, 1e-4, 1e-3]},
+            "by Cs of your own that go further up",
+        ),
+        ("UniformMKLRegressorCV", {"Cs": [1e-5, 1e-4, 1e-3]}, "by Cs of your own"),
+        ("GroupOMPRegressorCV", {"alphas": [3.0, 2.0, 1.0]}, "by alphas of your own"),
+    ],
+)
+def test_the_end_of_a_grid_names_what_widens_it(kind, settings, named):
+    X, _ = events(n=40)
+    search = getattr(estimators, kind)(cv=2, **settings)
+    with pytest.warns(SearchWarning, match=f"a better one, {named}|{named}"):
+        search.fit(X, np.sin(2.0 * X[:, 0]))
