@@ -23,6 +23,7 @@ def test_missing_libraries_are_named_with_the_extra():
     code = (
         "import sys\n"
         "from multikernel.cli import main\n"
+        "sys.argv = ['multikernel', 'inspect', 'none.skops']\n"
         "for library in ('typer', 'rich', 'pandas'):\n"
         "    for name in {*sys.modules}:\n"
         "        if name.startswith('multikernel.cli.'): del sys.modules[name]\n"
@@ -34,7 +35,7 @@ def test_missing_libraries_are_named_with_the_extra():
     result = script(code)
     assert result.stdout == "1\n1\n1\n"
     assert result.stderr.splitlines() == [
-        f"The command line needs {library}: pip install 'multikernel[cli]'."
+        f"Error: The command line needs {library}: pip install 'multikernel[cli]'."
         for library in ("typer", "rich", "pandas")
     ]
 

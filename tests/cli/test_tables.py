@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from multikernel.cli._tables import read_table, write_table
+from multikernel.cli._outputs import find_output
+from multikernel.cli._tables import FORMATS, read_table, write_table
+from multikernel.persistence.places import find_place
 
 FEATURES = ["age", "dose", "width"]
 
@@ -133,14 +135,14 @@ def test_unknown_formats(tmp_path):
     with pytest.raises(ValueError, match=r"must end in one of \.csv, \.parquet, \.npz"):
         read_table(tmp_path / "data.xlsx", ["y"], [])
     with pytest.raises(ValueError, match=r"Cannot write .*data\.xlsx"):
-        write_table(pd.DataFrame({"a": [1]}), tmp_path / "data.xlsx")
+        find_output(tmp_path / "data.xlsx", (), FORMATS)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 def test_predictions_come_back(tmp_path, ending):
     frame = pd.DataFrame({"prediction": ["ill", "well"], "probability_ill": [0.7, 0.1]})
     path = tmp_path / f"predictions.{ending}"
-    write_table(frame, path)
+    write_table(frame, find_place(path))
     if ending == "npz":
         with np.load(path, allow_pickle=False) as archive:
             back = pd.DataFrame({key: archive[key] for key in archive.files})
@@ -219,14 +221,14 @@ def test_missing_labels_are_refused(tmp_path):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 def test_predictions_are_written_whole_or_not_at_all(tmp_path, monkeypatch, ending):
     path = tmp_path / f"predictions.{ending}"
-    write_table(pd.DataFrame({"a": [1.0]}), path)
+    write_table(pd.DataFrame({"a": [1.0]}), find_place(path))
     before = path.read_bytes()
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("multikernel.persistence.os.fsync", full)
+    monkeypatch.setattr("multikernel.persistence.places.os.fsync", full)
     with pytest.raises(OSError, match=rf"No space left on device\): .*{path.name}"):
-        write_table(pd.DataFrame({"a": [2.0]}), path)
+        write_table(pd.DataFrame({"a": [2.0]}), find_place(path))
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [path.name]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from multikernel.cli._console import check_choice, say
+from multikernel.cli._messages import check_choice, say
 from multikernel.datasets import read_fasta
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel
 from multikernel.kernels.sequence import (

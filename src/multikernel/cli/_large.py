@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from sklearn.utils import gen_batches
 
 from multikernel.cli._columns import parted
 from multikernel.cli._console import LiveShare
+from multikernel.cli._outputs import ending
 from multikernel.cli._tables import (
     Table,
     features_of,
@@ -24,11 +25,11 @@ from multikernel.cli._tables import (
 from multikernel.cli._training import scaler, with_scaling
 from multikernel.datasets import read_batches
 from multikernel.datasets.files import BATCH_ROWS, check_columns
-from multikernel.datasets.files import FORMATS as READABLE
+from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.read.batches import spool
 from multikernel.gram.files import written
 from multikernel.gram.memory import available_bytes
-from multikernel.persistence import check_place, unfinished
+from multikernel.persistence.places import Place, filled
 
 LARGE_SHARE = 8
 """A file is read by batches where the memory is not so many times its size: reading it
@@ -37,10 +38,10 @@ whole takes three times its size, and kernels are to be held as well."""
 
 def by_batches(path: Path, asked: bool | None) -> bool:
     """Return whether a file is to be read by batches; None leaves it to its size."""
-    if path.suffix not in READABLE:
+    if path.suffix not in STREAMED:
         if asked:
             raise ValueError(
-                f"--stream is for files ending in {' or '.join(READABLE)}, and {path} "
+                f"--stream is for files ending in {' or '.join(STREAMED)}, and {path} "
                 "is none."
             )
         return False
@@ -139,7 +140,7 @@ def predict_stream(
     path: Path,
     target: str | None,
     drop: Sequence[str],
-    output: Path | None,
+    output: Place,
 ) -> tuple[int, Any, Any]:
     """Predict the rows of a file, and write the answers, batch by batch.
 
@@ -174,32 +175,28 @@ _Write = Callable[[pd.DataFrame, bool], None]
 
 
 @contextmanager
-def _writer(path: Path | None) -> Iterator[_Write]:
-    """Lend what writes data frames one below another to a file, or to stdout."""
-    if path is None:
+def _writer(place: Place) -> Iterator[_Write]:
+    """Lend what writes data frames one below another to their place."""
+    if place.is_standard_output:
         yield lambda frame, first: frame.to_csv(sys.stdout, index=False, header=first)
         return
-    if path.suffix not in READABLE:
-        raise ValueError(
-            f"Cannot write {path} by batches: the name must end in "
-            f"{' or '.join(READABLE)}."
-        )
-    writer = _csv_writer if path.suffix == ".csv" else _parquet_writer
-    with unfinished(check_place(path)) as (_, name), writer(name, path) as write:
+    by_format = {".csv": _csv_writer, ".parquet": _parquet_writer}
+    writer = by_format[ending(place, STREAMED)]
+    with filled(place) as file, writer(file, place.path) as write:
         yield write
 
 
 @contextmanager
-def _csv_writer(name: str, path: Path) -> Iterator[_Write]:
+def _csv_writer(file: IO[bytes], path: Path) -> Iterator[_Write]:
     def write(frame: pd.DataFrame, first: bool) -> None:
         with written(path):
-            frame.to_csv(name, mode="a", index=False, header=first)
+            frame.to_csv(file, mode="wb", index=False, header=first)
 
     yield write
 
 
 @contextmanager
-def _parquet_writer(name: str, path: Path) -> Iterator[_Write]:
+def _parquet_writer(file: IO[bytes], path: Path) -> Iterator[_Write]:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -209,7 +206,7 @@ def _parquet_writer(name: str, path: Path) -> Iterator[_Write]:
         table = pa.Table.from_pandas(frame, preserve_index=False)
         with written(path):
             if first:
-                writers.append(ParquetWriter(name, table.schema))
+                writers.append(ParquetWriter(file, table.schema))
             writers[0].write_table(table)
 
     try:

@@ -24,14 +24,15 @@ from multikernel.cli._columns import (
     read_fasta_frames,
     say_ignored,
 )
-from multikernel.cli._console import say
+from multikernel.cli._messages import say
+from multikernel.cli._outputs import ending
 from multikernel.datasets.files import SUFFIXES as FASTA
 from multikernel.datasets.files import check_columns
 from multikernel.estimators import stack_grams
 from multikernel.estimators.read.kinds import ADVICE, kinds_of, refuse_kinds
 from multikernel.estimators.read.mixed import TEXTS, default_texts
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
-from multikernel.persistence import write_whole
+from multikernel.persistence.places import Place, write_to
 
 FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)
@@ -108,7 +109,7 @@ def read_table(
     if str(path) == "-":
         source, path = io.BytesIO(sys.stdin.buffer.read()), Path(STDIN)
     else:
-        _require_format(path, "read", READABLE)
+        _require_readable(path)
     if others and not all(each.suffix in FASTA for each in (path, *others)):
         raise ValueError("Several files must be FASTA files, one for each class.")
     if path.suffix == ".npz":
@@ -167,10 +168,10 @@ def known_part(
     return frame[list(only)]
 
 
-def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:
-    if path.suffix not in formats:
+def _require_readable(path: Path) -> None:
+    if path.suffix not in READABLE:
         raise ValueError(
-            f"Cannot {use} {path}: the name must end in one of {', '.join(formats)}."
+            f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}."
         )
 
 
@@ -360,19 +361,18 @@ def _first_repeated(names: Iterable[str]) -> str | None:
     return next((name for name, n in Counter(names).items() if n > 1), None)
 
 
-def write_table(frame: pd.DataFrame, path: Path | None) -> None:
-    """Write predictions to a CSV, Parquet or npz file, or as CSV to standard output."""
-    if path is None:
+def write_table(frame: pd.DataFrame, place: Place) -> None:
+    """Write predictions as CSV, Parquet or npz, or as CSV to standard output."""
+    if place.is_standard_output:
         frame.to_csv(sys.stdout, index=False)
         return
-    _require_format(path, "write")
-    data = io.BytesIO()
-    if path.suffix == ".csv":
+    kind, data = ending(place, FORMATS), io.BytesIO()
+    if kind == ".csv":
         frame.to_csv(data, index=False)
-    elif path.suffix == ".parquet":
+    elif kind == ".parquet":
         frame.to_parquet(data, index=False)
     else:
         # By way of lists: words become arrays of text, which need no pickle.
         arrays: dict[str, Any] = {str(k): np.array(frame[k].to_list()) for k in frame}
         np.savez_compressed(data, **arrays)
-    write_whole(path, data.getvalue())
+    write_to(place, data.getvalue())
