@@ -18,6 +18,7 @@ from multikernel.cli._console import LiveShare
 from multikernel.cli._outputs import ending
 from multikernel.cli._tables import (
     Table,
+    check_reach,
     features_of,
     naming_damage,
     targets_of,
@@ -55,10 +56,11 @@ class SpooledTable(Table):
     """A table in a temporary file.
 
     The data frame `X` is a view of the array `values`: what is written to that is
-    written to the file.
+    written to the file. It was read from the file `path`.
     """
 
     values: Any = field(kw_only=True)
+    path: Path = field(kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -69,6 +71,7 @@ class SpooledTable(Table):
         fitted = scaler(self)
         with LiveShare("Scaling") as tell:
             for rows in gen_batches(len(self), BATCH_ROWS):
+                check_reach(self.path, self.X.iloc[rows])
                 fitted.partial_fit(self.X.iloc[rows])
                 tell(0.5 * rows.stop / len(self))
             for rows in gen_batches(len(self), BATCH_ROWS):
@@ -118,7 +121,7 @@ def read_spooled(
     if not found.X.shape[1]:
         raise ValueError(f"{path} has no features: no other columns than those named.")
     frame = pd.DataFrame(found.X, columns=list(found.names or ()), copy=False)
-    return SpooledTable(frame, found.y, values=found.X)
+    return SpooledTable(frame, found.y, values=found.X, path=path)
 
 
 def fitted_stream(
@@ -223,7 +226,9 @@ LOCAL = "local"
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTable(Table):
-    """A table whose `X` is a data frame of Dask."""
+    """A table whose `X` is a data frame of Dask, read from `path`."""
+
+    path: Path = field(kw_only=True)
 
 
 @contextmanager
@@ -280,17 +285,19 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
     with naming_damage(path, "table that Dask can read"):
         y = frame[target].compute().to_numpy()
     X = frame.drop(columns=named).astype(np.float64)
-    return PartitionedTable(X, targets_of(path, y, y.shape[0]))
+    return PartitionedTable(X, targets_of(path, y, y.shape[0]), path=path)
 
 
 def fitted_partitions(
-    estimator: Any, table: Table, scale: bool, watch: Any
+    estimator: Any, table: PartitionedTable, scale: bool, watch: Any
 ) -> tuple[Pipeline, float]:
     """Return the fitted pipeline of a table in partitions, and its score."""
     X = table.X
     pipeline = with_scaling(estimator, table, scale)
     if scale:
         mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
+        if not np.isfinite(mean + deviation).all():
+            check_reach(table.path, X.abs().max().compute().to_frame().T)
         # Two rows with the mean and the variance of all.
         pair = pd.DataFrame([mean - deviation, mean + deviation])
         X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)
