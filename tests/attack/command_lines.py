@@ -37,6 +37,9 @@ OLD = "what was there before\n"
 COMMANDS = ("fit", "path", "predict", "report", "inspect", "compare", "demo")
 SHARES = (0.22, 0.2, 0.2, 0.2, 0.13, 0.04, 0.01)
 FEW = ("--kernels", "linear", "--method", "uniform", "--method", "alignment")
+WRITTEN = 0.4
+"""Share of trials that are told where to write, which the others are now and then."""
+
 ODD = 0.6
 """Share of trials with an odd file; all have an odd option, or two."""
 
@@ -130,6 +133,9 @@ def words_of(random, command, folder):
         if command == "demo" and name == "--output":
             value = "old.csv"  # what can be written to would be drawn to, for seconds
         words += [name, value] if valued else [name]
+    outputs = [name for name, _ in known if name in ("--output", "--plot")]
+    if outputs and command != "demo" and random.random() < WRITTEN:
+        words += [outputs[0], PLACES[int(random.integers(len(PLACES)))]]
     return words
 
 
