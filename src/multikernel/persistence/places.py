@@ -151,7 +151,7 @@ def write_whole(path: PathLike, data: bytes, inputs: Iterable[PathLike] = ()) ->
 
 def write_to(place: Place, data: bytes) -> None:
     """Write an output to its place, whole or not at all."""
-    with written(place.path), filled(place) as file:
+    with filled(place) as file, written(place.path):
         file.write(data)
 
 
@@ -159,42 +159,48 @@ def write_to(place: Place, data: bytes) -> None:
 def filled(place: Place) -> Iterator[IO[bytes]]:
     """Lend a file that gets to its place once it is whole."""
     if place.file is not None:
-        with _moved(place.file) as file:
+        with _moved(place.file, place.path) as file:
             yield file
         return
     with tempfile.TemporaryFile() as file:
         yield file
-        file.seek(0)
-        if place.pipe:
-            with place.path.open("wb") as pipe:
-                shutil.copyfileobj(file, pipe)
-            return
-        sys.stdout.flush()
-        shutil.copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        with written(place.path):
+            file.seek(0)
+            if place.pipe:
+                with place.path.open("wb") as pipe:
+                    shutil.copyfileobj(file, pipe)
+            else:
+                sys.stdout.flush()
+                shutil.copyfileobj(file, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
 
 
 @contextmanager
-def _moved(target: Path) -> Iterator[IO[bytes]]:
+def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
     """Lend a file beside its place, and move it there once it is whole."""
     _remove_strays(target)
-    descriptor, name = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-    )
+    with written(named):
+        descriptor, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+        )
+    file = os.fdopen(descriptor, "w+b")
     try:
-        with os.fdopen(descriptor, "w+b") as file:
-            with suppress(OSError):  # of file systems that cannot
-                lock(file.fileno())
-            yield file
+        with suppress(OSError):  # of file systems that cannot
+            lock(descriptor)
+        yield file
+        with written(named):
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(descriptor)
             if not CAN_LOCK:
                 file.close()  # Windows does not move open files
             os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
             os.replace(name, target)
     except BaseException:
+        with suppress(OSError):  # what is left to be written is not wanted
+            file.close()
         Path(name).unlink(missing_ok=True)
         raise
+    file.close()
 
 
 def _remove_strays(target: Path) -> None:
