@@ -15,12 +15,12 @@ from sklearn.utils import gen_batches
 
 from multikernel.cli._columns import parted
 from multikernel.cli._console import LiveShare
+from multikernel.cli._frames import naming_damage
 from multikernel.cli._outputs import ending
 from multikernel.cli._tables import (
     Table,
     check_reach,
     features_of,
-    naming_damage,
     targets_of,
 )
 from multikernel.cli._training import scaler, with_scaling

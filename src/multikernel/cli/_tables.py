@@ -1,12 +1,8 @@
 """Reading data files into features and targets, and writing predictions."""
 
-import csv
 import io
 import sys
-import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.errors import ParserWarning
 
 from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._columns import (
@@ -26,7 +21,7 @@ from multikernel.cli._columns import (
     read_fasta_frames,
     say_ignored,
 )
-from multikernel.cli._messages import say
+from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read_frame
 from multikernel.cli._outputs import ending
 from multikernel.datasets.files import SUFFIXES as FASTA
 from multikernel.datasets.files import check_columns
@@ -41,8 +36,6 @@ READABLE = (*FORMATS, ".tsv", *FASTA)
 STDIN = "standard input"
 SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
-NUMBERS = "biuf"
-"""Kinds of arrays that hold real numbers, as numpy writes them."""
 WORDS = (str, bool, int, float)
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -122,7 +115,7 @@ def read_table(
         frame = read_fasta_frames([path, *others])
         sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
     else:
-        frame = _read_frame(path, source)
+        frame = read_frame(path, source)
     drop, target, sequences, categories = (
         parted(given, frame.columns)
         for given in (drop, target, sequences, choice.categories)
@@ -178,85 +171,6 @@ def _require_readable(path: Path) -> None:
         raise ValueError(
             f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}."
         )
-
-
-@contextmanager
-def naming_damage(path: Path, kind: str) -> Iterator[None]:
-    """Turn what readers make of a damaged file into one sentence."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except ParserWarning as error:
-        raise ValueError(
-            f"{path} has rows with more fields than its header."
-        ) from error
-    except Exception as error:
-        if getattr(error, "filename", None) is not None:
-            raise  # the system says that it cannot be opened, and why
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path} is no {kind} ({reason}).") from error
-
-
-def _read_frame(path: Path, source: Any) -> pd.DataFrame:
-    """Return the table in a file, or in the bytes that stand for one."""
-    if path.suffix == ".parquet":
-        with naming_damage(path, "Parquet file"):
-            return pd.read_parquet(path)
-    # Without the repairs that pandas makes in silence.
-    with naming_damage(path, "CSV file with a header"), warnings.catch_warnings():
-        warnings.simplefilter("error", ParserWarning)  # rows beyond the header
-        separator = _separator(path, source)
-        header = _header(path, source, separator)
-        frame = _parsed(source, separator, index_col=False, low_memory=False)
-        if separator == ";":
-            # Where semicolons part fields, commas are often decimal points.
-            other = _parsed(
-                source, separator, decimal=",", index_col=False, low_memory=False
-            )
-            frame = max(
-                frame, other, key=lambda f: sum(k.kind in NUMBERS for k in f.dtypes)
-            )
-    doubled = _first_repeated(name for name in header if name)
-    if doubled is not None:
-        raise ValueError(f"{path} has several columns named {doubled!r}.")
-    return frame
-
-
-def _header(path: Path, source: Any, separator: str) -> list[str]:
-    """Return the names in the first line that is not blank, as they are.
-
-    pandas would make names that are there twice different.
-    """
-    given = isinstance(source, io.BytesIO)
-    held = io.BytesIO(source.getvalue()) if given else path.open("rb")
-    with io.TextIOWrapper(held, encoding="utf-8-sig", newline="") as lines:
-        records = csv.reader(lines, delimiter=separator)
-        return next((r for r in records if len(r) > 1 or "".join(r).strip()), [])
-
-
-def _parsed(source: Any, separator: str, **settings: Any) -> pd.DataFrame:
-    """Return a table of text from a file, or once more from bytes."""
-    if isinstance(source, io.BytesIO):
-        source.seek(0)
-    found: pd.DataFrame = pd.read_csv(source, sep=separator, **settings)
-    return found
-
-
-def _separator(path: Path, source: Any) -> str:
-    """Return what parts the fields of a header, and say so where it is no comma."""
-    if path.suffix == ".tsv":
-        return "\t"
-    if isinstance(source, io.BytesIO):
-        line = source.readline()
-    else:
-        with path.open("rb") as file:
-            line = file.readline()
-    found = max(",;\t", key=lambda mark: line.count(mark.encode()))
-    if found != ",":
-        name = "semicolons" if found == ";" else "tabs"
-        say(f"Fields of {path} are parted by {name}.", "Note:", stderr=True)
-    return found
 
 
 def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
@@ -361,7 +275,7 @@ def _read_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> An
     """Return the targets: none, one as an array, several as a data frame."""
     read = {name: targets_of(path, np.asarray(columns[name]), n_rows) for name in names}
     if len(read) < len(names):
-        raise ValueError(f"--target names {_first_repeated(names)!r} more than once.")
+        raise ValueError(f"--target names {first_repeated(names)!r} more than once.")
     if len(read) <= 1:
         return next(iter(read.values()), None)
     return pd.DataFrame(read)
@@ -400,15 +314,10 @@ def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:
             f"{key} of {path} holds {given.size} names, and there are {count} to name."
         )
     names = [str(name) for name in given]
-    doubled = _first_repeated(names)
+    doubled = first_repeated(names)
     if doubled is not None:
         raise ValueError(f"{key} of {path} holds {doubled!r} more than once.")
     return names
-
-
-def _first_repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that is there more than once."""
-    return next((name for name, n in Counter(names).items() if n > 1), None)
 
 
 def write_table(frame: pd.DataFrame, place: Place) -> None:
