@@ -31,8 +31,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import multikernel
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, persistence
 from multikernel.exceptions import UntrustedTypesError, VersionWarning
+from multikernel.gram.temporary import lock
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
-from multikernel.persistence import load, save
+from multikernel.persistence import load, places, save
 from multikernel.problem import Progress
 from multikernel.regularizers import BlockL1
 
@@ -626,7 +627,7 @@ def test_interrupt_leaves_the_old_file(path, monkeypatch, step, error):
     def interrupt(*_):
         raise error
 
-    monkeypatch.setattr(persistence.os, step, interrupt)
+    monkeypatch.setattr(places.os, step, interrupt)
     with pytest.raises(error):
         save(BlockL1(2.0), path)
     monkeypatch.undo()
@@ -679,7 +680,7 @@ def test_what_a_killed_save_leaves_the_next_one_removes(path):
 def test_a_save_leaves_what_another_one_is_writing(path):
     held = path.with_name(f".{path.name}.abc.part")
     with held.open("wb") as file:
-        persistence._lock(file)
+        lock(file.fileno())
         save(BlockL1(1.0), path)
         assert held.exists()
     save(BlockL1(1.0), path)
@@ -693,7 +694,7 @@ def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
     def full(*_, **__):
         return os.open("/dev/full", os.O_WRONLY), str(path.with_name("none.part"))
 
-    monkeypatch.setattr(persistence.tempfile, "mkstemp", full)
+    monkeypatch.setattr(places.tempfile, "mkstemp", full)
     with pytest.raises(OSError, match=r"No space left on device.*model\.skops"):
         save(BlockL1(2.0), path)
     monkeypatch.undo()

@@ -2,6 +2,7 @@
 
 import html
 import importlib
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -35,7 +36,9 @@ from multikernel.estimators.publish.summary import (
 )
 from multikernel.inspection import Bootstrap, VarianceSplit
 from multikernel.inspection.pipelines import final_estimator
-from multikernel.persistence import PathLike, check_place, write_whole
+from multikernel.linalg.tables import backing
+from multikernel.persistence import PathLike
+from multikernel.persistence.places import find_place, write_to
 
 STYLE = Path(__file__).parent / "report.css"
 
@@ -74,7 +77,8 @@ def report(
         Their targets; without, there are no scores. For novelty detection 1 for what is
         usual and -1 for what is not.
     path : str or path-like, default=None
-        A file to write as well, whole or not at all.
+        A file to write as well, whole or not at all, and never over one of matrices
+        that X is read from. Links are followed, and pipes written to.
     bootstrap : Bootstrap, default=None
         Fits of the same model to resamples, from `multikernel.bootstrap`: tables and
         pictures of kernels and views then say where 90 % of the values lie.
@@ -99,7 +103,7 @@ def report(
     ImportError
         If matplotlib is not installed.
     OSError
-        If the file cannot be written.
+        If the file cannot be written: it is a device, or its folder does not exist.
 
     Examples
     --------
@@ -111,9 +115,9 @@ def report(
     >>> page.startswith("<!doctype html>"), "http" in page
     (True, False)
     """
-    if path is not None:
-        check_place(path)
     inner = final_estimator(model)
+    # Rather now than after the work.
+    place = None if path is None else find_place(path, _files_of(inner, X))
     if X is None and y is not None:
         raise ValueError("report: y holds the targets of X, and there is no X.")
     _check_same_kernels(inner, bootstrap, split)
@@ -155,9 +159,21 @@ def report(
             "</main></body></html>",
         ]
     )
-    if path is not None:
-        write_whole(path, page.encode())
+    if place is not None:
+        write_to(place, page.encode())
     return page
+
+
+def _files_of(model: Any, X: Any) -> list[PathLike]:
+    """Return the files of given matrices, which are paths or mapped."""
+    kernels = getattr(model, "kernels", None)
+    if not (isinstance(kernels, str) and kernels == "precomputed"):
+        return []
+    mapped = backing(X)
+    if mapped is not None:
+        return [] if mapped.filename is None else [mapped.filename]
+    paths = X if isinstance(X, list | tuple) else [X]
+    return [path for path in paths if isinstance(path, str | os.PathLike)]
 
 
 def _section(head: str, body: str) -> str:

@@ -24,13 +24,22 @@ from multikernel.cli.app import app
 
 MODELS = ("0.skops", "dict.skops", "unfitted.skops", "scaler.skops", "1.skops")
 PLACES = (
-    ".", "old.csv", "nowhere/at/all", "odd", "odd.png", "odd.xyz", "odd.html", ""
+    ".", "old.csv", "nowhere/at/all", "odd", "odd.png", "odd.xyz", "odd.html", "",
+    "data.csv", "data.npz", "0.skops", "link.csv", "link.skops", "/dev/null", "-",
 )  # fmt: skip
-"""Where results are told to go: folders, what exists, what cannot be."""
+"""Where results are told to go: folders, what exists, what cannot be, what is read."""
+
+LINKS = {"link.csv": "data.csv", "link.skops": "0.skops"}
+"""Names of links, and what they lead to."""
 
 OLD = "what was there before\n"
 
-COMMANDS = ("fit", "path", "predict", "report", "inspect", "demo")
+COMMANDS = ("fit", "path", "predict", "report", "inspect", "compare", "demo")
+SHARES = (0.22, 0.2, 0.2, 0.2, 0.13, 0.04, 0.01)
+FEW = ("--kernels", "linear", "--method", "uniform", "--method", "alignment")
+WRITTEN = 0.4
+"""Share of trials that are told where to write, which the others are now and then."""
+
 ODD = 0.6
 """Share of trials with an odd file; all have an odd option, or two."""
 
@@ -44,6 +53,8 @@ def world():
     (folder / "empty.csv").write_text("")
     (folder / "old.csv").write_text(OLD)
     (folder / "head.csv").write_text("age,dose,y\n")
+    for name, target in LINKS.items():
+        (folder / name).symlink_to(target)
     return folder
 
 
@@ -51,6 +62,12 @@ def world():
 def honest():
     """Return the names of the honest files."""
     return {path.name for path in world().iterdir()}
+
+
+@cache
+def contents():
+    """Return what the honest files hold."""
+    return {p.name: p.read_bytes() for p in world().iterdir() if p.is_file()}
 
 
 @cache
@@ -103,6 +120,7 @@ def words_of(random, command, folder):
         "predict": ["predict", model, data, "--drop", "y"],
         "report": ["report", model, data, "--target", "y", "--output", "odd.html"],
         "inspect": ["inspect", model],
+        "compare": ["compare", data, "--target", "y", "--folds", "2", *FEW],
         "demo": ["demo", "--output", "old.csv"],
     }[command]
     known = parameters(command)
@@ -115,6 +133,9 @@ def words_of(random, command, folder):
         if command == "demo" and name == "--output":
             value = "old.csv"  # what can be written to would be drawn to, for seconds
         words += [name, value] if valued else [name]
+    outputs = [name for name, _ in known if name in ("--output", "--plot")]
+    if outputs and command != "demo" and random.random() < WRITTEN:
+        words += [outputs[0], PLACES[int(random.integers(len(PLACES)))]]
     return words
 
 
@@ -123,26 +144,46 @@ def tidy(folder):
     for path in folder.iterdir():
         if path.name not in honest():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    (folder / "old.csv").write_text(OLD)
+    for name, target in LINKS.items():
+        if not (folder / name).is_symlink():
+            (folder / name).unlink(missing_ok=True)
+            (folder / name).symlink_to(target)
+    for name, data in contents().items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != data:
+            path.write_bytes(data)
+
+
+def changed_inputs(words, folder):
+    """Yield the honest files that a command was to read, and that it changed."""
+    for name in {*words[1:3]} & contents().keys():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != contents()[name]:
+            yield "inconsistent", f"{name}, an input, was written over"
+    for name in LINKS:
+        if not (folder / name).is_symlink():
+            yield "inconsistent", f"{name} is no link any more"
 
 
 def run_one(seed):
     """Return the findings of one command line: (category, sentence) pairs."""
     random = np.random.default_rng([seed, 37])
-    command = str(random.choice(COMMANDS, p=[0.25, 0.2, 0.2, 0.2, 0.14, 0.01]))
+    command = str(random.choice(COMMANDS, p=SHARES))
     folder, here = world(), os.getcwd()
-    honest()  # before the first trial makes others
+    honest()
+    contents()  # before the first trial makes others
     os.chdir(folder)
     try:
         words = words_of(random, command, folder)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = CliRunner().invoke(app, words)
+        wrong = [*judged(result), *changed_inputs(words, folder)]
     finally:
         os.chdir(here)
         tidy(folder)
     shown = " ".join(words)[:200]
-    return [(category, f"{shown}: {text}") for category, text in judged(result)]
+    return [(category, f"{shown}: {text}") for category, text in wrong]
 
 
 def judged(result):

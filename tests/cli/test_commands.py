@@ -316,7 +316,7 @@ def test_defects_keep_their_traceback(run, csv, monkeypatch):
     def broken(*_, **__):
         raise AssertionError("a defect")
 
-    monkeypatch.setattr("multikernel.cli.fit.read_table", broken)
+    monkeypatch.setattr("multikernel.cli._training.read_table", broken)
     result = run("fit", csv, *FIT)
     assert isinstance(result.exception, AssertionError)
 
@@ -367,7 +367,7 @@ def test_errors_about_types_are_laid_on_settings_only(run, csv, monkeypatch):
     def broken(*_, **__):
         raise TypeError("of another type")
 
-    monkeypatch.setattr("multikernel.cli.fit.fit_table", broken)
+    monkeypatch.setattr("multikernel.cli._fitting.fit_table", broken)
     told = sentence(run("fit", csv, *FIT, "--set", "tol=1"))
     assert "--set is of no use here: of another type" in told
     assert isinstance(run("fit", csv, *FIT).exception, TypeError)

@@ -2,14 +2,19 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from multikernel import LpMKLRegressor, save
+from multikernel import LpMKLRegressor, __version__, save
 from multikernel._install import how_to_install
 from multikernel.cli import main
+from multikernel.cli._start import CLOSED
+from multikernel.cli._tables import read_table
 from multikernel.kernels import LinearKernel
 
 RUN = "from multikernel.cli import main; main()"
@@ -24,6 +29,7 @@ def test_missing_libraries_are_named_with_the_extra():
     code = (
         "import sys\n"
         "from multikernel.cli import main\n"
+        "sys.argv = ['multikernel', 'inspect', 'none.skops']\n"
         "for library in ('typer', 'rich', 'pandas'):\n"
         "    for name in {*sys.modules}:\n"
         "        if name.startswith('multikernel.cli.'): del sys.modules[name]\n"
@@ -35,7 +41,7 @@ def test_missing_libraries_are_named_with_the_extra():
     result = script(code)
     assert result.stdout == "1\n1\n1\n"
     assert result.stderr.splitlines() == [
-        f"The command line needs {library}: {how_to_install('cli')}."
+        f"Error: The command line needs {library}: {how_to_install('cli')}."
         for library in ("typer", "rich", "pandas")
     ]
 
@@ -85,6 +91,92 @@ def test_a_fit_speaks_before_anything_slow_is_loaded(tmp_path):
     assert first.startswith("Loading ...")
     assert printed.startswith("[]\n")
     assert "building kernels" in said
+
+
+COMMANDS = ("demo", "fit", "predict", "score", "path", "compare", "inspect", "report")
+
+
+def test_help_loads_nothing_that_takes_long():
+    code = (
+        "import sys\n"
+        "from multikernel.cli import main\n"
+        f"for words in {[[], *([name] for name in COMMANDS)]}:\n"
+        "    sys.argv = ['multikernel', *words, '--help']\n"
+        "    try: main()\n"
+        "    except SystemExit as end: assert end.code == 0\n"
+        "slow = {'numpy', 'scipy', 'sklearn', 'numba', 'pandas'}\n"
+        "print(sorted(slow & set(sys.modules)), file=sys.stderr)\n"
+    )
+    result = script(code)
+    assert result.stderr == "[]\n"
+    assert result.stdout.count("Usage") == 1 + len(COMMANDS)
+
+
+def closed(*streams):
+    """Run the script with streams that are closed."""
+
+    def close():
+        for number in streams:
+            os.close(number)
+
+    line = [sys.executable, "-c", RUN, "--version"]
+    done = subprocess.run(line, capture_output=True, check=False, preexec_fn=close)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process is made that way")
+def test_closed_streams_are_a_sentence_or_nothing():
+    said = f"{CLOSED}\n"
+    assert closed(1) == (1, "", said)
+    assert closed(0, 1) == (1, "", said)
+    assert closed(1, 2) == (1, "", "")
+    assert closed(0, 2) == (0, f"{__version__}\n", "")
+
+
+def test_closed_standard_input_is_a_sentence(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ValueError, match=r"Standard input is closed: name a file"):
+        read_table(Path("-"), ["y"], [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")
+@pytest.mark.parametrize("library", ["typer", "pandas"])
+def test_an_interrupt_while_libraries_are_loaded_is_silent(library):
+    code = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {library!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from multikernel.cli import main\n"
+        "main()\n"
+    )
+    result = script(code, "fit", "none.csv")
+    assert result.returncode == -signal.SIGINT
+    assert result.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_no_temporary_files(number, tmp_path, csv, monkeypatch):
+    place, seen = tmp_path / "temporary", []
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+
+    def end(*_):
+        seen.extend(place.iterdir())
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("multikernel.gram.build.write_matrices", end)
+    line = ["fit", csv, "-t", "outcome", "--drop", "amount", "--storage", "memmap"]
+    monkeypatch.setattr(sys, "argv", ["multikernel", *map(str, line)])
+    before = signal.getsignal(number)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 128 + number
+    assert len(seen) == 1
+    assert not [*place.iterdir()]
+    assert signal.getsignal(number) == before
 
 
 def test_exit_code_of_a_user_error(monkeypatch, capsys):

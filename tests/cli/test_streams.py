@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from multikernel.cli import _large, fit
+from multikernel.cli import _large, _training
 from multikernel.cli._console import LiveShare
 from multikernel.cli._large import by_batches
 from multikernel.persistence import load
@@ -129,7 +129,7 @@ def test_a_folder_for_factors_means_batches(run, csv, tmp_path, monkeypatch):
     taken = []
     reads = {"read_spooled": "batches", "read_table": "whole"}
     for name, way in reads.items():
-        place = _large if way == "batches" else fit
+        place = _large if way == "batches" else _training
         reader = getattr(place, name)
 
         def tell(*given, reader=reader, way=way, **named):

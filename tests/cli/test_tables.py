@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from multikernel.cli._tables import read_table, write_table
+from multikernel import SpicyMKLRegressor
+from multikernel.cli._large import PartitionedTable, fitted_partitions
+from multikernel.cli._messages import say
+from multikernel.cli._outputs import find_output
+from multikernel.cli._tables import FORMATS, read_table, write_table
+from multikernel.persistence.places import find_place
 
 FEATURES = ["age", "dose", "width"]
 
@@ -133,14 +138,14 @@ def test_unknown_formats(tmp_path):
     with pytest.raises(ValueError, match=r"must end in one of \.csv, \.parquet, \.npz"):
         read_table(tmp_path / "data.xlsx", ["y"], [])
     with pytest.raises(ValueError, match=r"Cannot write .*data\.xlsx"):
-        write_table(pd.DataFrame({"a": [1]}), tmp_path / "data.xlsx")
+        find_output(tmp_path / "data.xlsx", (), FORMATS)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 def test_predictions_come_back(tmp_path, ending):
     frame = pd.DataFrame({"prediction": ["ill", "well"], "probability_ill": [0.7, 0.1]})
     path = tmp_path / f"predictions.{ending}"
-    write_table(frame, path)
+    write_table(frame, find_place(path))
     if ending == "npz":
         with np.load(path, allow_pickle=False) as archive:
             back = pd.DataFrame({key: archive[key] for key in archive.files})
@@ -219,14 +224,94 @@ def test_missing_labels_are_refused(tmp_path):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 def test_predictions_are_written_whole_or_not_at_all(tmp_path, monkeypatch, ending):
     path = tmp_path / f"predictions.{ending}"
-    write_table(pd.DataFrame({"a": [1.0]}), path)
+    write_table(pd.DataFrame({"a": [1.0]}), find_place(path))
     before = path.read_bytes()
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("multikernel.persistence.os.fsync", full)
+    monkeypatch.setattr("multikernel.persistence.places.os.fsync", full)
     with pytest.raises(OSError, match=rf"No space left on device\): .*{path.name}"):
-        write_table(pd.DataFrame({"a": [2.0]}), path)
+        write_table(pd.DataFrame({"a": [2.0]}), find_place(path))
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_blanks_in_a_header_are_seen(run, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("age,  dose,two  blanks,y\n" + "1,2,3,0.5\n2,1,4,1.5\n3,5,6,2\n")
+    said = run("fit", path, "-t", "dose").stderr
+    assert "has no 'dose'; it has age, '  dose', 'two  blanks', y." in said
+    assert "it has no 'two blanks'" not in said
+    for name in ("  dose", "two  blanks"):
+        assert read_table(path, [name], ["age"]).y.shape == (3,)
+        assert name not in read_table(path, ["y"], [f"age,{name}"]).X
+
+
+def test_other_blanks_are_one_where_lines_end(capsys):
+    say("two  blanks\n  and\r\n\ta line", stderr=True)
+    assert capsys.readouterr().err == "two  blanks and a line\n"
+
+
+BEYOND = [("1e308", "1e+308"), ("-1e101", "-1e+101"), ("inf", "inf")]
+
+
+@pytest.mark.parametrize(("value", "shown"), BEYOND)
+@pytest.mark.parametrize(
+    "more", [(), ("--no-scale",), ("--stream",), ("--impute", "mean")], ids=str
+)
+def test_numbers_out_of_reach_are_named(run, tmp_path, value, shown, more):
+    path = tmp_path / "data.csv"
+    rows = [f"{k},{k % 3},{k / 7}" for k in range(9)]
+    path.write_text("\n".join(["age,dose,y", *rows, f"1,{value},2.5"]))
+    result = run("fit", path, "-t", "y", *more)
+    assert result.exit_code == 1
+    assert f"Column 'dose' of {path} holds {shown}, and at most" in result.stderr
+    assert "Warning" not in result.stderr
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # of Dask's workers
+def test_partitions_with_numbers_out_of_reach_are_named(tmp_path):
+    import dask.dataframe as dd
+
+    frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "dose": [1.0, 1e308, -1e308]})
+    parts = dd.from_pandas(frame, npartitions=2)
+    table = PartitionedTable(parts, np.arange(3.0), path=tmp_path)
+    with pytest.raises(ValueError, match=r"Column 'dose' of .* holds 1e\+308"):
+        fitted_partitions(SpicyMKLRegressor(), table, True, None)
+
+
+def test_wide_tables_are_not_read_column_by_column(tmp_path, monkeypatch):
+    columns = [f"c{k}" for k in range(300)]
+    path, calls = tmp_path / "wide.csv", []
+    frame = pd.DataFrame(np.arange(900.0).reshape(3, 300) + 0.5, columns=columns)
+    frame["c7"] = [1, 2, 3]
+    frame["y"] = [0.5, 1.5, 1.0]
+    frame.to_csv(path, index=False)
+    single = pd.DataFrame._ixs
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return single(*arguments, **options)
+
+    monkeypatch.setattr(pd.DataFrame, "_ixs", counted)
+    table = read_table(path, ["y"], [])
+    assert table.X.shape == (3, 300)
+    assert len(calls) < 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NA,NA\n1,2\n",
+        "\ufeffa,a\n1,2\n",
+        "\n  \na,b,a\n1,2,3\n",
+        '"a\nb","a\nb"\n1,2\n',
+    ],
+    ids=["NA", "mark", "blank lines", "line in a name"],
+)
+def test_names_that_are_there_twice(tmp_path, text):
+    path = tmp_path / "data.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="several columns named"):
+        read_table(path, [], [])

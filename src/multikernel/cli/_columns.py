@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from multikernel.cli._console import check_choice, say
+from multikernel.cli._messages import check_choice, say
 from multikernel.datasets import read_fasta
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel
 from multikernel.kernels.sequence import (
@@ -62,14 +62,18 @@ def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
     >>> from multikernel.cli._columns import parted
     >>> parted(["age,dose, daily", "site"], ["age", "dose, daily", "site"])
     ['age', 'dose, daily', 'site']
+    >>> parted(["age, dose", " site"], ["age", "dose", " site"])
+    ['age', 'dose', ' site']
     """
     known = {str(column) for column in columns}
     names = []
     for text in given:
         parts = text.split(",")
         while parts:
-            wholes = (",".join(parts[:n]).strip() for n in range(len(parts), 1, -1))
-            name = next((whole for whole in wholes if whole in known), parts[0].strip())
+            wholes = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
+            # Blanks at its ends may be part of the name of a column.
+            fits = (w for whole in wholes for w in (whole, whole.strip()) if w in known)
+            name = next(fits, parts[0].strip())
             parts = parts[name.count(",") + 1 :]
             names += [name] if name else []
     return names

@@ -1,98 +1,15 @@
-"""What is said to the user: sentences, errors, warnings, and how far work has come."""
+"""How far work has come: a bar on a terminal, lines elsewhere."""
 
-import functools
 import math
-import re
-import sys
 import time
-import warnings
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, Self
+from typing import Self
 
-import typer
 from rich import progress
 from rich.console import Console
-from rich.text import Text
 
 from multikernel.estimators.forecast import Course, elapsed_and_left
 from multikernel.estimators.progress import QUIET_SECONDS
-from multikernel.estimators.read.numbers import ENCODE, IMPUTE
 from multikernel.problem import Progress
-
-P = ParamSpec("P")
-
-FILL = (
-    "Fill gaps with --impute median (or mean) when fitting, which models keep for new "
-    "rows, or leave rows out."
-)
-"""What to do about missing values, in the words of the command line."""
-
-NAME_TEXT = (
-    "leave it out with --drop, or read the file as a whole (--no-stream), where "
-    "--category names columns of text."
-)
-"""What to do about text among batches, in the words of the command line."""
-
-OPTIONS = {
-    r"scoring='(\w+)'": r"--scoring \1",
-    "class_weight='balanced'": "--set class_weight=balanced",
-}
-"""What parameters in warnings are called on the command line."""
-
-# What bad input, missing files and missing libraries raise. Anything else is a defect
-# of the program and keeps its traceback.
-USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
-
-
-def console(*, stderr: bool = False) -> Console:
-    """Return a console to which names of files and of classes are no markup."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
-
-
-def say(
-    message: object, label: str = "", style: str = "", *, stderr: bool = False
-) -> None:
-    """Write one line: a label in a style of rich, and a message without line breaks."""
-    # Names of files may hold bytes that are no text.
-    plain = " ".join(str(message).split()).encode("utf-8", "backslashreplace").decode()
-    line = Text.assemble((label, style), " " if label else "", plain)
-    console(stderr=stderr).print(line, soft_wrap=True)
-
-
-def user_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a command: its errors become a sentence on stderr and exit code 1."""
-
-    @functools.wraps(command)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            try:
-                command(*args, **kwargs)
-                sys.stdout.flush()
-            except BrokenPipeError:
-                raise  # nobody reads on: typer ends without a word
-            except USER_ERRORS as error:
-                told = str(error).replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
-                say(told, "Error:", "bold red", stderr=True)
-                raise typer.Exit(1) from error
-
-    return guarded
-
-
-def _show_warning(
-    message: Warning | str, category: type[Warning], *_: object, **__: object
-) -> None:
-    told = str(message)
-    for parameter, option in OPTIONS.items():
-        told = re.sub(parameter, option, told)
-    say(told, f"{category.__name__}:", "bold yellow", stderr=True)
-
-
-def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
-    """Raise unless an option of the command line has one of a few values."""
-    if value not in choices:
-        listed = ", ".join(choices)
-        raise ValueError(f"{option} must be one of {listed}, got {value!r}.")
 
 
 class LiveShare:

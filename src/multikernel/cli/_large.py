@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -16,20 +16,22 @@ from sklearn.utils import gen_batches
 from multikernel._install import how_to_install
 from multikernel.cli._columns import parted
 from multikernel.cli._console import LiveShare
+from multikernel.cli._frames import naming_damage
+from multikernel.cli._outputs import ending
 from multikernel.cli._tables import (
     Table,
+    check_reach,
     features_of,
-    naming_damage,
     targets_of,
 )
 from multikernel.cli._training import scaler, with_scaling
 from multikernel.datasets import read_batches
 from multikernel.datasets.files import BATCH_ROWS, check_columns
-from multikernel.datasets.files import FORMATS as READABLE
+from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.read.batches import spool
 from multikernel.gram.files import written
 from multikernel.gram.memory import available_bytes
-from multikernel.persistence import check_place, unfinished
+from multikernel.persistence.places import Place, filled
 
 LARGE_SHARE = 8
 """A file is read by batches where the memory is not so many times its size: reading it
@@ -41,10 +43,10 @@ def by_batches(path: Path, asked: bool | None, folder: bool = False) -> bool:
 
     None leaves it to its size, and to whether there is a `folder` for large files.
     """
-    if path.suffix not in READABLE:
+    if path.suffix not in STREAMED:
         if asked:
             raise ValueError(
-                f"--stream is for files ending in {' or '.join(READABLE)}, and {path} "
+                f"--stream is for files ending in {' or '.join(STREAMED)}, and {path} "
                 "is none."
             )
         return False
@@ -58,10 +60,11 @@ class SpooledTable(Table):
     """A table in a temporary file.
 
     The data frame `X` is a view of the array `values`: what is written to that is
-    written to the file.
+    written to the file. It was read from the file `path`.
     """
 
     values: Any = field(kw_only=True)
+    path: Path = field(kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -71,6 +74,7 @@ class SpooledTable(Table):
         """Standardize the columns, in the file, and return the scaler."""
         fitted = scaler(self)
         for rows in gen_batches(len(self), BATCH_ROWS):
+            check_reach(self.path, self.X.iloc[rows])
             fitted.partial_fit(self.X.iloc[rows])
             tell(0.5 * rows.stop / len(self))
         for rows in gen_batches(len(self), BATCH_ROWS):
@@ -120,7 +124,7 @@ def read_spooled(
     if not found.X.shape[1]:
         raise ValueError(f"{path} has no features: no other columns than those named.")
     frame = pd.DataFrame(found.X, columns=list(found.names or ()), copy=False)
-    return SpooledTable(frame, found.y, values=found.X)
+    return SpooledTable(frame, found.y, values=found.X, path=path)
 
 
 def fitted_stream(
@@ -142,7 +146,7 @@ def predict_stream(
     path: Path,
     target: str | None,
     drop: Sequence[str],
-    output: Path | None,
+    output: Place,
 ) -> tuple[int, Any, Any]:
     """Predict the rows of a file, and write the answers, batch by batch.
 
@@ -177,32 +181,28 @@ _Write = Callable[[pd.DataFrame, bool], None]
 
 
 @contextmanager
-def _writer(path: Path | None) -> Iterator[_Write]:
-    """Lend what writes data frames one below another to a file, or to stdout."""
-    if path is None:
+def _writer(place: Place) -> Iterator[_Write]:
+    """Lend what writes data frames one below another to their place."""
+    if place.is_standard_output:
         yield lambda frame, first: frame.to_csv(sys.stdout, index=False, header=first)
         return
-    if path.suffix not in READABLE:
-        raise ValueError(
-            f"Cannot write {path} by batches: the name must end in "
-            f"{' or '.join(READABLE)}."
-        )
-    writer = _csv_writer if path.suffix == ".csv" else _parquet_writer
-    with unfinished(check_place(path)) as (_, name), writer(name, path) as write:
+    by_format = {".csv": _csv_writer, ".parquet": _parquet_writer}
+    writer = by_format[ending(place, STREAMED)]
+    with filled(place) as file, writer(file, place.path) as write:
         yield write
 
 
 @contextmanager
-def _csv_writer(name: str, path: Path) -> Iterator[_Write]:
+def _csv_writer(file: IO[bytes], path: Path) -> Iterator[_Write]:
     def write(frame: pd.DataFrame, first: bool) -> None:
         with written(path):
-            frame.to_csv(name, mode="a", index=False, header=first)
+            frame.to_csv(file, mode="wb", index=False, header=first)
 
     yield write
 
 
 @contextmanager
-def _parquet_writer(name: str, path: Path) -> Iterator[_Write]:
+def _parquet_writer(file: IO[bytes], path: Path) -> Iterator[_Write]:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -212,7 +212,7 @@ def _parquet_writer(name: str, path: Path) -> Iterator[_Write]:
         table = pa.Table.from_pandas(frame, preserve_index=False)
         with written(path):
             if first:
-                writers.append(ParquetWriter(name, table.schema))
+                writers.append(ParquetWriter(file, table.schema))
             writers[0].write_table(table)
 
     try:
@@ -229,7 +229,9 @@ LOCAL = "local"
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTable(Table):
-    """A table whose `X` is a data frame of Dask."""
+    """A table whose `X` is a data frame of Dask, read from `path`."""
+
+    path: Path = field(kw_only=True)
 
 
 @contextmanager
@@ -284,17 +286,19 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
     with naming_damage(path, "table that Dask can read"):
         y = frame[target].compute().to_numpy()
     X = frame.drop(columns=named).astype(np.float64)
-    return PartitionedTable(X, targets_of(path, y, y.shape[0]))
+    return PartitionedTable(X, targets_of(path, y, y.shape[0]), path=path)
 
 
 def fitted_partitions(
-    estimator: Any, table: Table, scale: bool, watch: Any
+    estimator: Any, table: PartitionedTable, scale: bool, watch: Any
 ) -> tuple[Pipeline, float]:
     """Return the fitted pipeline of a table in partitions, and its score."""
     X = table.X
     pipeline = with_scaling(estimator, table, scale)
     if scale:
         mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
+        if not np.isfinite(mean + deviation).all():
+            check_reach(table.path, X.abs().max().compute().to_frame().T)
         # Two rows with the mean and the variance of all.
         pair = pd.DataFrame([mean - deviation, mean + deviation])
         X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)

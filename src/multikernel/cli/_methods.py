@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from multikernel import estimators
-from multikernel.cli._console import check_choice
+from multikernel.cli._messages import check_choice
 
 TASKS = ("classification", "regression")
 LOSS_TASKS: Mapping[str, Sequence[str]] = {

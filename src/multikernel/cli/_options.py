@@ -1,17 +1,18 @@
 """Arguments and options that several commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from multikernel.cli._methods import LOSS_TASKS, METHODS, TASKS
-from multikernel.estimators.scale import multiple_of_scale
-from multikernel.persistence import MAX_BYTES as MAX_BYTES
+# Of the library nothing: help is to be there before that is loaded.
 
 
 def strength(text: str) -> float | str:
     """Return a strength: a number, or a multiple of "scale" as it is."""
+    from multikernel.estimators.scale import multiple_of_scale
+
     if multiple_of_scale(text) is not None:
         return text
     try:
@@ -20,6 +21,17 @@ def strength(text: str) -> float | str:
         raise typer.BadParameter(
             f"{text!r} is neither a number, nor scale, nor a multiple such as 0.1scale."
         ) from error
+
+
+def complete(name: str) -> Callable[[], list[str]]:
+    """Return what a shell asks for the values of an option, a table of methods."""
+
+    def values() -> list[str]:
+        from multikernel.cli import _methods
+
+        return list(getattr(_methods, name))
+
+    return values
 
 
 Alpha = Annotated[
@@ -46,7 +58,12 @@ ModelFile = Annotated[
     Path, typer.Argument(help="Model file written by fit.", show_default=False)
 ]
 MaxBytes = Annotated[
-    int, typer.Option(help="Most memory that loading the model may take.", min=1)
+    int | None,
+    typer.Option(
+        help="Most memory that loading the model may take; 2.1 GB if not given.",
+        min=1,
+        show_default=False,
+    ),
 ]
 FILES = "CSV, TSV, Parquet, FASTA or npz file, or - for CSV on standard input"
 DataFile = Annotated[Path, typer.Argument(help=f"{FILES}.", show_default=False)]
@@ -75,7 +92,7 @@ MethodName = Annotated[
         "--method",
         help="Method: spicy, gomp, hkl, lp, rademacher or uniform; alignment, easy or "
         "single (the best kernel alone) to compare with; one-class without a target.",
-        autocompletion=lambda: list(METHODS),
+        autocompletion=complete("METHODS"),
     ),
 ]
 TaskName = Annotated[
@@ -83,7 +100,7 @@ TaskName = Annotated[
     typer.Option(
         "--task",
         help="classification or regression; read off the targets if not given.",
-        autocompletion=lambda: list(TASKS),
+        autocompletion=complete("TASKS"),
     ),
 ]
 LossName = Annotated[
@@ -91,7 +108,7 @@ LossName = Annotated[
     typer.Option(
         "--loss",
         help="log_loss, hinge, squared_error or epsilon_insensitive.",
-        autocompletion=lambda: list(LOSS_TASKS),
+        autocompletion=complete("LOSS_TASKS"),
         metavar="NAME",
     ),
 ]

@@ -5,14 +5,14 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.table import Table
 from sklearn.base import is_classifier, is_outlier_detector
 
-from multikernel.cli._console import console, say
+from multikernel.cli._messages import console, say
+from multikernel.cli._outputs import ending
 from multikernel.display._style import pyplot
 from multikernel.estimators.publish.summary import (
     MOST_ROWS,
@@ -21,7 +21,7 @@ from multikernel.estimators.publish.summary import (
     summary_rows,
 )
 from multikernel.inspection.pipelines import final_estimator
-from multikernel.persistence import write_whole
+from multikernel.persistence.places import Place, write_to
 
 CHOSEN = ("alpha", "C", "p", "theta")
 """What cross-validation may have chosen."""
@@ -216,11 +216,23 @@ def off_screen() -> Any:
     return plt
 
 
-def save_plot(display: Any, path: Path) -> None:
-    """Draw a display into a file, whose ending decides the format: PNG, PDF, SVG."""
+def picture_formats() -> list[str]:
+    """Return the endings of pictures that can be drawn, the usual one first."""
+    off_screen()
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    names = sorted(
+        FigureCanvasBase.get_supported_filetypes(), key=lambda name: name != "png"
+    )
+    return [f".{name}" for name in names]
+
+
+def save_plot(display: Any, place: Place) -> None:
+    """Draw a display into a place, whose ending decides the format: PNG, PDF, SVG."""
     plt = off_screen()
     figure = display.plot().figure_
     picture = io.BytesIO()
-    figure.savefig(picture, dpi=120, format=path.suffix[1:] or "png")
+    kind = ending(place, picture_formats())
+    figure.savefig(picture, dpi=120, format=kind.removeprefix("."))
     plt.close(figure)
-    write_whole(path, picture.getvalue())
+    write_to(place, picture.getvalue())

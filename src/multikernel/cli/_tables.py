@@ -2,10 +2,7 @@
 
 import io
 import sys
-import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.errors import ParserWarning
 
+from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._columns import (
     CLASS,
     COLUMN,
@@ -24,22 +21,21 @@ from multikernel.cli._columns import (
     read_fasta_frames,
     say_ignored,
 )
-from multikernel.cli._console import say
+from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read_frame
+from multikernel.cli._outputs import ending
 from multikernel.datasets.files import SUFFIXES as FASTA
 from multikernel.datasets.files import check_columns
 from multikernel.estimators import stack_grams
 from multikernel.estimators.read.kinds import ADVICE, kinds_of, refuse_kinds
 from multikernel.estimators.read.mixed import TEXTS, default_texts
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
-from multikernel.persistence import write_whole
+from multikernel.persistence.places import Place, write_to
 
 FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)
 STDIN = "standard input"
 SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
-NUMBERS = "biuf"
-"""Kinds of arrays that hold real numbers, as numpy writes them."""
 WORDS = (str, bool, int, float)
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -106,9 +102,11 @@ def read_table(
     """
     source: Any = path
     if str(path) == "-":
+        if sys.stdin is None:
+            raise ValueError("Standard input is closed: name a file in place of -.")
         source, path = io.BytesIO(sys.stdin.buffer.read()), Path(STDIN)
     else:
-        _require_format(path, "read", READABLE)
+        _require_readable(path)
     if others and not all(each.suffix in FASTA for each in (path, *others)):
         raise ValueError("Several files must be FASTA files, one for each class.")
     if path.suffix == ".npz":
@@ -117,7 +115,7 @@ def read_table(
         frame = read_fasta_frames([path, *others])
         sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
     else:
-        frame = _read_frame(path, source)
+        frame = read_frame(path, source)
     drop, target, sequences, categories = (
         parted(given, frame.columns)
         for given in (drop, target, sequences, choice.categories)
@@ -150,7 +148,8 @@ def read_table(
         doubts = {texts[at]: doubt for at, doubt in unsure.items()}
     X = features_of(path, features, (*strings, *words), doubts)
     # The type by which estimators know categories, numbers among them.
-    X = X.astype(dict.fromkeys(words, "category"))
+    if words:
+        X = X.astype(dict.fromkeys(words, "category"))
     return Table(X, y, None, tuple(strings), tuple(words), views, groups)
 
 
@@ -167,78 +166,11 @@ def known_part(
     return frame[list(only)]
 
 
-def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:
-    if path.suffix not in formats:
+def _require_readable(path: Path) -> None:
+    if path.suffix not in READABLE:
         raise ValueError(
-            f"Cannot {use} {path}: the name must end in one of {', '.join(formats)}."
+            f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}."
         )
-
-
-@contextmanager
-def naming_damage(path: Path, kind: str) -> Iterator[None]:
-    """Turn what readers make of a damaged file into one sentence."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except ParserWarning as error:
-        raise ValueError(
-            f"{path} has rows with more fields than its header."
-        ) from error
-    except Exception as error:
-        if getattr(error, "filename", None) is not None:
-            raise  # the system says that it cannot be opened, and why
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path} is no {kind} ({reason}).") from error
-
-
-def _read_frame(path: Path, source: Any) -> pd.DataFrame:
-    """Return the table in a file, or in the bytes that stand for one."""
-    if path.suffix == ".parquet":
-        with naming_damage(path, "Parquet file"):
-            return pd.read_parquet(path)
-    # Without the repairs that pandas makes in silence.
-    with naming_damage(path, "CSV file with a header"), warnings.catch_warnings():
-        warnings.simplefilter("error", ParserWarning)  # rows beyond the header
-        separator = _separator(path, source)
-        header = _parsed(source, separator, header=None, nrows=1, dtype=str)
-        frame = _parsed(source, separator, index_col=False, low_memory=False)
-        if separator == ";":
-            # Where semicolons part fields, commas are often decimal points.
-            other = _parsed(
-                source, separator, decimal=",", index_col=False, low_memory=False
-            )
-            frame = max(
-                frame, other, key=lambda f: sum(k.kind in NUMBERS for k in f.dtypes)
-            )
-    doubled = _first_repeated(header.iloc[0].dropna())
-    if doubled is not None:
-        raise ValueError(f"{path} has several columns named {doubled!r}.")
-    return frame
-
-
-def _parsed(source: Any, separator: str, **settings: Any) -> pd.DataFrame:
-    """Return a table of text from a file, or once more from bytes."""
-    if isinstance(source, io.BytesIO):
-        source.seek(0)
-    found: pd.DataFrame = pd.read_csv(source, sep=separator, **settings)
-    return found
-
-
-def _separator(path: Path, source: Any) -> str:
-    """Return what parts the fields of a header, and say so where it is no comma."""
-    if path.suffix == ".tsv":
-        return "\t"
-    if isinstance(source, io.BytesIO):
-        line = source.readline()
-    else:
-        with path.open("rb") as file:
-            line = file.readline()
-    found = max(",;\t", key=lambda mark: line.count(mark.encode()))
-    if found != ",":
-        name = "semicolons" if found == ";" else "tabs"
-        say(f"Fields of {path} are parted by {name}.", "Note:", stderr=True)
-    return found
 
 
 def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
@@ -298,7 +230,40 @@ def features_of(
             f"Compare them as categories with --category, name those of sequences with "
             f"--sequence, or leave them out{_dropping(wrong)}."
         )
-    return frame.astype(dict.fromkeys((name for name, _ in pairs), np.float64))
+    return _with_numbers(path, frame, [name for name, _ in pairs])
+
+
+def _with_numbers(
+    path: Path, frame: pd.DataFrame, numbers: Sequence[Any]
+) -> pd.DataFrame:
+    """Return a table with some columns as float64, none of them out of reach.
+
+    All are changed together: pandas takes half a millisecond for a single column.
+    """
+    chosen = frame if len(numbers) == frame.shape[1] else frame[list(numbers)]
+    array = chosen.to_numpy(np.float64, na_value=np.nan)
+    values = pd.DataFrame(array, chosen.index, chosen.columns, copy=False)
+    check_reach(path, values)
+    if chosen is frame:
+        return values
+    return pd.concat([values, frame.drop(columns=list(numbers))], axis=1)[list(frame)]
+
+
+def check_reach(path: Path, numbers: pd.DataFrame) -> None:
+    """Raise for a number that is too large to be squared, or infinite.
+
+    Standardising a column would make all of it missing values.
+    """
+    values = numbers.to_numpy()
+    beyond = np.abs(values) > LARGEST_VALUE  # not so where there is no value
+    if beyond.any():
+        column = int(np.argmax(beyond.any(axis=0)))
+        row = int(np.argmax(beyond[:, column]))
+        raise ValueError(
+            f"Column {numbers.columns[column]!r} of {path} holds "
+            f"{values[row, column]:g}, and at most {LARGEST_VALUE:g} is possible: "
+            "correct it, take another unit, or leave the column out with --drop."
+        )
 
 
 def _dropping(names: Iterable[Any]) -> str:
@@ -310,7 +275,7 @@ def _read_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> An
     """Return the targets: none, one as an array, several as a data frame."""
     read = {name: targets_of(path, np.asarray(columns[name]), n_rows) for name in names}
     if len(read) < len(names):
-        raise ValueError(f"--target names {_first_repeated(names)!r} more than once.")
+        raise ValueError(f"--target names {first_repeated(names)!r} more than once.")
     if len(read) <= 1:
         return next(iter(read.values()), None)
     return pd.DataFrame(read)
@@ -349,30 +314,24 @@ def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:
             f"{key} of {path} holds {given.size} names, and there are {count} to name."
         )
     names = [str(name) for name in given]
-    doubled = _first_repeated(names)
+    doubled = first_repeated(names)
     if doubled is not None:
         raise ValueError(f"{key} of {path} holds {doubled!r} more than once.")
     return names
 
 
-def _first_repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that is there more than once."""
-    return next((name for name, n in Counter(names).items() if n > 1), None)
-
-
-def write_table(frame: pd.DataFrame, path: Path | None) -> None:
-    """Write predictions to a CSV, Parquet or npz file, or as CSV to standard output."""
-    if path is None:
+def write_table(frame: pd.DataFrame, place: Place) -> None:
+    """Write predictions as CSV, Parquet or npz, or as CSV to standard output."""
+    if place.is_standard_output:
         frame.to_csv(sys.stdout, index=False)
         return
-    _require_format(path, "write")
-    data = io.BytesIO()
-    if path.suffix == ".csv":
+    kind, data = ending(place, FORMATS), io.BytesIO()
+    if kind == ".csv":
         frame.to_csv(data, index=False)
-    elif path.suffix == ".parquet":
+    elif kind == ".parquet":
         frame.to_parquet(data, index=False)
     else:
         # By way of lists: words become arrays of text, which need no pickle.
         arrays: dict[str, Any] = {str(k): np.array(frame[k].to_list()) for k in frame}
         np.savez_compressed(data, **arrays)
-    write_whole(path, data.getvalue())
+    write_to(place, data.getvalue())

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -13,21 +13,25 @@ from sklearn.preprocessing import StandardScaler
 
 from multikernel.cli._columns import (
     SPECTRA,
+    ColumnChoice,
     KernelSet,
     SequenceChoice,
     kernels_on,
+    parse_columns,
     view_kernels,
 )
-from multikernel.cli._console import check_choice
+from multikernel.cli._messages import check_choice
 from multikernel.cli._methods import (
     METHODS,
     TASKS,
     Method,
     find_task,
     label_keys,
+    needed_targets,
     parse_settings,
 )
-from multikernel.cli._tables import Table
+from multikernel.cli._request import Request
+from multikernel.cli._tables import Table, default_target, read_table
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.mixed import default_texts
 from multikernel.gram import LowRank, MemoryMapped, Storage
@@ -90,6 +94,28 @@ class Training:
     max_rank: int | None = None
     folder: Path | None = None
 
+    @classmethod
+    def asked(cls, request: Request, method: Method) -> Self:
+        """Return what a command is asked to train."""
+        strings = SequenceChoice(
+            request.sequence_kernels,
+            request.alphabet,
+            request.skip_letters,
+            request.ignore_case,
+        )
+        return cls(
+            method,
+            request.task,
+            request.loss,
+            request.kernels,
+            request.tol,
+            request.settings or [],
+            strings,
+            request.storage,
+            request.max_rank,
+            request.folder,
+        )
+
     def estimator(
         self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
     ) -> Any:
@@ -111,11 +137,6 @@ class Training:
         kind = self.method.estimator(task, cv=cv)
         check_strength(kind, task, strength)
         return make_estimator(kind, parameters)
-
-    @property
-    def factors_in_files(self) -> bool:
-        """Return whether a folder is named for factors, not for whole matrices."""
-        return self.folder is not None and self.storage != "memmap"
 
     def _configured_storage(self) -> Storage | None:
         """Return the storage with its rank and its folder."""
@@ -139,6 +160,29 @@ class Training:
             if not self.settings:
                 raise
             raise ValueError(f"A value of --set is of no use here: {error}") from error
+
+
+def targets_asked(request: Request, method: Method) -> list[str]:
+    """Return the columns of the targets, none for a method that takes none."""
+    return needed_targets(request.target or default_target(request.data), method)
+
+
+def columns_asked(request: Request) -> ColumnChoice:
+    """Return what a command is told about columns."""
+    return parse_columns(request.view, request.category, request.group)
+
+
+def read_request(request: Request, targets: list[str]) -> Table:
+    """Read the files of a command as a whole."""
+    first, *others = request.data
+    return read_table(
+        first,
+        targets,
+        request.drop or [],
+        request.sequence or [],
+        columns_asked(request),
+        others=others,
+    )
 
 
 def find_kernels(

@@ -162,10 +162,16 @@ def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> 
     known = dict.fromkeys(present)
     missing = [name for name in wanted if name not in known]
     if missing:
-        some = ", ".join(map(str, [*known][:12])) + ", ..." * (len(known) > 12)
+        some = ", ".join(map(_visible, [*known][:12])) + ", ..." * (len(known) > 12)
         about = HEADERS * (path.suffix in SUFFIXES)
         names = ", ".join(map(repr, missing))
         raise ValueError(f"{path} has no {names}; it has {some}.{about}")
+
+
+def _visible(name: Any) -> str:
+    """Return a name, in quotes where blanks are part of it that one may not see."""
+    text = str(name)
+    return text if text == " ".join(text.split()) else repr(text)
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """From a dictionary and data to a stack of Gram matrices, in memory or in a file."""
 
 from functools import partial
-from pathlib import Path
 from pickle import PicklingError
 from typing import Any
 
@@ -26,13 +25,12 @@ from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.files import (
-    HEADER,
-    MATRICES,
     STORAGE,
     Header,
     MemoryMapped,
     PathLike,
     Storage,
+    holds_stack,
     learnt_steps,
     open_stack,
     write_stack,
@@ -275,9 +273,7 @@ def map_kernels(
         return learnt if stored else None
 
     folder = options.folder
-    if folder is not None and any(
-        (Path(folder) / name).exists() for name in (MATRICES, HEADER)
-    ):
+    if folder is not None and holds_stack(folder):
         array = _found(folder, header)
         learnt = learnt_steps(folder, learnt) if stored else learnt
     else:

@@ -2,9 +2,6 @@
 
 import json
 import os
-import shutil
-import tempfile
-import weakref
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,15 +17,18 @@ from multikernel._validation import FOLDER, PRECISION, check_parameter
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.memory import new_file
 from multikernel.gram.normalization import Normalization
+from multikernel.gram.temporary import CAN_LOCK, TemporaryFolder, lock
+from multikernel.gram.temporary import PathLike as PathLike
 from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks
 
 MATRICES, HEADER, LEARNT = "stack.npy", "stack.json", "normalization.npz"
 """Files of a stack: its matrices, what they are, and what their steps have learnt."""
 
-FORMAT = "multikernel stack 1"
+MARKER = "stack.writing"
+"""What is there, and locked, while the files are written."""
 
-PathLike = str | os.PathLike[str]
+FORMAT = "multikernel stack 1"
 
 
 @dataclass(frozen=True)
@@ -113,28 +113,79 @@ def write_stack(
 
     The folder is made if it does not exist; None takes a temporary one, which is
     removed with the last array that is mapped from it. What is to `fill` writes the
-    matrices into an array, and returns what their steps have learnt. A folder that
-    holds a stack already, or a full disk, raises an OSError, and what was begun is
+    matrices into an array, and returns what their steps have learnt. What a killed
+    process has begun in the folder is replaced. A folder that holds a stack already or
+    where one is being written, or a full disk, raises an OSError, and what was begun is
     removed.
     """
-    place = Path(tempfile.mkdtemp("", "multikernel-") if folder is None else folder)
-    place.mkdir(parents=True, exist_ok=True)
+    if folder is not None:
+        return _written_stack(Path(folder), header, fill)
+    made = TemporaryFolder()
     try:
+        mapped = _written_stack(made.path, header, fill)
+    except BaseException:
+        made.remove()
+        raise
+    made.hold_for(backing(mapped))
+    return mapped
+
+
+def _written_stack(
+    place: Path, header: Header, fill: Callable[[Array], Normalization | None]
+) -> Array:
+    """Write a stack into a folder and map it, or leave nothing of it."""
+    place.mkdir(parents=True, exist_ok=True)
+    with _marked(place):
         array = new_file(place / MATRICES, header.shape, header.dtype)
         try:
             _write_whole(place, array, header, fill)
         except BaseException:
-            for name in (MATRICES, LEARNT, f"{HEADER}.partial"):
-                (place / name).unlink(missing_ok=True)
+            _remove_begun(place)
             raise
-        mapped = _mapped(place / MATRICES)
-    except BaseException:
-        if folder is None:
-            shutil.rmtree(place, ignore_errors=True)
-        raise
-    if folder is None:
-        weakref.finalize(backing(mapped), shutil.rmtree, place, ignore_errors=True)
-    return mapped
+    return _mapped(place / MATRICES)
+
+
+@contextmanager
+def _marked(place: Path) -> Iterator[None]:
+    """Have a locked marker in a folder while a stack is written into it.
+
+    What was begun beside a marker that nobody holds is removed: its process was killed.
+    """
+    marker = place / MARKER
+    left = marker.exists()
+    with marker.open("ab") as file:
+        try:
+            lock(file.fileno())
+            held = os.path.samestat(marker.stat(), os.fstat(file.fileno()))
+        except OSError as error:
+            # Of a file system without locks one that is new is nobody's.
+            held = not (left or isinstance(error, BlockingIOError | FileNotFoundError))
+        if not held:
+            raise FileExistsError(
+                f"A stack is being written into {place} ({MARKER}): wait for the "
+                "process that writes it, or name another folder."
+            )
+        if left and not (place / HEADER).exists():
+            _remove_begun(place)
+        try:
+            yield
+        finally:
+            if not CAN_LOCK:
+                file.close()  # Windows does not remove open files
+            marker.unlink()
+
+
+def _remove_begun(place: Path) -> None:
+    """Remove the files of a stack that is not whole."""
+    for name in (MATRICES, LEARNT, f"{HEADER}.partial"):
+        (place / name).unlink(missing_ok=True)
+
+
+def holds_stack(folder: PathLike) -> bool:
+    """Return whether a folder holds a stack, or matrices that we have not begun."""
+    place = Path(folder)
+    foreign = (place / MATRICES).exists() and not (place / MARKER).exists()
+    return foreign or (place / HEADER).exists()
 
 
 def _write_whole(
@@ -204,8 +255,9 @@ def read_header(folder: Path) -> Header:
     if not path.exists():
         begun = (folder / MATRICES).exists()
         raise ValueError(
-            f"{folder / MATRICES} was not written to its end, as it has no {HEADER}: "
-            "remove the folder, and write the stack again."
+            f"{folder / MATRICES} has no {HEADER}: it was not written to its end, or "
+            "not by multikernel. Name another folder, or remove this one and write the "
+            "stack again."
             if begun
             else f"{folder} holds no stack of Gram matrices ({HEADER})."
         )

@@ -3,8 +3,6 @@
 import mmap
 import os
 import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,7 +10,6 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from multikernel._typing import Array
 from multikernel.exceptions import StackTooLargeError
 from multikernel.linalg.tables import backing
 
@@ -182,8 +179,7 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
             _take_room(file, n_bytes)
     except FileExistsError as error:
         raise FileExistsError(
-            f"{path} exists: it is being written, or was not written to its end. Name "
-            "another folder, or remove this one."
+            f"{path} exists: name another folder, or remove this one."
         ) from error
     except OSError as error:
         path.unlink(missing_ok=True)
@@ -205,22 +201,3 @@ def _take_room(file: BinaryIO, n_bytes: int) -> None:
     block = bytes(2**20)
     for start in range(0, n_bytes, len(block)):
         file.write(block[: n_bytes - start])
-
-
-def scratch(
-    folder: str | os.PathLike[str] | None, shape: Sequence[int], dtype: str
-) -> Array:
-    """Return an array to write to, in a temporary file that goes with it.
-
-    The file is in a folder, or among the system's temporary ones.
-    """
-    if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp("", "multikernel-", folder))
-    try:
-        array = new_file(made / "array.npy", shape, dtype)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-    weakref.finalize(array, shutil.rmtree, made, ignore_errors=True)
-    return np.asarray(array)

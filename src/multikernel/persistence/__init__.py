@@ -5,23 +5,20 @@ values, with arrays stored apart. Loading adds up what the file will take, reads
 tree, compares its type names with what is trusted, and only then builds anything.
 """
 
-import glob
 import importlib
-import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import Any
 from zipfile import ZIP_DEFLATED
 
 from sklearn.exceptions import InconsistentVersionWarning
 
 from multikernel._install import how_to_install
 from multikernel.exceptions import UntrustedTypesError, VersionWarning
-from multikernel.gram.files import written
+from multikernel.gram.files import PathLike as PathLike
 from multikernel.persistence.archive import (
     Content,
     RefusedError,
@@ -30,11 +27,7 @@ from multikernel.persistence.archive import (
     versions,
     with_version,
 )
-
-try:
-    import fcntl
-except ImportError:  # Windows locks open files by itself
-    fcntl = None  # type: ignore[assignment]
+from multikernel.persistence.places import find_place, write_to
 
 MAX_BYTES = 2**31  # what a machine with 4 GB can spare
 # Helpers that scikit-learn's fitted estimators hold, and that are no public estimators;
@@ -54,8 +47,6 @@ MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
 # Trusted by skops, and yet called with a number they take that many bytes, or more.
 GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
 
-PathLike = str | os.PathLike[str]
-
 
 def save(estimator: Any, path: PathLike) -> None:
     """Write an estimator to a compressed file, whole or not at all.
@@ -73,7 +64,8 @@ def save(estimator: Any, path: PathLike) -> None:
     estimator : estimator
         Fitted or not; pipelines and searches are saved as well.
     path : str or path-like
-        The file to write, by custom with the ending ``.skops``.
+        The file to write, by custom with the ending ``.skops``. A link is followed, and
+        a pipe is written to.
 
     Raises
     ------
@@ -83,6 +75,8 @@ def save(estimator: Any, path: PathLike) -> None:
         If the folder of `path` does not exist.
     IsADirectoryError
         If `path` is a folder.
+    OSError
+        If `path` is a device, or the disk is full.
 
     See Also
     --------
@@ -100,8 +94,15 @@ def save(estimator: Any, path: PathLike) -> None:
     ...     load(Path(folder) / "scaler.skops").transform([[3.0]])
     array([[2.]])
     """
+    _skops_io()
+    place = find_place(path)  # rather now than after the work
+    write_to(place, dumped(estimator))
+
+
+def dumped(estimator: Any) -> bytes:
+    """Return what `save` writes to a file."""
     data = _skops_io().dumps(estimator, compression=ZIP_DEFLATED)
-    write_whole(path, with_version(data))
+    return with_version(data)
 
 
 def load(
@@ -207,72 +208,6 @@ def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
         ),
         stacklevel=3,
     )
-
-
-def write_whole(path: PathLike, data: bytes) -> None:
-    """Write a file beside its place and move it there, so that it is never half done.
-
-    If that fails, the message names the file, and an older one is unharmed.
-    """
-    target = check_place(path)
-    with written(target), unfinished(target) as (file, _):
-        file.write(data)
-
-
-@contextmanager
-def unfinished(target: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """Lend a file beside a place, with its name, and move it there once it is whole."""
-    _remove_strays(target)
-    descriptor, name = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-    )
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            with suppress(OSError):  # of file systems that cannot
-                _lock(file)
-            yield file, name
-            file.flush()
-            os.fsync(file.fileno())
-            if fcntl is None:
-                file.close()  # Windows does not move open files
-            os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
-            os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def check_place(path: PathLike) -> Path:
-    """Return where to write a file, or raise if that is a folder, or in none."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"Cannot save to {target}: the folder {target.parent} does not exist."
-        )
-    if target.is_dir():
-        raise IsADirectoryError(f"Cannot save to {target}: it is a folder.")
-    return target
-
-
-def _remove_strays(target: Path) -> None:
-    """Remove what killed processes left: unfinished files that nobody holds."""
-    for stray in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
-        with suppress(OSError), stray.open("rb") as file:
-            _lock(file)
-            stray.unlink()
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Hold a file until it is closed; an error tells that somebody else does."""
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _umask() -> int:
-    """Return the umask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _skops_io() -> ModuleType:

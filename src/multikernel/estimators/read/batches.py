@@ -1,8 +1,5 @@
 """Tables that come in batches: read once, in order, into a file."""
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Sequence
 from io import FileIO
 from pathlib import Path
@@ -19,7 +16,7 @@ from multikernel.estimators.read.kinds import (
     values_of,
 )
 from multikernel.estimators.read.numbers import ENCODE, Spooled, refuse_shared_names
-from multikernel.gram.files import PathLike
+from multikernel.gram.temporary import PathLike, TemporaryFolder
 from multikernel.kernels.sequence.tables import NUMBERS
 
 
@@ -35,12 +32,12 @@ def spool(source: Any, target: Any = None, folder: PathLike | None = None) -> Sp
         return source
     batches = source.to_batches() if hasattr(source, "to_batches") else source
     column = target if isinstance(target, str) else None
-    made = Path(tempfile.mkdtemp("", "multikernel-", folder))
+    made = TemporaryFolder(folder)
     try:
-        table = _written(batches, column, made / "table.bin")
-        weakref.finalize(table.X.base, shutil.rmtree, made, ignore_errors=True)
+        table = _written(batches, column, made.path / "table.bin")
+        made.hold_for(table.X.base)
     except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
+        made.remove()
         raise
     if column is None and target is not None:
         return Spooled(table.X, target, table.names)

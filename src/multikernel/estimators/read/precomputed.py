@@ -17,10 +17,11 @@ from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.checks import ROUNDING, take_census
 from multikernel.gram.definite import is_cheap
 from multikernel.gram.files import PathLike, Storage, joined, open_stack
-from multikernel.gram.memory import check_size, scratch
+from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep
+from multikernel.gram.temporary import scratch
 from multikernel.linalg import TINY
 from multikernel.linalg.tables import backing, equal_shares
 from multikernel.linalg.threads import run_blocks

@@ -16,7 +16,7 @@ from multikernel.gram.factors.engine import FactorBlock, RowBlocks, SampledRows,
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.rows import moments, normalised, raw_block, replaced
 from multikernel.gram.files import PathLike
-from multikernel.gram.memory import scratch
+from multikernel.gram.temporary import TemporaryFolder
 from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import run_blocks
 
@@ -66,6 +66,7 @@ class FileEngine:
     _told: float = 0.0
     _free: dict[tuple[int, int], list[Array]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    _files: list[TemporaryFolder] = field(default_factory=list)
 
     def map(self, task: Task, *each: Sequence[Any]) -> list[Any]:
         """Return what a function returns for the items of sequences, or how to."""
@@ -133,8 +134,15 @@ class FileEngine:
             free = self._free.setdefault(shape, [])
             if not free:
                 number = BLOCKS_PER_FILE if shape[1] == BLOCK_ROWS else 1
-                free.extend(scratch(self.folder, (number, *shape), self.dtype))
+                free.extend(self._made().scratch((number, *shape), self.dtype))
             return free.pop()
+
+    def _made(self) -> TemporaryFolder:
+        """Return the folder of all files: each one holds a lock, and so a file open."""
+        if not self._files:
+            Path(self.folder).mkdir(parents=True, exist_ok=True)
+            self._files.append(TemporaryFolder(self.folder))
+        return self._files[0]
 
 
 def _value(handle: Any) -> Any:

@@ -1,0 +1,153 @@
+"""What `multikernel compare` does."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    check_cv,
+    cross_validate,
+)
+
+from multikernel.cli import _report
+from multikernel.cli._console import LiveShare
+from multikernel.cli._messages import console
+from multikernel.cli._methods import METHODS, find_method, find_task
+from multikernel.cli._outputs import find_output
+from multikernel.cli._request import Request
+from multikernel.cli._tables import Table
+from multikernel.cli._training import (
+    Training,
+    read_request,
+    targets_asked,
+    with_scaling,
+)
+
+MEASURES = {"classification": "accuracy", "regression": "R2"}
+
+
+def run_compare(
+    request: Request,
+    methods: Sequence[str] | None,
+    folds: int,
+    scoring: str | None,
+    cv: int | None,
+    json: bool,
+) -> None:
+    """Score methods on the same folds, and say which does how well."""
+    find_output(None, request.data)
+    targets = [targets_asked(request, find_method(m)) for m in methods or ["spicy"]]
+    table = read_request(request, targets[0])
+    task = find_task(request.task, None, table.y)
+    names = list(dict.fromkeys(methods or _suited(task, table)))
+    request = replace(request, task=task)
+    models = {name: _model(request, name, table, cv) for name in names}
+    splits = _splits(table, task, folds)
+    lines = []
+    with LiveShare("Comparing") as tell:
+        for number, (name, model) in enumerate(models.items()):
+            tell.show(number / len(models), None, METHODS[name].title)
+            lines.append(_line(name, model, table, splits, scoring, cv))
+    lines.sort(key=lambda line: -line["score"])
+    report = {
+        "n_samples": len(table.X),
+        "folds": folds,
+        "scoring": scoring or MEASURES[task],
+        "methods": lines,
+    }
+    if json:
+        _report.print_json(report)
+    else:
+        _show(report)
+
+
+def _suited(task: str, table: Table) -> list[str]:
+    """Return the methods for a task and what they learn from."""
+    numbers = not (table.precomputed or table.views)
+    numbers = numbers and not (table.sequences or table.categories)
+    return [
+        name
+        for name, method in METHODS.items()
+        if task in method.tasks and (numbers or not method.graphs)
+    ]
+
+
+def _model(request: Request, name: str, table: Table, cv: int | None) -> Any:
+    """Return the estimator of a method, behind what prepares its data."""
+    method = METHODS[name]
+    searches = cv is not None and method.search is not None
+    if method.graphs:
+        request = replace(request, kernels="default")  # others have no graphs
+    strength = {"cv": cv} if searches else {}
+    estimator = Training.asked(request, method).estimator(table, strength, cv=searches)
+    return with_scaling(estimator, table, request.scale, request.impute)
+
+
+def _splits(table: Table, task: str, folds: int) -> list[Any]:
+    """Return the folds: shuffled, or whole groups."""
+    if table.groups is not None:
+        splitter: Any = GroupKFold(folds)
+    elif task == "classification" and table.y.ndim == 1:
+        splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
+    else:
+        splitter = KFold(folds, shuffle=True, random_state=0)
+    return list(check_cv(splitter).split(table.X, table.y, table.groups))
+
+
+def _line(
+    name: str,
+    model: Any,
+    table: Table,
+    splits: list[Any],
+    scoring: str | None,
+    cv: int | None,
+) -> dict[str, Any]:
+    """Return what is said of one method."""
+    grouped = table.groups is not None and "cv" in model["model"].get_params()
+    found = cross_validate(
+        model,
+        table.X,
+        table.y,
+        cv=splits,
+        scoring=scoring,
+        params={"model__groups": table.groups} if grouped and cv else None,
+        return_estimator=True,
+        error_score="raise",
+    )
+    scores = found["test_score"]
+    fits = [_report.model_report(fitted) for fitted in found["estimator"]]
+    return {
+        "method": name,
+        "title": METHODS[name].title,
+        "score": scores.mean(),
+        "spread": scores.std(ddof=1),
+        "scores": scores,
+        "seconds": found["fit_time"].mean(),
+        "n_active": np.mean([fit["n_active"] for fit in fits]),
+        "n_kernels": np.mean([fit["n_kernels"] for fit in fits]),
+    }
+
+
+def _show(report: dict[str, Any]) -> None:
+    table = RichTable(
+        title=f"{report['scoring']} on {report['folds']} folds of "
+        f"{report['n_samples']} samples",
+        title_justify="left",
+    )
+    table.add_column("method")
+    for column in ("score", "±", "seconds", "kernels in use"):
+        table.add_column(column, justify="right")
+    for line in report["methods"]:
+        table.add_row(
+            f"{line['method']}: {line['title']}",
+            f"{line['score']:.4g}",
+            f"{line['spread']:.2g}",
+            f"{line['seconds']:.2g}",
+            f"{line['n_active']:.3g} of {line['n_kernels']:.0f}",
+        )
+    console().print(table)

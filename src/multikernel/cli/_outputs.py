@@ -1,0 +1,66 @@
+"""Where commands write, settled before they do anything else."""
+
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from multikernel.persistence.places import (
+    Place,
+    find_place,
+    standard_output,
+)
+
+DASH = "-"
+"""Standard input where a file is read, standard output where one is written."""
+
+
+def find_output(
+    output: Path | None,
+    inputs: Iterable[Path] = (),
+    formats: Sequence[str] = (),
+    *,
+    json: bool = False,
+) -> Place:
+    """Return where an output goes, or say why nothing can be written there.
+
+    None and - are standard output, which cannot take JSON as well. The name of a file
+    ends in one of the `formats`; pipes and standard output need no such name.
+    """
+    files = ["/dev/stdin" if str(path) == DASH else path for path in inputs]
+    if output is None:
+        return standard_output(files)
+    place = standard_output(files) if str(output) == DASH else find_place(output, files)
+    if place.is_standard_output and json:
+        raise ValueError(
+            f"--json writes to standard output, and so would the option {output}: "
+            "leave one of them out, or name a file."
+        )
+    if formats and place.file is not None and output.suffix not in formats:
+        raise ValueError(
+            f"Cannot write {output}: the name must end in one of "
+            f"{', '.join(filter(None, formats))}."
+        )
+    return place
+
+
+def ending(place: Place, formats: Sequence[str]) -> str:
+    """Return in which format to write, the first where a pipe has no name for one."""
+    suffix = place.path.suffix
+    return suffix if suffix in formats else formats[0]
+
+
+def file_name(output: Path | None, place: Place) -> str | None:
+    """Return the file or the pipe that was written, None for standard output."""
+    return None if place.is_standard_output else str(output)
+
+
+@contextmanager
+def beside(place: Place, output: Path | None) -> Iterator[None]:
+    """Have tables on standard error where standard output takes what was asked for."""
+    if output is None or not place.is_standard_output:
+        yield
+        return
+    with contextlib.redirect_stdout(sys.stderr):
+        yield

@@ -1,0 +1,122 @@
+"""What `multikernel path` does."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+
+from multikernel.cli import _report
+from multikernel.cli._console import LiveFit
+from multikernel.cli._messages import console, say
+from multikernel.cli._methods import find_method
+from multikernel.cli._outputs import beside, file_name, find_output
+from multikernel.cli._request import Request
+from multikernel.cli._tables import Table
+from multikernel.cli._training import Training, prepared, read_request, targets_asked
+from multikernel.display import RegularizationPathDisplay
+from multikernel.estimators import NamedPath, regularization_path
+
+
+def run_path(
+    request: Request,
+    method: str,
+    n_alphas: int,
+    alpha_min_ratio: float,
+    plot: Path | None,
+    json: bool,
+) -> None:
+    """Follow a path, draw it where that is asked for, and say what came in."""
+    chosen = find_method(method)
+    if not chosen.tasks:
+        raise ValueError(f"{chosen.title} has no path.")
+    targets = targets_asked(request, chosen)
+    # Rather now than after the work. A picture without an ending is a PNG.
+    formats = [] if plot is None else [*_report.picture_formats(), ""]
+    place = find_output(plot, request.data, formats, json=json)
+    training = Training.asked(request, chosen)
+    table = read_request(request, targets)
+    start = time.perf_counter()
+    found = _followed(request, training, table, n_alphas, alpha_min_ratio)
+    seconds = time.perf_counter() - start
+    if table.kernel_names is not None:
+        found = replace(found, kernel_names=list(table.kernel_names))
+    if plot is not None:
+        _report.save_plot(RegularizationPathDisplay.from_path(found), place)
+    report = {
+        "seconds": seconds,
+        "n_kernels": len(found.kernel_names),
+        "path": _path_lines(found),
+        "plot": file_name(plot, place),
+    }
+    if json:
+        _report.print_json(report)
+        return
+    with beside(place, plot):
+        _show_path(report)
+
+
+def _followed(
+    request: Request,
+    training: Training,
+    table: Table,
+    n_alphas: int,
+    alpha_min_ratio: float,
+) -> NamedPath:
+    """Return the path over a table."""
+    estimator = training.estimator(table, {})
+    X = prepared(table, request.scale, request.impute)
+    live = LiveFit(training.method.title, tol=estimator.tol, n_samples=len(table.y))
+    with training.blaming_settings(), live as watch:
+        return regularization_path(
+            estimator,
+            X,
+            table.y,
+            n_alphas=n_alphas,
+            alpha_min_ratio=alpha_min_ratio,
+            callback=watch,
+        )
+
+
+def _path_lines(found: NamedPath) -> list[dict[str, Any]]:
+    """Return one line per alpha, with the kernels that came in there."""
+    in_use = found.norms() > 0
+    seen = np.logical_or.accumulate(in_use, axis=0)
+    lines = []
+    for step, alpha in enumerate(found.path.alphas):
+        new = seen[step] & ~seen[step - 1] if step else seen[0]
+        lines.append(
+            {
+                "alpha": alpha,
+                "objective": found.path.objectives[:, step].sum(),
+                "duality_gap": found.path.duality_gaps[:, step].max(),
+                "n_active": in_use[step].sum(),
+                "entered": [found.kernel_names[m] for m in np.flatnonzero(new)],
+            }
+        )
+    return lines
+
+
+def _show_path(report: dict[str, Any]) -> None:
+    table = RichTable(
+        title=f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
+        title_justify="left",
+    )
+    for column in ("alpha", "objective", "gap", "active"):
+        table.add_column(column, justify="right")
+    table.add_column("comes in", overflow="fold")
+    for line in report["path"]:
+        entered = line["entered"]
+        more = f" and {len(entered) - 2} more" if len(entered) > 2 else ""
+        table.add_row(
+            f"{line['alpha']:.4g}",
+            f"{line['objective']:.5g}",
+            f"{line['duality_gap']:.1e}",
+            str(line["n_active"]),
+            ", ".join(entered[:2]) + more,
+        )
+    console().print(table)
+    if report["plot"] is not None:
+        say(f"Plot saved as {report['plot']}")

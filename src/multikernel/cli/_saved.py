@@ -1,0 +1,252 @@
+"""What commands on a saved model do."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_classifier, is_outlier_detector
+
+from multikernel import report as page
+from multikernel.cli import _report, _tables
+from multikernel.cli._columns import NAME, ColumnChoice
+from multikernel.cli._large import (
+    by_batches,
+    one_target,
+    predict_stream,
+    score_of,
+)
+from multikernel.cli._messages import say
+from multikernel.cli._outputs import file_name, find_output
+from multikernel.datasets.files import FORMATS as STREAMED
+from multikernel.estimators.publish.summary import MOST_ROWS
+from multikernel.inspection.pipelines import final_estimator
+from multikernel.persistence import MAX_BYTES, load
+from multikernel.persistence.places import Place, write_to
+
+
+@contextmanager
+def opened_model(path: Path, max_bytes: int | None) -> Iterator[Any]:
+    """Lend a saved model; a file that holds something else is the user's error."""
+    model = load(path, max_bytes=max_bytes or MAX_BYTES)
+    try:
+        yield model
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(
+            f"{path} holds no fitted model: its {type(model).__name__} lacks what the "
+            "command needs."
+        ) from error
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What `multikernel predict` is asked."""
+
+    model: Path
+    data: Path
+    output: Path | None
+    target: list[str]
+    proba: bool
+    drop: list[str]
+    stream: bool | None
+    max_bytes: int | None
+    json: bool
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Return the files that are read."""
+        return [self.model, self.data]
+
+
+def run_predict(asked: Prediction) -> None:
+    """Predict, write what is predicted, and say how good it is."""
+    if by_batches(asked.data, asked.stream) and not asked.json:
+        n_rows, score = _predicted_by_batches(asked)
+    else:
+        n_rows, score = _predicted_whole(asked)
+    if asked.json:
+        return
+    if asked.output is not None and str(asked.output) != "-":
+        say(f"{n_rows} predictions written to {asked.output}", stderr=True)
+    if score is not None:
+        say(f"score: {score:.6g}", stderr=True)
+
+
+def _predicted_whole(asked: Prediction) -> tuple[int, float | None]:
+    """Predict a file read as a whole; return the number of rows, and a score."""
+    place = find_output(asked.output, asked.inputs, _tables.FORMATS, json=asked.json)
+    with opened_model(asked.model, asked.max_bytes) as estimator:
+        if asked.target and is_outlier_detector(estimator):
+            raise ValueError("A one-class model has no score: leave out --target.")
+        table = _known_table(estimator, [asked.data], asked.target, asked.drop)
+        frame = _answers(estimator, table.X, asked.proba)
+        if getattr(table.X, "index", pd.Index([])).name == NAME:
+            frame.insert(0, NAME, table.X.index)
+        score = float(estimator.score(table.X, table.y)) if asked.target else None
+    if asked.output is not None or not asked.json:
+        _tables.write_table(frame, place)
+    if asked.json:
+        columns = {str(key): list(frame[key]) for key in frame}
+        _report.print_json({"score": score, **columns})
+    return len(frame), score
+
+
+def _predicted_by_batches(asked: Prediction) -> tuple[int, float | None]:
+    """Predict batch by batch; return the number of rows, and a score."""
+    named = asked.target
+    target = one_target(named, "Predicting by batches") if named else None
+    place = find_output(asked.output, asked.inputs, STREAMED)
+    with opened_model(asked.model, asked.max_bytes) as estimator:
+        return _predict_stream(estimator, asked, target, place)
+
+
+def _predict_stream(
+    estimator: Any,
+    asked: Prediction,
+    target: str | None,
+    place: Place,
+) -> tuple[int, float | None]:
+    """Predict batch by batch; return the number of rows, and the score."""
+    sequences, categories = _known_texts(estimator)
+    only = _known_features(estimator)
+
+    def answer(frame: pd.DataFrame, first: bool) -> pd.DataFrame:
+        part = _tables.known_part(asked.data, frame, only, tell=first)
+        X = _tables.features_of(asked.data, part, (*sequences, *categories))
+        return _answers(estimator, X, asked.proba)
+
+    n_rows, y, found = predict_stream(answer, asked.data, target, asked.drop, place)
+    return n_rows, None if target is None else score_of(estimator, y, found)
+
+
+def _known_table(
+    estimator: Any, data: Sequence[Path], target: list[str], drop: list[str] | None
+) -> _tables.Table:
+    """Read the columns that a model was fitted on, as what it took them for."""
+    sequences, categories = _known_texts(estimator)
+    choice, only = ColumnChoice(categories=categories), _known_features(estimator)
+    (first, *others), drop = data, drop or []
+    return _tables.read_table(first, target, drop, sequences, choice, only, others)
+
+
+def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of sequences and of categories that a model was fitted on."""
+    model = final_estimator(estimator)
+
+    def names(attribute: str) -> tuple[str, ...]:
+        places = getattr(model, attribute, ())
+        return tuple(str(model.feature_names_in_[place]) for place in places)
+
+    return names("sequence_features_"), names("category_features_")
+
+
+def _known_features(estimator: Any) -> list[str] | None:
+    """Return the columns that a model takes, None where it knows no names."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _answers(estimator: Any, X: Any, proba: bool) -> pd.DataFrame:
+    """Return predictions, with a probability for each class where asked for."""
+    frame = _predictions(estimator, X)
+    if proba:
+        for label, column in _probabilities(estimator, X).items():
+            frame[f"probability_{label}"] = column
+    return frame
+
+
+def _predictions(estimator: Any, X: Any) -> pd.DataFrame:
+    """Return a column of predictions, or one for each of several outputs."""
+    found = estimator.predict(X)
+    if found.ndim == 1:
+        frame = pd.DataFrame({"prediction": found})
+        if is_outlier_detector(estimator):
+            frame["decision"] = estimator.decision_function(X)  # to rank them by
+        return frame
+    names = final_estimator(estimator).output_names_
+    return pd.DataFrame(found, columns=[f"prediction_{name}" for name in names])
+
+
+def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError("This model has no probabilities: leave out --proba.")
+    columns = estimator.predict_proba(X).T
+    several = np.ndim(estimator.predict(X[:1])) == 2
+    labels = final_estimator(estimator).output_names_ if several else estimator.classes_
+    return dict(zip(labels, columns, strict=True))
+
+
+def run_score(
+    model: Path,
+    data: Sequence[Path],
+    target: list[str] | None,
+    drop: list[str] | None,
+    max_bytes: int | None,
+    json: bool,
+) -> None:
+    """Score a model on the rows of files."""
+    find_output(None, [model, *data])
+    targets = target or _tables.default_target(data)
+    if not targets:
+        raise ValueError("Missing option --target: the column of known targets.")
+    with opened_model(model, max_bytes) as estimator:
+        if is_outlier_detector(estimator):
+            raise ValueError("A one-class model has no score.")
+        table = _known_table(estimator, data, targets, drop)
+        score = float(estimator.score(table.X, table.y))
+        each = _scores_of_targets(estimator, table) if len(targets) > 1 else {}
+    measure, size = "accuracy" if is_classifier(estimator) else "R2", len(table.X)
+    if json:
+        several = {"scores": each} if each else {}
+        report = {"samples": size, "measure": measure, "score": score}
+        _report.print_json(report | several)
+        return
+    say(f"{measure} on {size} samples: {score:.6g}")
+    for name, value in each.items():
+        say(f"{name}: {value:.6g}")
+
+
+def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]:
+    """Return the score of each of several targets or labels, by name."""
+    columns = zip(np.asarray(table.y).T, estimator.predict(table.X).T, strict=True)
+    names = final_estimator(estimator).output_names_
+    scores = [score_of(estimator, known, answer) for known, answer in columns]
+    return dict(zip(names, scores, strict=True))
+
+
+def run_inspect(
+    model: Path, rows: int | None, max_bytes: int | None, json: bool
+) -> None:
+    """Say what a model is."""
+    find_output(None, [model])
+    with opened_model(model, max_bytes) as estimator:
+        report = _report.model_report(estimator)
+        if json:
+            _report.print_json(report)
+            return
+        facts = _report.chosen_parameters(report) | _report.diagnostics(report)
+        _report.print_facts(facts, report["estimator"])
+        _report.print_facts(report["parameters"], "parameters")
+        _report.print_views(report)
+        _report.print_kernels(report, rows or MOST_ROWS)
+
+
+def run_report(
+    model: Path,
+    data: Path,
+    output: Path,
+    target: list[str],
+    drop: list[str] | None,
+    max_bytes: int | None,
+) -> None:
+    """Write a model as a page."""
+    place = find_output(output, [model, data])
+    with opened_model(model, max_bytes) as estimator:
+        table = _known_table(estimator, [data], target, drop)
+        text = page(estimator, table.X, table.y)
+    write_to(place, text.encode())
+    if file_name(output, place) is not None:
+        say(f"Written to {output}.")

@@ -1,0 +1,80 @@
+"""What holds before the libraries are loaded: streams, signals, a first word."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from multikernel._install import how_to_install
+
+CLOSED = "Error: Standard output is closed, and results go there: send it to a file."
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Say on a terminal that libraries are loaded, which takes a second or more.
+
+    Ctrl-C just ends the process meanwhile: there is nothing to tidy up, and half-loaded
+    modules would answer with tracebacks. A library that is missing is named.
+    """
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if terminal:
+        print("Loading ...", end="\r", file=sys.stderr, flush=True)
+    with handled(signal.SIGINT, signal.default_int_handler, signal.SIG_DFL):
+        try:
+            yield
+        except ImportError as error:
+            library = (error.name or "").partition(".")[0]
+            if library in ("", "multikernel"):
+                raise
+            raise ImportError(
+                f"The command line needs {library}: {how_to_install('cli')}."
+            ) from error
+    if terminal:
+        print("           ", end="\r", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end what runs as Ctrl-C does, so that temporary files are removed."""
+    with handled(signal.SIGTERM, signal.SIG_DFL, _terminated):
+        yield
+
+
+@contextmanager
+def handled(number: int, usual: Any, handler: Any) -> Iterator[None]:
+    """Have a handler for a signal, where that is handled as usual and may be."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(number) != usual:
+        yield
+        return
+    signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, usual)
+
+
+def _terminated(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def replace_closed_streams() -> None:
+    """Have something in the place of closed streams; without output there is no use.
+
+    A file that is opened later would have the number of a closed stream, and get what
+    is written to that.
+    """
+    closed = sys.stdout is None
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if closed:
+        print(CLOSED, file=sys.stderr)
+        raise SystemExit(1)

@@ -1,0 +1,218 @@
+"""Where outputs go: files behind links, pipes and standard output, never an input.
+
+Everything that writes for a user asks `find_place` first, which says in a sentence what
+cannot or must not be written to, and then fills the place whole or not at all.
+"""
+
+import glob
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from multikernel.gram.files import PathLike, written
+from multikernel.gram.temporary import CAN_LOCK, lock
+
+KINDS = {
+    stat.S_ISBLK: "a device",
+    stat.S_ISCHR: "a device",
+    stat.S_ISSOCK: "a socket",
+}
+"""What cannot be written to, by how the system tells it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an output goes.
+
+    Parameters
+    ----------
+    path : Path
+        As the user wrote it.
+    file : Path or None
+        The file to make or to replace, behind links; None where there is none.
+    pipe : bool, default=False
+        Whether the path is that of a pipe. Where it is neither, the output goes to
+        standard output.
+    """
+
+    path: Path
+    file: Path | None = None
+    pipe: bool = False
+
+    @property
+    def is_standard_output(self) -> bool:
+        """Return whether the output goes to standard output."""
+        return self.file is None and not self.pipe
+
+
+def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
+    """Return where to write a file, or raise if nothing can or must be written there.
+
+    Links are followed. `inputs` are files that are read, or folders and patterns of
+    such: the output must not be one of them.
+    """
+    named = Path(path)
+    try:
+        state = os.stat(named)
+    except FileNotFoundError:
+        return Place(named, _new_file(named))
+    except OSError as error:
+        raise OSError(f"Cannot save to {named}: {error.strerror}.") from error
+    if _is_stream(state, sys.stdout):
+        refuse_input(state, named, inputs)
+        return Place(named)
+    if stat.S_ISDIR(state.st_mode):
+        raise IsADirectoryError(f"Cannot save to {named}: it is a folder.")
+    for is_kind, kind in KINDS.items():
+        if is_kind(state.st_mode):
+            raise OSError(f"Cannot save to {named}: it is {kind}, and no file.")
+    refuse_input(state, named, inputs)
+    if stat.S_ISFIFO(state.st_mode):
+        return Place(named, pipe=True)
+    return Place(named, Path(os.path.realpath(named)))
+
+
+def standard_output(inputs: Iterable[PathLike] = ()) -> Place:
+    """Return standard output as a place, or raise if that is one of the inputs."""
+    place = Place(Path("standard output"))
+    try:
+        state = os.fstat(sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):
+        return place  # no file: a notebook's, a test's
+    if stat.S_ISREG(state.st_mode):  # what is typed or piped may come from anywhere
+        refuse_input(state, place.path, inputs)
+    return place
+
+
+def _new_file(named: Path) -> Path:
+    """Return the file that is to be made, behind links, if there is a folder for it."""
+    target = Path(os.path.realpath(named))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot save to {named}: the folder {target.parent} does not exist."
+        )
+    return target
+
+
+def refuse_input(
+    state: os.stat_result, named: Path, inputs: Iterable[PathLike]
+) -> None:
+    """Raise if what is to be written is one of the inputs, by whatever name.
+
+    A terminal may be both.
+    """
+    if stat.S_ISCHR(state.st_mode):
+        return
+    for source in _files_of(inputs):
+        with suppress(OSError):  # whoever reads it says that it is not there
+            if os.path.samestat(state, os.stat(source)):
+                same = "" if Path(source) == named else f", {source}"
+                raise ValueError(
+                    f"Cannot write to {named}: it is an input{same}. Name another file."
+                )
+
+
+def _files_of(inputs: Iterable[PathLike]) -> Iterator[PathLike]:
+    """Yield the files that inputs stand for: folders and patterns have several."""
+    for source in inputs:
+        path = Path(source)
+        if path.is_dir():
+            yield from (file for file in path.rglob("*") if file.is_file())
+        elif path.exists() or not glob.has_magic(str(path)):
+            yield source
+        else:
+            yield from glob.iglob(str(path), recursive=True)
+
+
+def _is_stream(state: os.stat_result, stream: Any) -> bool:
+    """Return whether a file is what a stream of this process writes to."""
+    try:
+        own = os.fstat(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        return False  # closed, or no file: a notebook's, a test's
+    device = stat.S_ISCHR(own.st_mode) and own.st_rdev == state.st_rdev != 0
+    return device or os.path.samestat(state, own)
+
+
+def write_whole(path: PathLike, data: bytes, inputs: Iterable[PathLike] = ()) -> None:
+    """Write a file beside its place and move it there, so that it is never half done.
+
+    If that fails, the message names the file, and an older one is unharmed.
+    """
+    write_to(find_place(path, inputs), data)
+
+
+def write_to(place: Place, data: bytes) -> None:
+    """Write an output to its place, whole or not at all."""
+    with filled(place) as file, written(place.path):
+        file.write(data)
+
+
+@contextmanager
+def filled(place: Place) -> Iterator[IO[bytes]]:
+    """Lend a file that gets to its place once it is whole."""
+    if place.file is not None:
+        with _moved(place.file, place.path) as file:
+            yield file
+        return
+    with tempfile.TemporaryFile() as file:
+        yield file
+        with written(place.path):
+            file.seek(0)
+            if place.pipe:
+                with place.path.open("wb") as pipe:
+                    shutil.copyfileobj(file, pipe)
+            else:
+                sys.stdout.flush()
+                shutil.copyfileobj(file, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
+    """Lend a file beside its place, and move it there once it is whole."""
+    _remove_strays(target)
+    with written(named):
+        descriptor, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+        )
+    file = os.fdopen(descriptor, "w+b")
+    try:
+        with suppress(OSError):  # of file systems that cannot
+            lock(descriptor)
+        yield file
+        with written(named):
+            file.flush()
+            os.fsync(descriptor)
+            if not CAN_LOCK:
+                file.close()  # Windows does not move open files
+            os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
+            os.replace(name, target)
+    except BaseException:
+        with suppress(OSError):  # what is left to be written is not wanted
+            file.close()
+        Path(name).unlink(missing_ok=True)
+        raise
+    file.close()
+
+
+def _remove_strays(target: Path) -> None:
+    """Remove what killed processes left: unfinished files that nobody holds."""
+    for stray in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+        with suppress(OSError), stray.open("rb") as file:
+            lock(file.fileno())
+            stray.unlink()
+
+
+def _umask() -> int:
+    """Return the umask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

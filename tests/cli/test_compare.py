@@ -1,0 +1,86 @@
+"""Methods compared on the same folds."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel import UniformMKLClassifier
+from multikernel.cli._methods import METHODS
+
+CLASSES = ("--target", "outcome", "--drop", "amount")
+VALUES = ("--target", "amount", "--drop", "outcome")
+TWO = ("--method", "uniform", "--method", "easy", "--folds", "3")
+
+
+def compared(run, *words):
+    result = run("compare", *words, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_scores_are_those_of_scikit_learn(run, csv, frame):
+    report = compared(run, csv, *CLASSES, *TWO)
+    lines = {line["method"]: line for line in report["methods"]}
+    assert set(lines) == {"uniform", "easy"}
+    model = make_pipeline(
+        StandardScaler().set_output(transform="pandas"), UniformMKLClassifier()
+    )
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    X = frame[["age", "dose", "width"]]
+    scores = cross_val_score(model, X, frame["outcome"], cv=folds)
+    np.testing.assert_allclose(lines["uniform"]["scores"], scores)
+    assert lines["uniform"]["score"] == pytest.approx(scores.mean())
+    assert lines["uniform"]["spread"] == pytest.approx(scores.std(ddof=1))
+    assert lines["uniform"]["seconds"] > 0.0
+    assert lines["uniform"]["n_active"] == lines["uniform"]["n_kernels"]
+    ranked = [line["score"] for line in report["methods"]]
+    assert ranked == sorted(ranked, reverse=True)
+
+
+def test_a_table_for_people(run, csv):
+    result = run("compare", csv, *CLASSES, *TWO, "--scoring", "roc_auc")
+    assert result.exit_code == 0, result.stderr
+    assert "roc_auc on 3 folds of 60 samples" in result.stdout
+    assert "kernels in use" in result.stdout
+    assert "easy: EasyMKL" in result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [CLASSES, VALUES], ids=["classes", "values"])
+def test_all_methods_that_suit_the_targets(run, csv, words):
+    report = compared(run, csv, *words, "--folds", "2")
+    task = "classification" if words is CLASSES else "regression"
+    expected = {name for name, method in METHODS.items() if task in method.tasks}
+    assert {line["method"] for line in report["methods"]} == expected
+
+
+def test_given_matrices_and_groups(run, gram_file, csv, frame, tmp_path):
+    words = ("--method", "uniform", "--method", "spicy", "--folds", "2")
+    report = compared(run, gram_file, "-t", "y", *words)
+    assert report["methods"][0]["n_kernels"] == 3
+    frame["patient"] = np.arange(60) // 4
+    path = tmp_path / "groups.csv"
+    frame.to_csv(path, index=False)
+    words = (*VALUES, "--group", "patient", "--cv", "2", "--kernels", "linear")
+    report = compared(run, path, *words, "--method", "spicy", "--folds", "2")
+    assert len(report["methods"][0]["scores"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*VALUES, "--method", "easy"), "EasyMKL is for classification, not for"),
+        ((*CLASSES, "--method", "one-class"), "one-class MKL takes no --target"),
+        ((*CLASSES, "--method", "best"), "--method must be one of"),
+        ((*CLASSES, "--scoring", "best"), "scoring"),
+        (("--drop", "amount"), "Missing option --target"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_sentence(run, csv, words, said):
+    result = run("compare", csv, *words)
+    assert result.exit_code == 1
+    assert said in " ".join(result.stderr.split())

@@ -1,0 +1,194 @@
+"""Temporary folders: locked while they are in use, swept when their process is dead."""
+
+import gc
+import os
+import signal
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import pytest
+
+from multikernel import SpicyMKLRegressor
+from multikernel.gram import LowRank, MemoryMapped, build_stack
+from multikernel.gram.files import HEADER, MARKER, MATRICES, Header, joined, write_stack
+from multikernel.gram.temporary import OURS, TemporaryFolder, lock
+from multikernel.kernels import GaussianKernel, LinearKernel, ListDictionary
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="no processes are forked there, and no files locked"
+)
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+KERNELS = ListDictionary([GaussianKernel(1.0), LinearKernel()])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Have temporary files in a folder of their own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def killed(work, end=signal.SIGKILL):
+    """Do some work in a process that ends by a signal, if that does not end it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # threads of BLAS do not matter to a file
+        child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        work(lambda *_, **__: os.kill(os.getpid(), end))
+        os.kill(os.getpid(), end)
+    assert os.waitpid(child, 0)[1] == end
+
+
+def map_and_die(die):
+    array = joined([X @ X.T])
+    die(array)
+
+
+def write_and_die(die):
+    def fill(array):
+        array[0] = 1.0
+        die()
+
+    write_stack(None, Header("a test", (1, 3, 3), "float64"), fill)
+
+
+def stream_and_die(die):
+    def batches():
+        yield X, X[:, 0]
+        die()
+
+    SpicyMKLRegressor([LinearKernel()]).fit(batches(), None)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("work", [map_and_die, write_and_die, stream_and_die])
+def test_what_a_killed_process_leaves_is_swept_by_the_next(folder, work, end):
+    killed(work, end)
+    assert len(os.listdir(folder)) == 1
+    built = build_stack(KERNELS, X, storage="memmap")
+    (used,) = folder.iterdir()
+    assert OURS.fullmatch(used.name)
+    assert (used / MATRICES).exists()
+    del built
+    gc.collect()
+    assert not os.listdir(folder)
+
+
+def test_factors_of_a_killed_fit_are_swept_from_their_folder(tmp_path):
+    def work(die):
+        storage = LowRank(folder=tmp_path / "factors")
+        SpicyMKLRegressor(KERNELS, storage=storage).fit(X, X[:, 0], callback=die)
+
+    killed(work)
+    assert len(os.listdir(tmp_path / "factors")) == 1
+    TemporaryFolder(tmp_path / "factors").remove()
+    assert not os.listdir(tmp_path / "factors")
+
+
+def test_what_somebody_uses_stays(folder):
+    ours, (asks, tells) = TemporaryFolder(), os.pipe()
+
+    def work(_):
+        theirs = TemporaryFolder()
+        os.write(tells, bytes(theirs.path))
+        signal.pause()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        work(None)
+    theirs = os.read(asks, 1000).decode()
+    os.close(asks)
+    os.close(tells)
+    try:
+        TemporaryFolder().remove()
+        assert os.path.isdir(theirs)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    TemporaryFolder().remove()
+    assert os.listdir(folder) == [ours.path.name]
+
+
+@pytest.mark.parametrize("name", ["multikernel-demo", "multikernel-abcdefgh", "x.tmp"])
+def test_folders_of_the_user_stay(folder, name):
+    (folder / name).mkdir(mode=0o700)
+    TemporaryFolder().remove()
+    assert os.listdir(folder) == [name]
+
+
+def test_folders_that_others_can_read_and_links_stay(folder):
+    (folder / "multikernel-abcdefgh.tmp").mkdir()
+    (folder / "target").mkdir(mode=0o700)
+    (folder / "multikernel-abcdefgi.tmp").symlink_to("target")
+    TemporaryFolder().remove()
+    assert len(os.listdir(folder)) == 3
+
+
+def test_a_fork_leaves_the_folder_alone(folder):
+    array = joined([np.eye(3)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        del array
+        gc.collect()
+        os._exit(len(os.listdir(folder)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert len(os.listdir(folder)) == 1
+
+
+STEPS = ["write_matrices", "learnt", "header"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_named_folder_is_replaced_after_a_kill(tmp_path, monkeypatch, step):
+    place = tmp_path / "stack"
+
+    def build():
+        steps = ("center", "trace")
+        return build_stack(KERNELS, X, normalize=steps, storage=MemoryMapped(place))
+
+    def work(die):
+        if step == "write_matrices":
+            monkeypatch.setattr("multikernel.gram.build.write_matrices", die)
+        elif step == "learnt":
+            monkeypatch.setattr("multikernel.gram.files.np.savez", die)
+        else:
+            monkeypatch.setattr("multikernel.gram.files.Path.replace", die)
+        build()
+
+    killed(work)
+    assert {MATRICES, MARKER} <= {*os.listdir(place)}
+    assert HEADER not in os.listdir(place)
+    whole = build_stack(KERNELS, X, normalize=("center", "trace"), storage="dense")
+    for _ in range(2):
+        np.testing.assert_array_equal(
+            build().stack.columns([0]), whole.stack.columns([0])
+        )
+    assert MARKER not in os.listdir(place)
+
+
+def test_a_folder_that_is_being_written_is_refused(tmp_path):
+    with (tmp_path / MARKER).open("ab") as file:
+        lock(file.fileno())
+        with pytest.raises(FileExistsError, match="is being written into"):
+            joined([np.eye(2)], tmp_path)
+    assert joined([np.eye(2)], tmp_path).shape == (1, 2, 2)
+    assert MARKER not in os.listdir(tmp_path)
+
+
+def test_matrices_of_the_user_are_not_replaced(tmp_path):
+    np.save(tmp_path / MATRICES, np.eye(3)[None])
+    before = (tmp_path / MATRICES).read_bytes()
+    with pytest.raises(ValueError, match="was not written to its end"):
+        build_stack(KERNELS, X, storage=MemoryMapped(tmp_path))
+    with pytest.raises(FileExistsError, match=r"stack\.npy exists: name another"):
+        joined([np.eye(3)], tmp_path)
+    assert (tmp_path / MATRICES).read_bytes() == before
+    assert os.listdir(tmp_path) == [MATRICES]
