@@ -86,6 +86,14 @@ class Interactions:
 
     def __post_init__(self) -> None:
         check_parameter("Interactions", "mains", self.mains, FLAG)
+        given = self.kernels
+        if isinstance(given, Interactions) or (
+            isinstance(given, str) and given == "precomputed"
+        ):
+            raise ValueError(
+                "Interactions: kernels must be kernels on columns, or views, and no "
+                f"precomputed ones or interactions, got {shown(given)}."
+            )
         if self.between is not None and (
             isinstance(self.between, str) or not hasattr(self.between, "__len__")
         ):
