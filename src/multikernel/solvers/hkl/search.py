@@ -54,9 +54,9 @@ class Settings:
     outstanding: float = 5.0
     """Deviations from noise that stand out: true interactions had 8 to 74 (METHODS
     4). Beside them stand the logarithms of `Evidence`: noise has 5 once in 150 looks,
-    x5^2 x16 of 300 samples of pumadyn-32nm 28 to 37 at alpha = 0.03. A search that asked sums
-    alone missed it on 2 of 50 draws of as many samples, with R^2 of -0.7 and -0.2 for
-    0.92, and in some folds of others."""
+    x5^2 x16 of 300 samples of pumadyn-32nm 28 to 37 at alpha = 0.03. A search that
+    asked sums alone missed it on 2 of 50 draws of as many samples, with R^2 of -0.7
+    and -0.2 for 0.92, and in some folds of others."""
 
     step: float = 10.0**0.5
     """Ratio of the strengths that lead to the first one of a path. Searches that start
