@@ -1,7 +1,7 @@
 """Sparse learning: a mean loss with a sum of block norms."""
 
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -115,20 +115,9 @@ class SparseMethod(GramMethod):
     by_default: bool = False
 
     def problem(self, data: Training) -> Recipe:
-        """Return the recipe."""
-        units = target_units(self.source.owner, data.samples)
-        return self.recipe(units, data.samples.total_weight)
-
-    def solve(
-        self,
-        problem: Recipe,
-        data: Training,
-        watch: Watch,
-        starts: Sequence[Solution] = (),
-    ) -> list[Solution]:
-        """Return the solutions; say first where many samples deserve a search."""
+        """Return the recipe; say where many samples deserve a search."""
         n_samples, owner = len(data.samples.y), self.source.owner
-        if self.by_default and not starts and n_samples >= MANY_SAMPLES:
+        if self.by_default and n_samples >= MANY_SAMPLES:
             warnings.warn(
                 f"{owner} learns from {n_samples} samples with its default alpha, "
                 "chosen for no data: with so many a weaker one often predicts better. "
@@ -137,7 +126,7 @@ class SparseMethod(GramMethod):
                 SearchWarning,
                 stacklevel=4,
             )
-        return super().solve(problem, data, watch, starts)
+        return self.recipe(target_units(owner, data.samples), data.samples.total_weight)
 
     def recipe(self, units: Units, total: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
