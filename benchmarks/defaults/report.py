@@ -31,6 +31,8 @@ python run.py memory             # 1 minute
 python run.py precomputed        # 5 minutes
 python run.py targets            # 10 minutes
 python run.py strengths          # 20 minutes
+python searches.py paths         # 10 minutes
+python searches.py columns       # 10 minutes
 python report.py                 # writes this page
 ```
 """
@@ -251,6 +253,53 @@ def lost_against_search(rows: Sequence[Row]) -> dict[str, list[str]]:
     return found
 
 
+def paths(rows: Sequence[Row]) -> str:
+    """Return the section on the ends of paths."""
+    text = """## Where paths end
+
+The default search of SpicyMKL on at most 300 samples, five folds, two random splits of
+each set; ends are shares of the strengths that paths begin with. Times are over those
+of the first line, medians over splits; `smallest` counts the choices that lie at the
+end, with the warning that says so.
+
+"""
+    return text + compared(rows, ["ratio", "strengths"])
+
+
+def columns(rows: Sequence[Row]) -> str:
+    """Return the section on how far out standardised columns reach."""
+    text = """## How far out HKL's columns reach
+
+The default search of HKL on at most 300 samples, one random split of each set, columns
+shrunk until their farthest value is so many deviations out.
+
+"""
+    for row in rows:
+        if row["set"].startswith("48 columns"):
+            row["kind"] = "48 columns, 40 of them nearly constant"
+    return text + compared(rows, ["farthest"])
+
+
+def compared(rows: Sequence[Row], keys: Sequence[str]) -> str:
+    """Return mean scores, relative times and choices at the end, by kind of set."""
+    labels = list(dict.fromkeys(tuple(row[key] for key in keys) for row in rows))
+    first = {
+        (row["set"], row["split"]): row["seconds"]
+        for row in rows
+        if tuple(row[key] for key in keys) == labels[0]
+    }
+    lines = []
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        for label in labels:
+            some = [r for r in rows if r["kind"] == kind]
+            some = [r for r in some if tuple(r[key] for key in keys) == label]
+            times = [r["seconds"] / first[r["set"], r["split"]] for r in some]
+            scored = f"{np.mean([r['score'] for r in some]):.4f}"
+            end = f"{sum(r['smallest'] for r in some)} of {len(some)}"
+            lines.append([kind, *label, scored, f"{np.median(times):.2f}", end])
+    return table(["sets", *keys, "mean score", "time", "smallest"], lines)
+
+
 SECTIONS = {
     "dictionaries": dictionaries,
     "normalize": normalize,
@@ -260,6 +309,8 @@ SECTIONS = {
     "grids": grids,
     "strengths": strengths,
     "memory": memory,
+    "paths": paths,
+    "columns": columns,
 }
 
 

@@ -32,3 +32,15 @@ def test_a_quick_run(run, tmp_path):
     assert narrow["score"] < narrow["constant"] + 0.05
     assert middle["score"] > 0.9
     assert narrow["outside"] < 0.5 < middle["outside"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["paths", "columns"])
+def test_default_searches_are_measured(command, run, tmp_path):
+    run("defaults/searches.py", command, "--quick", "--output", tmp_path)
+    path = tmp_path / "results" / f"{command}.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    assert all(row["score"] > 0.3 for row in rows)
+    run("defaults/report.py", "--output", tmp_path)
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert page.count("\n## ") == 1

@@ -106,7 +106,12 @@ def test_weights_enter_folds_fits_and_scores():
     weights = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     splits = list(StratifiedKFold(3).split(X, y))
     search = SpicyMKLClassifierCV(
-        KERNELS, n_alphas=4, cv=splits, class_weight="balanced", tol=CLOSE
+        KERNELS,
+        n_alphas=4,
+        alpha_min_ratio=1e-2,
+        cv=splits,
+        class_weight="balanced",
+        tol=CLOSE,
     ).fit(X, y, weights)
     model = SpicyMKLClassifier(KERNELS, class_weight="balanced", tol=CLOSE)
     expected = scores_by_hand(
@@ -127,7 +132,12 @@ def test_several_classes_and_a_score_of_probabilities():
     X = X[::2]
     y = np.array(["a", "b", "c"])[y[::2]]
     search = SpicyMKLClassifierCV(
-        KERNELS, n_alphas=3, cv=3, scoring="neg_log_loss", tol=1e-8
+        KERNELS,
+        n_alphas=3,
+        alpha_min_ratio=1e-2,
+        cv=3,
+        scoring="neg_log_loss",
+        tol=1e-8,
     ).fit(X, y)
     scorer = get_scorer("neg_log_loss")
     model = SpicyMKLClassifier(KERNELS, tol=1e-8)
@@ -219,7 +229,7 @@ def test_a_path_ends_where_the_score_has_gone_down_for_long():
 
 def test_of_ties_the_best_log_loss_with_a_kernel_wins():
     X, y = binary()
-    search = SpicyMKLClassifierCV(KERNELS, n_alphas=5, cv=3)
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=5, alpha_min_ratio=1e-2, cv=3)
     losses = clone(search).set_params(scoring="neg_log_loss").fit(X, y)
     search.set_params(scoring=lambda model, X, y: 0.0).fit(X, y)
     results = search.cv_results_
@@ -318,7 +328,9 @@ def test_given_alphas_are_tried_in_descending_order():
 
 def test_folds_in_threads_change_nothing():
     X, y = binary()
-    search = SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=4, tol=1e-6)
+    search = SpicyMKLClassifierCV(
+        KERNELS, n_alphas=4, alpha_min_ratio=1e-2, cv=4, tol=1e-6
+    )
     alone = clone(search).fit(X, y)
     together = clone(search).set_params(n_jobs=2).fit(X, y)
     np.testing.assert_allclose(split_scores(together), split_scores(alone))

@@ -15,7 +15,7 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     regularization_path,
 )
-from multikernel.estimators.hkl.data import HullSource
+from multikernel.estimators.hkl.data import HullSource, make_scaler
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.kernels import ColumnKernel, GaussianKernel
@@ -287,3 +287,41 @@ def test_folds_side_by_side_count_the_ratios_that_they_keep():
     data.graph.descendant_forms(nodes, X[:, 0])
     held = data.graph._base().triangle, data.graph._kept
     assert sum(array.nbytes for array in held) <= data.n_bytes
+
+
+def near_constant_columns(n, rng):
+    """Return inputs and targets; 16 of the 20 columns hold zeros but for a few rows."""
+    X = np.zeros((n, 20))
+    X[:, :4] = rng.uniform(-1.0, 1.0, (n, 4))
+    for _ in range(10):
+        rows, columns = rng.random(n) < 0.02, 4 + rng.choice(16, 5, replace=False)
+        size = rng.lognormal(0.0, 1.0, (rows.sum(), 1))
+        X[np.ix_(rows, columns)] += size * rng.choice([-1, 1, 2], (rows.sum(), 5))
+    y = 3.0 * X[:, 0] + 2.0 * X[:, 1] * X[:, 2] + (X[:, 4:8] != 0.0).sum(axis=1)
+    return X, y + 0.3 * rng.standard_normal(n)
+
+
+def test_columns_that_are_nearly_constant_do_no_harm():
+    """Powers of a value many deviations out tell its row from others, and no more."""
+    X, y = near_constant_columns(650, np.random.default_rng(2))
+    model = HKLRegressor(alpha=1e-3).fit(X[:150], y[:150])
+    assert model.score(X[150:], y[150:]) > 0.8
+
+
+def test_standardising_brings_a_value_far_out_to_four():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (100, 3)) + 5.0
+    X[7, 1] += 1e6
+    scaler = make_scaler(X, None, standardize=True)
+    scaled = scaler(X)
+    np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-8)
+    np.testing.assert_allclose(scaled.std(axis=0)[[0, 2]], 1.0)
+    np.testing.assert_allclose(np.abs(scaled).max(axis=0)[1], 4.0)
+    copies = np.repeat(np.arange(100), [2] * 10 + [1] * 90)
+    weights = np.bincount(copies).astype(float)
+    weighted, repeated = (
+        make_scaler(X, weights, True),
+        make_scaler(X[copies], None, True),
+    )
+    np.testing.assert_allclose(weighted.scale, repeated.scale)
+    np.testing.assert_array_equal(make_scaler(X, None, standardize=False)(X), X)

@@ -33,6 +33,7 @@ from multikernel.kernels.graph import PolynomialGrid
 
 KERNELS = ParameterGrid([GaussianKernel(2.0), LinearKernel()], [slice(None), 2, 3, 8])
 GAUSSIANS = ParameterGrid([GaussianKernel(1.0)], [slice(None), 2, 3, 8])
+SIX = {"n_alphas": 6, "alpha_min_ratio": 1e-2}
 INSENSITIVE = {"loss": "epsilon_insensitive"}
 SQUARED = {"loss": "squared_error"}
 MODELS = [
@@ -55,9 +56,9 @@ MODELS = [
     HKLRegressor(PolynomialGrid(2), **INSENSITIVE),
 ]
 SEARCHES = [
-    SpicyMKLRegressorCV(KERNELS, n_alphas=6, cv=3),
-    SpicyMKLRegressorCV(KERNELS, n_alphas=6, cv=3, l1_ratio=0.5),
-    SpicyMKLRegressorCV(KERNELS, n_alphas=6, cv=3, **INSENSITIVE),
+    SpicyMKLRegressorCV(KERNELS, **SIX, cv=3),
+    SpicyMKLRegressorCV(KERNELS, **SIX, cv=3, l1_ratio=0.5),
+    SpicyMKLRegressorCV(KERNELS, **SIX, cv=3, **INSENSITIVE),
     SpicyMKLRegressorCV(KERNELS, alphas=["3scale", "scale", "0.3scale"], cv=3),
     LpMKLRegressorCV(KERNELS, ps=[1.5, 4.0], cv=3),
     LpMKLRegressorCV(KERNELS, Cs=["0.3scale", "scale", "3scale"], ps=[2.0], cv=3),
@@ -253,7 +254,8 @@ def test_a_loss_of_ones_own_declares_its_degree_or_takes_numbers(halves):
         # A path, and a search by it, have no use for the strength.
         found = regularization_path(MKLRegressor(KERNELS, loss), X, y, n_alphas=3)
         assert found.norms()[-1].any()
-        search = SpicyMKLRegressorCV(KERNELS, loss=loss, n_alphas=3, cv=2)
+        three = {"n_alphas": 3, "alpha_min_ratio": 1e-2}
+        search = SpicyMKLRegressorCV(KERNELS, loss=loss, **three, cv=2)
         assert search.fit(X, y).best_score_ > 0.1
     declared = SpicyMKLRegressor(KERNELS, loss=DeclaredSquare()).fit(X, y)
     assert declared.alpha_ == pytest.approx(0.02 * y.std())

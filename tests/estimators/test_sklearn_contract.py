@@ -14,6 +14,7 @@ from multikernel.kernels.graph import PolynomialGrid
 SHORT = {
     "kernels": ParameterGrid([GaussianKernel(1.0), PolynomialKernel(2)], [slice(None)]),
     "n_alphas": 2,
+    "alpha_min_ratio": 1e-2,
     "alphas": [0.01, 1.0],
     "Cs": [0.1, 10.0],
     "ps": [2.0],

@@ -14,9 +14,12 @@ from multikernel.kernels.graph import (
     ancestors,
     descendants,
     frontier,
+    grid_pairs,
     grid_samples,
     hull,
 )
+from multikernel.kernels.graph.base import FarSighted
+from multikernel.kernels.graph.grid_pairs import evidence
 from multikernel.linalg.threads import run_blocks
 
 DIAMOND = DictionaryGraph(
@@ -269,3 +272,73 @@ def test_ratios_that_are_kept_change_no_sum(X, n_factors, monkeypatch):
 def test_wrong_graphs_are_refused_in_a_sentence(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def pure(samples, dual, node):
+    """Return the form of a node and its diagonal's, factors centred, one by one."""
+    starts, zeros = samples.graph.starts, [z[:, 0] for z in samples.columns]
+    Z = np.prod(zeros, axis=0)[:, None]
+    for i, level in node:
+        first, end = starts[i][level : level + 2]
+        factor = samples.columns[i][:, first:end] / zeros[i][:, None]
+        factor = factor - factor.mean(axis=0)
+        Z = (Z[:, :, None] * factor[:, None, :]).reshape(len(Z), -1)
+    return np.sum((Z.T @ dual) ** 2), dual**2 @ np.sum(Z**2, axis=1)
+
+
+GRIDS = [graph for graph in GRAPHS if graph is not DIAMOND]
+
+
+@pytest.mark.parametrize("spec", GRIDS, ids=repr)
+def test_nodes_of_two_inputs_are_asked_one_by_one(spec, X):
+    """What is said of a node is the largest that is true of it or a descendant."""
+    samples = spec.bind(X).sample(X)
+    graph, dual = samples.graph, np.random.default_rng(1).standard_normal(len(X))
+    few = [node for node in reachable(graph, [()]) if len(node) in (1, 2)]
+    forms, noise = np.transpose([pure(samples, dual, node) for node in few])
+    weights = np.array([graph.weight(node) for node in few])
+    # A third of the nodes are above the ceiling.
+    ceiling = float(np.quantile(forms / weights**2, 2.0 / 3.0))
+    levels = 1 + sum(graph.highest)
+    alone = evidence(forms / noise, levels * (levels + 1) // 2)
+    alone[~(forms > ceiling * weights**2)] = -np.inf
+    ahead = samples.ahead(dual, ceiling)
+    assert isinstance(samples, FarSighted)
+    for node, value in zip(few, ahead.of(few), strict=True):
+        below = set(reachable(graph, [node]))
+        expected = max(a for w, a in zip(few, alone, strict=True) if w in below)
+        np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-8)
+    assert ahead.of([((0, 1), (1, 1), (2, 1))]) == [-np.inf]
+
+
+@pytest.mark.parametrize("spec", [PolynomialGrid(4), AnovaGrid()], ids=repr)
+def test_noise_is_hardly_ever_taken_for_evidence(spec):
+    """Columns that are constant but for a row are no exception, nor are blocks."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    X[:, 4:] = np.eye(40)[:, :2] * 6.0
+    samples = spec.bind(X).sample(X)
+    nodes = samples.graph.children(())
+    sizes = rng.exponential(1.0, 40)
+    largest = [
+        samples.ahead(sizes * rng.choice([-1.0, 1.0], 40), 0.0).of(nodes).max()
+        for _ in range(100)
+    ]
+    assert np.mean(np.array(largest) > np.log(5.0)) < 0.2
+
+
+def test_a_product_without_main_effects_is_evidence():
+    X = np.random.default_rng(0).uniform(-1.7, 1.7, (100, 6))
+    samples = PolynomialGrid(4).bind(X).sample(X)
+    ahead = samples.ahead(X[:, 1] * (X[:, 2] ** 2 - 1.0), 0.0)
+    values = ahead.of(samples.graph.children(()))
+    assert set(np.flatnonzero(values > 5.0)) == {1, 2}
+    assert ahead.of([((1, 1), (2, 2))]) > 5.0
+
+
+def test_of_too_many_inputs_pairs_say_nothing(monkeypatch, X):
+    monkeypatch.setattr(grid_pairs, "MOST", 3 * 3)
+    samples = PolynomialGrid(2).bind(X).sample(X)
+    assert np.isfinite(samples.ahead(X[:, 0], 0.0).of([((0, 1),)])).all()
+    samples = PolynomialGrid(3).bind(X).sample(X)
+    assert samples.ahead(X[:, 0], 0.0).of([((0, 1),)]) == [-np.inf]

@@ -218,6 +218,19 @@ def test_an_interaction_without_main_effects_is_found():
     assert np.mean((y - decision_values(problem, last)) ** 2) < 0.05
 
 
+@pytest.mark.parametrize("seed", [3, 6])
+def test_one_strong_descendant_is_seen_among_the_noise_of_all(seed):
+    """Of 32 inputs and few samples: sums over descendants do not tell it from noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.7, 1.7, (150, 32))
+    y = X[:, 15] * (X[:, 4] ** 2 - 0.5) + 0.2 * rng.standard_normal(150)
+    problem = problem_of(PolynomialGrid(4), X, y, "squared_error", 1.0)
+    *_, last = HullSearch(tol=1e-2).path(problem, [1e-1, 1e-2, 1e-3])
+    norms = dict(zip(last.nodes, map(np.linalg.norm, last.coefs), strict=True))
+    strongest = sorted(norms, key=norms.get)[-2:]
+    assert ((4, 2), (15, 1)) in strongest
+
+
 def test_paths_agree_with_single_solves_and_select_hulls():
     X, y = data(5, n=80, d=3)
     problem = problem_of(PolynomialGrid(2), X, y, "squared_error", 1.0)

@@ -20,6 +20,18 @@ from multikernel.kernels.graph.grid_samples import GridSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
+FARTHEST = 4.0
+"""How far from its mean the farthest value of a standardised column is at most.
+
+A column shrinks until it is. Weights grow with the degree by a factor of four: the
+powers of a value beyond that are cheaper the higher they are, and a column that is
+constant but for two rows of 300 has one at 12. Its fourth power says what these rows
+are, and anything of others. On three such sets, of 48
+columns, the default search has R^2 of -11, 0.5 and -2 without a limit, 0.87 in the mean
+with a limit of 8 and 0.93 with 5, 4 or 3, at 4 in less than half of the time. On 13
+other sets with two classes and 6 of regression none of these changes much: 0.862,
+0.861, 0.866, 0.861 and 0.860, and 0.666 to 0.663 (``benchmarks/defaults``, columns)."""
+
 CLIPPED = " PolynomialGrid(extrapolation='constant') clips by itself."
 
 
@@ -48,7 +60,7 @@ class Scaler:
 def make_scaler(X: Array, weights: Array | None, standardize: bool) -> Scaler:
     """Return what standardises columns, or what leaves them as they are.
 
-    A constant column is centred only.
+    A constant column is centred only, and one with values far out shrinks by more.
     """
     if not standardize:
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
@@ -58,6 +70,7 @@ def make_scaler(X: Array, weights: Array | None, standardize: bool) -> Scaler:
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
     # The deviation of a constant column is rounding.
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, 1.0)
+    scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / FARTHEST)
     return Scaler(mean * unit, scale * unit)
 
 

@@ -83,7 +83,8 @@ max_kernels : int or None, default=None
     Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
 standardize : bool, default=True
     Whether columns are brought to mean zero and deviation one first, as the
-    weights of grids expect.
+    weights of grids expect. One with a value more than four deviations from the mean
+    shrinks until it is at four.
 certify : bool, default=False
     Whether to add nodes until the gap is proven. Otherwise the search ends where
     the nodes left out do not stand out from noise, and says so in ``status_message_``.

@@ -8,7 +8,7 @@ from multikernel._typing import Array
 
 PATIENCE = 0.3
 """Share of a chain of candidates in which the score has not become better, before the
-rest is left out: of the default grids a factor of four in alpha, and of sixteen in C.
+rest is left out: of the default grids a factor of nine in alpha, and of sixteen in C.
 """
 
 

@@ -8,6 +8,7 @@ from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.spicy.method import (
+    ALPHA_MIN_RATIO,
     SPARSE_CHECKS,
     alpha_search,
     documented_classifier,
@@ -33,7 +34,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     ----------
     n_alphas : int, default=20
         Strengths of that grid.
-    alpha_min_ratio : float, default=1e-2
+    alpha_min_ratio : float, default=1e-3
         Its last strength over the first, in (0, 1].
 
     Attributes
@@ -78,7 +79,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         *,
         alphas: Sequence[Amount] | None = None,
         n_alphas: int = 20,
-        alpha_min_ratio: float = 1e-2,
+        alpha_min_ratio: float = ALPHA_MIN_RATIO,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -137,7 +138,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     ----------
     n_alphas : int, default=20
         Strengths of that grid.
-    alpha_min_ratio : float, default=1e-2
+    alpha_min_ratio : float, default=1e-3
         Its last strength over the first, in (0, 1].
 
     Attributes
@@ -187,7 +188,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         *,
         alphas: Sequence[Amount] | None = None,
         n_alphas: int = 20,
-        alpha_min_ratio: float = 1e-2,
+        alpha_min_ratio: float = ALPHA_MIN_RATIO,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,

@@ -82,6 +82,30 @@ class GraphSamples(Protocol):
         ...
 
 
+class Evidence(Protocol):
+    """What single nodes say that sums over descendants hide."""
+
+    def of(self, nodes: Sequence[Any]) -> Array:
+        """Return for every node how sure it is that a descendant is more than noise.
+
+        That is minus the logarithm of a bound on the probability that noise gives what
+        was seen, minus infinity where nothing was looked at.
+        """
+        ...
+
+
+@runtime_checkable
+class FarSighted(Protocol):
+    """Samples of a graph that look beyond the sources, at many nodes one by one."""
+
+    def ahead(self, dual: Array, ceiling: float) -> Evidence:
+        """Return what stands out at a vector a among nodes w outside.
+
+        Only nodes whose a^T K_w a / d_w^2 is above the ceiling count.
+        """
+        ...
+
+
 class FittedGraph(Protocol):
     """A graph that knows its inputs."""
 

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
+from multikernel.kernels.graph.grid_pairs import Ahead, look_ahead
+from multikernel.kernels.graph.grid_plan import Plan, plan_products
 from multikernel.kernels.graph.levels import TOLERANCE
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.threads import compiled, run_blocks
@@ -53,15 +55,6 @@ ROUNDING = 1e-5
 """How much sums are raised for the errors of single precision, which a bound must not
 fall short by: against double precision these were up to 1.2e-6 of sum and noise, on 30
 to 1000 samples of 3 to 20 inputs, heavy tails among them."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """Which products yield which nodes: indices of factors, of prefixes, of pairs."""
-
-    factors: list[tuple[int, int]]
-    prefixes: Indices
-    pairs: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,6 +248,10 @@ class GridSamples:
             forms = np.maximum(forms, 0.0) * (1.0 + ROUNDING) + ROUNDING * noise
             return scale * forms, scale * noise
 
+    def ahead(self, dual: Array, ceiling: float) -> Ahead:
+        """Return what stands out among nodes of at most two inputs."""
+        return look_ahead(self, dual, ceiling)
+
     def _rows(self) -> Indices:
         """Return blocks of rows of the upper triangle, of about as many entries."""
         n = self.n_samples
@@ -306,7 +303,7 @@ class GridSamples:
         run_blocks(fill, self._rows())
         return _Base(triangle, units, firsts, sizes, below, lengths, own, ratios)
 
-    def _forms(self, plan: _Plan, vector: Array, base: _Base) -> Array:
+    def _forms(self, plan: Plan, vector: Array, base: _Base) -> Array:
         """Return the quadratic forms of all nodes with a scaled vector."""
         inputs, shares = self._inputs(plan.factors, base)
         slots, known = self._ratios(plan.factors, base)
@@ -369,7 +366,7 @@ class GridSamples:
             return np.array([self._slots[factor] for factor in factors]), self._kept
 
 
-def _noise(plan: _Plan, vector: Array, base: _Base) -> Array:
+def _noise(plan: Plan, vector: Array, base: _Base) -> Array:
     """Return the sums over the diagonals: products of prefixes with last factors."""
     ratios = np.array([base.ratios[factor] for factor in plan.factors])
     prefixes = np.empty((len(plan.prefixes) + 1, vector.size))
@@ -379,22 +376,3 @@ def _noise(plan: _Plan, vector: Array, base: _Base) -> Array:
         np.multiply(prefixes[shorter], ratios[factor], out=prefixes[k])
     products = prefixes @ ratios.T
     return np.asarray(products[plan.pairs[:, 0], plan.pairs[:, 1]])
-
-
-def plan_products(nodes: Sequence["GridNode"]) -> _Plan:
-    """Split nodes, none of them the root, into prefixes that many share and factors."""
-    factors = sorted({factor for node in nodes for factor in node})
-    place = {factor: k for k, factor in enumerate(factors)}
-    known: dict[GridNode, int] = {(): -1}
-    steps: list[tuple[int, int]] = []
-
-    def prefix_of(prefix: "GridNode") -> int:
-        if prefix not in known:
-            shorter = prefix_of(prefix[:-1])
-            known[prefix] = len(steps)
-            steps.append((shorter, place[prefix[-1]]))
-        return known[prefix]
-
-    pairs = [(prefix_of(node[:-1]), place[node[-1]]) for node in nodes]
-    as_array = np.array(steps, dtype=np.intp).reshape(-1, 2)
-    return _Plan(factors, as_array, np.array(pairs, dtype=np.intp))

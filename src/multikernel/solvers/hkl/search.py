@@ -15,7 +15,7 @@ from multikernel.certificates import (
     with_rounding,
 )
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.kernels.graph.base import of_more
+from multikernel.kernels.graph.base import Evidence, FarSighted, of_more
 from multikernel.losses.base import is_polyhedral, is_smooth
 from multikernel.problem import Callback, Progress
 from multikernel.solvers.hkl.active import ActiveSet
@@ -25,6 +25,7 @@ from multikernel.solvers.hkl.certificate import (
     needed_nodes,
     objective,
 )
+from multikernel.solvers.hkl.noise import standing_out
 from multikernel.solvers.hkl.problem import HullProblem, HullSolution, HullStatus
 from multikernel.solvers.hkl.reduced import solve_reduced
 
@@ -52,10 +53,10 @@ class Settings:
 
     outstanding: float = 5.0
     """Deviations from noise that stand out: true interactions had 8 to 74 (METHODS
-    4)."""
-
-    comparable: int = 8
-    """Sources of a kind from which on they are compared among themselves."""
+    4). Beside them stand the logarithms of `Evidence`: noise has 5 once in 150 looks,
+    x5^2 x16 of 300 samples of pumadyn-32nm 28 to 37 at alpha = 0.03. A search that
+    asked sums alone missed it on 2 of 50 draws of as many samples, with R^2 of -0.7
+    and -0.2 for 0.92, and in some folds of others."""
 
     step: float = 10.0**0.5
     """Ratio of the strengths that lead to the first one of a path. Searches that start
@@ -173,6 +174,8 @@ class _Run:
         self.steps = 0
         self.sums: Array = np.zeros((0, 2))
         """Sums over descendants and their noise at the last point, nan if unknown."""
+        self.evidence: Evidence | None = None
+        """What stands out at the last point, once asked for."""
         self.needed: Mask | None = None
         """The nodes that the model at the last point is pruned to, once asked for."""
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
@@ -234,6 +237,7 @@ class _Run:
         self.beta, self.intercept = point.beta, point.intercept
         self.steps += point.steps
         self.sums.fill(np.nan)
+        self.evidence = None
         self.needed = None
         return point
 
@@ -272,6 +276,8 @@ class _Run:
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
         z = standing_out(forms, noise, active.known.kinds[sources])
+        ahead = self._ahead(point, ceiling, sources[violators])
+        z[violators] = np.maximum(z[violators], ahead)
         violators = violators[np.argsort(-z[violators], kind="stable")]
         most = SETTINGS.exhaustive
         if not self.settings.certify:
@@ -281,6 +287,15 @@ class _Run:
             if idle + min(violators.size, most) > SETTINGS.inactive:
                 violators = violators[z[violators] > SETTINGS.outstanding]
         return largest, sources[violators[: min(most, self._room)]]
+
+    def _ahead(self, point: ReducedPoint, ceiling: float, nodes: Indices) -> Array:
+        """Return how sure it is that descendants of nodes are more than noise."""
+        samples = self.active.samples
+        if not isinstance(samples, FarSighted) or not nodes.size:
+            return np.full(nodes.size, -np.inf)
+        if self.evidence is None:
+            self.evidence = samples.ahead(point.dual.vector, ceiling)
+        return self.evidence.of(self.active.known.named(nodes))
 
     def _status(
         self, point: ReducedPoint, gap: float, chosen: Indices
@@ -364,36 +379,3 @@ class _Run:
         self.history.append(line)
         if self.callback is not None and not self.stopped:
             self.stopped = bool(self.callback(line))
-
-
-def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
-    """Return by how many robust deviations each ratio to noise is above the median.
-
-    `forms` are sums over descendants, and `noise` what noise alone gives in
-    expectation. Nodes of few of a kind are compared with all others.
-    """
-    tiny = np.finfo(np.float64).tiny
-    with np.errstate(invalid="ignore", over="ignore"):
-        ratios = np.nan_to_num(forms / np.maximum(noise, tiny), posinf=1e300)
-    z = np.empty(len(ratios))
-    of_all = _middle_and_spread(ratios)
-    order = np.argsort(kinds, kind="stable")
-    starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
-    for members in np.split(order, starts[1:]):
-        own = ratios[members]
-        few = own.size < SETTINGS.comparable
-        middle, spread = of_all if few else _middle_and_spread(own)
-        z[members] = (own - middle) / max(spread, 1e-9 * middle, tiny)
-    return z
-
-
-def _middle_and_spread(values: Array) -> tuple[float, float]:
-    """Return the median and the robust deviation from it."""
-    middle = _median(values)
-    return middle, 1.4826 * _median(np.abs(values - middle))
-
-
-def _median(values: Array) -> float:
-    # A tenth of the time of NumPy's own for the few sources of a kind.
-    ordered, n = np.sort(values), len(values)
-    return float(0.5 * (ordered[(n - 1) // 2] + ordered[n // 2]))

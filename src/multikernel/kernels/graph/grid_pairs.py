@@ -1,0 +1,132 @@
+r"""Nodes of one or two inputs of a grid, each by itself: a look ahead of its sources.
+
+The sum over the descendants of a source is mostly noise, and one strong descendant
+drowns in it. Those of at most two inputs can all be asked one by one: with the features
+of all levels side by side, Z, the products of all pairs of them with a vector a are one
+matrix, :math:`Z^T \mathrm{diag}(a) Z`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from multikernel._typing import Array
+
+if TYPE_CHECKING:
+    from multikernel.kernels.graph.grid import GridNode
+    from multikernel.kernels.graph.grid_samples import GridSamples
+
+MOST = 1024
+"""Features of all levels up to which pairs are asked: those of 256 inputs of a
+PolynomialGrid(4). Beyond, a search has the sums alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """The evidence for every node of at most two inputs, or for a descendant of it.
+
+    Parameters
+    ----------
+    singles : ndarray of shape (n_inputs, highest)
+        That of nodes of one input, at its level less one.
+    pairs : ndarray of shape (n_inputs, highest, n_inputs, highest)
+        That of nodes of two.
+    """
+
+    singles: Array
+    pairs: Array
+
+    def of(self, nodes: Sequence["GridNode"]) -> Array:
+        """Return the evidence, minus infinity for nodes of three inputs and more."""
+        values = np.full(len(nodes), -np.inf)
+        for k, node in enumerate(nodes):
+            if len(node) == 1:
+                ((i, a),) = node
+                values[k] = self.singles[i, a - 1]
+            elif len(node) == 2:
+                (i, a), (j, b) = node
+                values[k] = self.pairs[i, a - 1, j, b - 1]
+        return values
+
+
+def look_ahead(samples: "GridSamples", dual: Array, ceiling: float) -> Ahead:
+    """Return what stands out from noise among nodes of at most two inputs.
+
+    Only nodes with :math:`a^T K_w a / d_w^2` above the ceiling count.
+    """
+    highest = samples.graph.highest
+    shape = (len(highest), max(highest))
+    singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)
+    if sum(z.shape[1] for z in samples.columns) > MOST:
+        return Ahead(singles, pairs)
+    values = _of_all(samples, dual, ceiling)
+    i = np.repeat(np.arange(len(highest)), highest)
+    a = np.concatenate([np.arange(most) for most in highest])
+    singles[i, a] = values[0, 1:]
+    apart = i[:, None] != i
+    pairs[i[:, None], a[:, None], i, a] = np.where(apart, values[1:, 1:], -np.inf)
+    pairs = _from_here(_from_here(pairs, 1), 3)
+    singles = np.maximum(_from_here(singles, 1), pairs.max(axis=(2, 3)))
+    return Ahead(singles, pairs)
+
+
+def _from_here(values: Array, axis: int) -> Array:
+    """Return the largest value from each place on along an axis."""
+    turned = np.flip(values, axis)
+    return np.flip(np.maximum.accumulate(turned, axis=axis), axis)
+
+
+def _of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
+    """Return the evidence for single nodes, arranged as `pair_forms` does."""
+    graph = samples.graph
+    base, levels = graph.weight_base, [0.0]
+    for most in graph.highest:
+        levels += range(1, most + 1)
+    weights = base ** np.add.outer(levels, levels)
+    # Features may be as large as numbers get, and level zero of an input zero.
+    with np.errstate(all="ignore"):
+        forms, noise = pair_forms(samples, dual)
+        ratios = forms / noise
+        counts = np.isfinite(ratios) & (forms > ceiling * weights**2)
+    n_nodes = len(levels) * (len(levels) + 1) // 2
+    return np.where(counts, evidence(ratios, n_nodes), -np.inf)
+
+
+def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
+    """Return a^T K_w a of nodes of at most two inputs, and what the diagonal gives.
+
+    Features of an input are centred before they are multiplied: what a product then
+    says, its ancestors do not. Both arrays have a row and a column for no input, and
+    then for every level above zero of every input, (1 + n_levels, 1 + n_levels). What
+    stands at two levels of the same input is of no node.
+    """
+    vector, sizes, blocks = dual, [1], [np.ones((samples.n_samples, 1))]
+    for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
+        first = levels.sizes[0]
+        # Level zero of all other inputs is a factor of a node.
+        zero = z[:, :1] if first == 1 else np.full((len(z), 1), np.nan)
+        vector = vector * zero[:, 0]
+        levels_above = z[:, first:] / zero
+        blocks.append(levels_above - levels_above.mean(axis=0))
+        sizes += levels.sizes[1:]
+    features = np.concatenate(blocks, axis=1)
+    begins = np.cumsum([0, *sizes[:-1]])
+    products = (features * vector[:, None]).T @ features
+    squares = np.add.reduceat(features**2, begins, axis=1)
+    rows = np.add.reduceat(products**2, begins, axis=0)
+    forms = np.add.reduceat(rows, begins, axis=1)
+    return forms, (squares * vector[:, None] ** 2).T @ squares
+
+
+def evidence(ratios: Array, n_nodes: int) -> Array:
+    r"""Return minus the logarithm of how likely noise gives one of the nodes a ratio.
+
+    With random signs :math:`\varepsilon_i` the form of :math:`(\varepsilon_i a_i)` is
+    :math:`\sum_i a_i^2 K_{ii}` in the mean, and more than t times that with a
+    probability of at most :math:`\sqrt{t} e^{(1 - t) / 2}`, by Chernoff's bound for one
+    normal variable: whatever the kernel is, and however large some of its features.
+    """
+    t = np.maximum(ratios, 1.0)
+    return np.asarray(0.5 * (t - 1.0 - np.log(t)) - np.log(n_nodes))
