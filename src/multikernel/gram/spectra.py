@@ -1,6 +1,7 @@
 """Leading eigenvalues and tail sums of kernels, and normalisation by these."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from multikernel.gram.steps import Moments, ScaleStep, Step
 from multikernel.linalg import TINY
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
 from multikernel.linalg.tables import equal_shares
-from multikernel.linalg.threads import run_blocks, with_one_blas_thread
+from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
 
 THETA = Number(0, integer=True)
 
@@ -122,7 +123,7 @@ def leading_spectrum(
         found = _from_factor(matrix, roots, count)
     elif CROWDED * count > n:
         whole = matrix.columns(np.arange(n)) * np.outer(roots, roots)
-        values, vectors = np.linalg.eigh(whole)
+        values, vectors = aside(partial(np.linalg.eigh, whole))
         found = LeadingPairs(
             np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count], 0.0, n
         )
