@@ -68,7 +68,9 @@ kernels : KernelGraph or None, default=None
     The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
     monomials with powers up to four.
 tol : float, default=1e-3
-    Total relative duality gap at which to stop.
+    Relative duality gap to reach: on the nodes that are looked at, ``reduced_gap_``,
+    and with `certify` over the whole graph, ``duality_gap_``. A fit that ends above it
+    warns.
 max_iter : int, default=1000
     Rounds of the search, at most.
 verbose : int, default=0
@@ -345,8 +347,9 @@ def warn_unproven(
 ) -> None:
     """Say so where a search ended before what was asked of it.
 
-    Without `certify` a search that is limited by noise did what was asked; its gap and
-    its status tell that nothing is proven. The call is `stacklevel` below that of the
+    Without `certify` a search that is limited by noise did what was asked: its gap on
+    the nodes looked at is below the tolerance. That over the whole graph, and its
+    status, tell that no more is proven. The call is `stacklevel` below that of the
     user.
     """
     status = worst(solutions)
