@@ -47,7 +47,7 @@ class TailSums:
 
     Parameters
     ----------
-    leading : ndarray of shape (n_kernels, theta)
+    leading : ndarray of shape (n_kernels, min(theta, n_samples))
         The largest eigenvalues of every matrix over the number of samples, descending.
     totals : ndarray of shape (n_kernels,)
         Their traces over the number of samples.
@@ -70,7 +70,7 @@ class TailSums:
     def tails(self) -> Array:
         r"""Return :math:`\sum_{j > \theta} \lambda_j` for theta = 0, 1, ...
 
-        The shape is (n_kernels, theta + 1); what is rounding is zero.
+        The shape is (n_kernels, min(theta, n_samples) + 1); what is rounding is zero.
         """
         leading = np.cumsum(self.leading, axis=1)
         all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])
@@ -90,14 +90,16 @@ class TailSums:
         Parameters
         ----------
         theta : int
-            The cut-off, at most that of the sums.
+            The cut-off, at most that of the sums; any one beyond the number of samples
+            stands for that.
 
         Returns
         -------
         tails : ndarray of shape (n_kernels,)
             Zero for a kernel that is zero.
         """
-        upper = self.tails[:, theta] + self.residuals
+        last = self.leading.shape[1]
+        upper = self.tails[:, min(theta, last)] + self.residuals
         return np.maximum(upper, VANISHES * (self.totals + self.residuals))
 
 
@@ -112,8 +114,8 @@ def leading_spectrum(
     """Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
 
     With equal shares, which sum to one, these are the eigenvalues of K, positive
-    semidefinite, over n; with others they are what repeated samples would give. Fewer
-    than theta samples have no more. The sum is exact to `tol` of the trace, and where
+    semidefinite, over n; with others they are what repeated samples would give. These
+    are n pairs where theta is larger, as there are no more. The sum is exact to `tol` of the trace, and where
     the matrix is held in factors of rank r below n it is exact, at a cost of O(n r^2).
     Directions near the eigenvectors may be given as a start, (n_samples, n_start).
     """
@@ -139,11 +141,7 @@ def leading_spectrum(
         found = with_one_blas_thread(
             lambda: leading_pairs(product, n, count, trace, start=start, tol=tol)
         )
-    if count == theta:
-        return found
-    more = theta - count
-    vectors = np.pad(found.vectors, ((0, 0), (0, more)))
-    return replace(found, values=np.pad(found.values, (0, more)), vectors=vectors)
+    return found
 
 
 def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPairs:
@@ -205,6 +203,7 @@ def tail_sums(
     check_parameter("tail_sums", "tol", tol, NON_NEGATIVE)
     n_kernels, n_samples, _ = stack.shape
     shares = equal_shares(n_samples, check_weights(weights, n_samples))
+    theta = min(int(theta), n_samples)  # there are no more eigenvalues
     leading = np.zeros((n_kernels, theta))
     errors, products = np.zeros(n_kernels), np.zeros(n_kernels, dtype=np.intp)
 
