@@ -21,6 +21,7 @@ from scipy.optimize import minimize_scalar
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.linalg import EPS, TINY
+from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem
@@ -64,8 +65,9 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
     f : ndarray of the shape of ``problem.y``
         Decision values, intercept included.
     """
-    losses = problem.loss.value(problem.y, f)
-    return float(losses.sum()) + problem.regularizer.value(norms)
+    losses = float(problem.loss.value(problem.y, f).sum())
+    refuse_nan(problem.loss, "value", losses, f)
+    return losses + problem.regularizer.value(norms)
 
 
 class DualDomain(Protocol):
@@ -194,6 +196,7 @@ def scaled_dual_value(
 
     def loss_of(scale: float) -> float:
         conjugate = float(loss.conjugate(y, -scale * rho).sum())
+        refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
     largest = regularizer.feasible_scale(candidate_norms)

@@ -115,9 +115,10 @@ def leading_spectrum(
 
     With equal shares, which sum to one, these are the eigenvalues of K, positive
     semidefinite, over n; with others they are what repeated samples would give. These
-    are n pairs where theta is larger, as there are no more. The sum is exact to `tol` of the trace, and where
-    the matrix is held in factors of rank r below n it is exact, at a cost of O(n r^2).
-    Directions near the eigenvectors may be given as a start, (n_samples, n_start).
+    are n pairs where theta is larger, as there are no more. The sum is exact to `tol`
+    of the trace, and where the matrix is held in factors of rank r below n it is exact,
+    at a cost of O(n r^2). Directions near the eigenvectors may be given as a start,
+    (n_samples, n_start).
     """
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)

@@ -36,6 +36,7 @@ from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.kernels.graph.base import KnownNodes
 from multikernel.losses import weighted
+from multikernel.losses.answers import check_answers
 from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution, HullStatus
 
 
@@ -192,6 +193,8 @@ class HullMethod:
         power = None if k is None else k - 2
         alphas = units.numbers("alpha", self.alpha, STANDARD_ALPHA, power)
         numbers["alpha"] = units.published(self.alpha, alphas)
+        for target, loss in zip(samples.targets, losses, strict=True):
+            check_answers(self.source.owner, loss, target)
         known = KnownNodes(data.graph.graph)
         problems = [
             HullProblem(
