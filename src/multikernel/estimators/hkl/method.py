@@ -226,7 +226,10 @@ class HullMethod:
     ) -> Sequence[HullSolution]:
         """Return the solutions of all outputs."""
         watch.expect_problems(len(problem.problems))
-        solutions = [self.solver.solve(each, watch) for each in problem.problems]
+        solutions = []
+        for each in problem.problems:
+            solutions.append(self.solver.solve(each, watch))
+            watch.advance(1)
         warn_unproven(self.source.owner, self.solver, solutions)
         return solutions
 
