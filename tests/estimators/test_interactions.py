@@ -12,9 +12,16 @@ from multikernel import (
     SpicyMKLRegressorCV,
     UniformMKLRegressor,
 )
-from multikernel.kernels import GaussianKernel, Interactions, ListDictionary, per_column
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    Interactions,
+    ListDictionary,
+    per_column,
+)
 from multikernel.kernels.columns import Features
 from multikernel.kernels.interactions import with_interactions
+from multikernel.kernels.sequence import SpectrumKernel
 from multikernel.persistence import load, save
 
 RNG = np.random.default_rng(0)
@@ -24,7 +31,8 @@ SPEC = Interactions(per_column(GaussianKernel(1.0), 5))
 
 
 def written_down(X, weights=None):
-    found = with_interactions(SPEC, SPEC.kernels, X, weights, Features(X.shape[1]))
+    d = X.shape[1]
+    found = with_interactions(SPEC, SPEC.kernels, X, weights, Features(d), range(d))
     return ListDictionary([found[m] for m in range(len(found))])
 
 
@@ -100,3 +108,17 @@ def test_a_model_file_keeps_them(tmp_path):
     again = load(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert list(again.summary()["kernel"]) == list(model.summary()["kernel"])
+
+
+@pytest.mark.parametrize("between", [[1, 2], ["a", "b"], [["s"], ["a"]], [0, 1]])
+def test_between_names_columns_as_they_came_in(between):
+    """Beside sequences, which kernels see behind all numbers."""
+    words = ["".join(word) for word in RNG.choice(list("ACGT"), (60, 8))]
+    table = pd.DataFrame({"s": words, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    kernels = [ColumnKernel(GaussianKernel(1.0), name) for name in "abc"]
+    kernels.append(ColumnKernel(SpectrumKernel(3), "s"))
+    spec = Interactions(kernels, mains=False, between=between)
+    model = SpicyMKLRegressor(spec, alpha=0.02).fit(table, y)
+    other = "s" if between in ([0, 1], [["s"], ["a"]]) else "b"
+    assert model.kernel_weights_.size == 1
+    assert set(model.summary()["kernel"]) == {f"a × {other}"}

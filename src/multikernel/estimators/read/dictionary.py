@@ -192,23 +192,21 @@ def choose_dictionary(
         resolved = resolve_columns(chosen, X.shape[1], table.feature_names)
     learnt = learnt_dictionary(resolved, X, weights)
     if table.interactions is not None:
-        features = _numbered(table, X.shape[1])
+        features, origins = _columns_as_given(table, X.shape[1])
         spec = table.interactions
-        return with_interactions(spec, learnt, X, weights, features, views)
+        made = with_interactions(spec, learnt, X, weights, features, origins)
+        return made if views is None else replace(made, main_views=tuple(views))
     if views is None:
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
 
 
-def _numbered(table: Table, n_columns: int) -> Features:
-    """Return the columns that kernels see, with the names of those of numbers."""
-    names, layout = table.feature_names, table.layout
-    if names is None or layout is None:
-        return Features(n_columns, names)
-    given = [names[column] for column in layout.numeric]
-    # Text takes several columns, which nothing names.
-    return Features(n_columns, tuple(given + [""] * (n_columns - len(given))))
+def _columns_as_given(table: Table, n_columns: int) -> tuple[Features, Sequence[int]]:
+    """Return the user's columns, and for each that kernels see the one it is from."""
+    if table.layout is None:
+        return Features(n_columns, table.feature_names), range(n_columns)
+    return table.layout.features, table.layout.origins(n_columns)
 
 
 def _default_kernels(

@@ -61,6 +61,11 @@ class Layout:
             NUMBERS: numbers,
         }
 
+    def origins(self, n_packed: int) -> tuple[int, ...]:
+        """Return for every column of a packed table the one that it comes from."""
+        rest, width = n_packed - len(self.numeric), max(1, len(self.sequences))
+        return self.numeric + self.sequences * (rest // width)
+
     def name(self, column: int) -> str:
         """Return what a column is called in a kernel's name."""
         names = self.features.names
