@@ -71,6 +71,16 @@ def test_a_centred_kernel_is_that_of_the_joint_gram_matrix():
     np.testing.assert_allclose(kernel.diag(new), (shifted**2).sum(1), atol=1e-12)
 
 
+def test_linear_kernels_far_from_zero_keep_their_digits():
+    """Seconds since 1970 within an hour, say."""
+    kernel = CenteredKernel(LinearKernel())
+    far, near = X[:, :1] + 2.0**24, X[:, :1] + 2.0**24 - 2.0**24
+    learnt, same = kernel.learnt(far), kernel.learnt(near)
+    np.testing.assert_allclose(learnt(far), same(near), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(learnt.diag(far), same.diag(near), atol=1e-7)
+    np.testing.assert_allclose(learnt(far[:3], far), same(near[:3], near), atol=1e-7)
+
+
 def test_constant_columns_and_copies_have_none():
     table = np.column_stack([X[:, :3], np.full(40, 2.0), 5.0 - 3.0 * X[:, 1]])
     assert pairs_of(made(X=table)) == {(0, 1), (0, 2), (1, 2)}

@@ -194,10 +194,11 @@ class CenterMains(Step):
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Center one matrix in place; see `Step.apply`."""
         kernel = self.kernels[m]
-        if isinstance(kernel, ColumnKernel) and isinstance(
-            kernel.kernel, CenteredKernel
-        ):
-            center_in_place(K, kernel.kernel, select_columns(self.X, kernel.columns))
+        if uncentred(kernel) is kernel:
+            return
+        assert isinstance(kernel, ColumnKernel)
+        assert isinstance(kernel.kernel, CenteredKernel)
+        center_in_place(K, kernel.kernel, select_columns(self.X, kernel.columns))
 
 
 def _build_products(
