@@ -122,3 +122,11 @@ def test_between_names_columns_as_they_came_in(between):
     other = "s" if between in ([0, 1], [["s"], ["a"]]) else "b"
     assert model.kernel_weights_.size == 1
     assert set(model.summary()["kernel"]) == {f"a × {other}"}
+
+
+def test_collections_of_dask_have_interactions():
+    collections = pytest.importorskip("dask.array")
+    rows = collections.from_array(X, chunks=(20, 5))
+    one = SpicyMKLRegressor(SPEC, alpha=0.05, tol=1e-6).fit(rows, y)
+    other = SpicyMKLRegressor(SPEC, alpha=0.05, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-3)
