@@ -13,10 +13,13 @@ from multikernel import (
     UniformMKLRegressor,
 )
 from multikernel.kernels import (
+    CenteredKernel,
     ColumnKernel,
     GaussianKernel,
     Interactions,
     ListDictionary,
+    ProductKernel,
+    median_distance,
     per_column,
 )
 from multikernel.kernels.columns import Features
@@ -130,3 +133,46 @@ def test_collections_of_dask_have_interactions():
     one = SpicyMKLRegressor(SPEC, alpha=0.05, tol=1e-6).fit(rows, y)
     other = SpicyMKLRegressor(SPEC, alpha=0.05, tol=1e-6).fit(X, y)
     np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_factors_of_products_learn_and_stand_on_named_columns(named):
+    """Also where somebody makes them by hand, and beside sequences."""
+    words = ["".join(word) for word in RNG.choice(list("ACGT"), (60, 8))]
+    table = pd.DataFrame({"s": words, "a": X[:, 0], "b": X[:, 1]})
+    a, b = ("a", "b") if named else (1, 2)
+    made = ProductKernel([ColumnKernel(GaussianKernel("median"), c) for c in (a, b)])
+    kernels = [made, ColumnKernel(SpectrumKernel(2), "s")]
+    model = SpicyMKLRegressor(kernels, alpha=0.02).fit(table, y)
+    product = model._state.names.dictionary[0]
+    widths = [median_distance(X[:, [column]]) for column in (0, 1)]
+    texts = [f"gaussian(sigma={w:.3g})[{c}]" for w, c in zip(widths, "ab", strict=True)]
+    assert product.name == " × ".join(texts)
+    numbers = product(X, X[:3])
+    exact = [GaussianKernel(float(f"{width:.3g}")) for width in widths]
+    first, second = (k(X[:, [c]], X[:3, [c]]) for c, k in enumerate(exact))
+    np.testing.assert_array_equal(numbers, first * second)
+
+
+def test_a_centred_kernel_takes_the_training_samples():
+    centred = CenteredKernel(GaussianKernel(1.0))
+    model = SpicyMKLRegressor([ColumnKernel(centred, 0)], alpha=0.02).fit(X, y)
+    exact = ColumnKernel(centred.learnt(X[:, :1]), 0)
+    again = SpicyMKLRegressor([exact], alpha=0.02).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-9)
+    with pytest.raises(ValueError, match=r"samples must have shape \(n_samples"):
+        CenteredKernel(GaussianKernel(1.0), X[:, 0])
+    with pytest.raises(ValueError, match="has 3 values for 60 samples"):
+        CenteredKernel(GaussianKernel(1.0), X, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "change", [{"terms": np.array([[0, 99]])}, {"terms": None}, {"labels": ("x0",)}]
+)
+def test_a_changed_model_file_is_refused(change, tmp_path):
+    model = SpicyMKLRegressor(SPEC, alpha=0.05).fit(X, y)
+    for name, value in change.items():
+        object.__setattr__(model._state.names.dictionary, name, value)
+    save(model, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match="InteractionDictionary"):
+        load(tmp_path / "model.skops")

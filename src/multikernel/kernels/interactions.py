@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import FLAG, check_parameter, shown
+from multikernel._validation import (
+    FLAG,
+    check_parameter,
+    check_places,
+    check_shapes,
+    shown,
+)
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import (
     ColumnKernel,
@@ -118,7 +124,7 @@ class InteractionDictionary:
         The numbers of both factors; the second is -1 for a kernel alone.
     labels : tuple of str
         What the mains are called in the names of products.
-    views : tuple of str or None, default=None
+    main_views : tuple of str or None, default=None
         The view of every main.
     """
 
@@ -126,6 +132,17 @@ class InteractionDictionary:
     terms: Indices
     labels: tuple[str, ...]
     main_views: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        owner, n_mains = "InteractionDictionary", len(self.mains)
+        check_shapes(owner, terms=(self.terms, ("n_kernels", 2)))
+        check_places(owner, "first mains", self.terms[:, 0], n_mains)
+        check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
+        for texts in (self.labels, self.main_views or self.labels):
+            if len(texts) != n_mains:
+                raise ValueError(
+                    f"{owner}: {n_mains} mains have {len(texts)} labels or views."
+                )
 
     def __len__(self) -> int:
         return len(self.terms)

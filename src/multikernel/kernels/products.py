@@ -7,13 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel._validation import check_shapes, check_weights
 from multikernel.kernels.base import (
     Kernel,
     check_kernel,
     kernel_diagonal,
     kernel_name,
 )
-from multikernel.kernels.columns import ColumnKernel
+from multikernel.kernels.columns import ColumnKernel, Features, resolve_kernel
 from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
@@ -62,6 +63,11 @@ class CenteredKernel:
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, "The kernel of a CenteredKernel")
+        if self.samples is None:
+            return
+        axes = "n_samples", "n_features"
+        check_shapes("CenteredKernel", samples=(self.samples, axes))
+        check_weights(self.weights, len(self.samples))
 
     @property
     def name(self) -> str:
@@ -210,3 +216,9 @@ class ProductKernel:
         """Return k(x, x) for every row, shape (n_samples_X,)."""
         diagonals = [kernel_diagonal(kernel, X) for kernel in self.kernels]
         return np.asarray(np.prod(diagonals, axis=0))
+
+
+@resolve_kernel.register
+def _resolve_factors(kernel: ProductKernel, features: Features) -> Kernel:
+    factors = [resolve_kernel(factor, features) for factor in kernel.kernels]
+    return replace(kernel, kernels=factors)
