@@ -12,9 +12,19 @@ from multikernel import (
     SpicyMKLRegressorCV,
     UniformMKLRegressor,
 )
-from multikernel.kernels import GaussianKernel, Interactions, ListDictionary, per_column
+from multikernel.kernels import (
+    CenteredKernel,
+    ColumnKernel,
+    GaussianKernel,
+    Interactions,
+    ListDictionary,
+    ProductKernel,
+    median_distance,
+    per_column,
+)
 from multikernel.kernels.columns import Features
 from multikernel.kernels.interactions import with_interactions
+from multikernel.kernels.sequence import SpectrumKernel
 from multikernel.persistence import load, save
 
 RNG = np.random.default_rng(0)
@@ -24,7 +34,8 @@ SPEC = Interactions(per_column(GaussianKernel(1.0), 5))
 
 
 def written_down(X, weights=None):
-    found = with_interactions(SPEC, SPEC.kernels, X, weights, Features(X.shape[1]))
+    d = X.shape[1]
+    found = with_interactions(SPEC, SPEC.kernels, X, weights, Features(d), range(d))
     return ListDictionary([found[m] for m in range(len(found))])
 
 
@@ -100,3 +111,68 @@ def test_a_model_file_keeps_them(tmp_path):
     again = load(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert list(again.summary()["kernel"]) == list(model.summary()["kernel"])
+
+
+@pytest.mark.parametrize("between", [[1, 2], ["a", "b"], [["s"], ["a"]], [0, 1]])
+def test_between_names_columns_as_they_came_in(between):
+    """Beside sequences, which kernels see behind all numbers."""
+    words = ["".join(word) for word in RNG.choice(list("ACGT"), (60, 8))]
+    table = pd.DataFrame({"s": words, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    kernels = [ColumnKernel(GaussianKernel(1.0), name) for name in "abc"]
+    kernels.append(ColumnKernel(SpectrumKernel(3), "s"))
+    spec = Interactions(kernels, mains=False, between=between)
+    model = SpicyMKLRegressor(spec, alpha=0.02).fit(table, y)
+    other = "s" if between in ([0, 1], [["s"], ["a"]]) else "b"
+    assert model.kernel_weights_.size == 1
+    assert set(model.summary()["kernel"]) == {f"a × {other}"}
+
+
+def test_collections_of_dask_have_interactions():
+    collections = pytest.importorskip("dask.array")
+    rows = collections.from_array(X, chunks=(20, 5))
+    one = SpicyMKLRegressor(SPEC, alpha=0.05, tol=1e-6).fit(rows, y)
+    other = SpicyMKLRegressor(SPEC, alpha=0.05, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_factors_of_products_learn_and_stand_on_named_columns(named):
+    """Also where somebody makes them by hand, and beside sequences."""
+    words = ["".join(word) for word in RNG.choice(list("ACGT"), (60, 8))]
+    table = pd.DataFrame({"s": words, "a": X[:, 0], "b": X[:, 1]})
+    a, b = ("a", "b") if named else (1, 2)
+    made = ProductKernel([ColumnKernel(GaussianKernel("median"), c) for c in (a, b)])
+    kernels = [made, ColumnKernel(SpectrumKernel(2), "s")]
+    model = SpicyMKLRegressor(kernels, alpha=0.02).fit(table, y)
+    product = model._state.names.dictionary[0]
+    widths = [median_distance(X[:, [column]]) for column in (0, 1)]
+    texts = [f"gaussian(sigma={w:.3g})[{c}]" for w, c in zip(widths, "ab", strict=True)]
+    assert product.name == " × ".join(texts)
+    numbers = product(X, X[:3])
+    exact = [GaussianKernel(float(f"{width:.3g}")) for width in widths]
+    first, second = (k(X[:, [c]], X[:3, [c]]) for c, k in enumerate(exact))
+    np.testing.assert_array_equal(numbers, first * second)
+
+
+def test_a_centred_kernel_takes_the_training_samples():
+    centred = CenteredKernel(GaussianKernel(1.0))
+    model = SpicyMKLRegressor([ColumnKernel(centred, 0)], alpha=0.02).fit(X, y)
+    exact = ColumnKernel(centred.learnt(X[:, :1]), 0)
+    again = SpicyMKLRegressor([exact], alpha=0.02).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-9)
+    with pytest.raises(ValueError, match=r"samples must have shape \(n_samples"):
+        CenteredKernel(GaussianKernel(1.0), X[:, 0])
+    with pytest.raises(ValueError, match="has 3 values for 60 samples"):
+        CenteredKernel(GaussianKernel(1.0), X, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "change", [{"terms": np.array([[0, 99]])}, {"terms": None}, {"labels": ("x0",)}]
+)
+def test_a_changed_model_file_is_refused(change, tmp_path):
+    model = SpicyMKLRegressor(SPEC, alpha=0.05).fit(X, y)
+    for name, value in change.items():
+        object.__setattr__(model._state.names.dictionary, name, value)
+    save(model, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match="InteractionDictionary"):
+        load(tmp_path / "model.skops")

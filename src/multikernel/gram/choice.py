@@ -14,7 +14,7 @@ from multikernel.gram.factors.growth import (
 from multikernel.gram.factors.landmarks import LowRank, kernel_features, known_ranks
 from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
-from multikernel.gram.normalization import Steps, check_steps
+from multikernel.gram.normalization import Steps, check_steps, empty_normalization
 from multikernel.kernels.base import KernelDictionary, kernel_name
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.threads import available_threads
@@ -127,7 +127,9 @@ def choose_storage(
     >>> choice.reason
     'its factors have some 11 columns a kernel, 2.86 MB in place of 720 MB'
     """
-    if isinstance(dictionary, InteractionDictionary) and storage == "auto":
+    products = isinstance(dictionary, InteractionDictionary) and storage == "auto"
+    if products and empty_normalization(normalize, 1, len(X)).only_scales:
+        assert isinstance(dictionary, InteractionDictionary)
         mains = choose_products(dictionary, X.shape[0], max_bytes)
         if mains.n_bytes <= byte_limit(max_bytes):
             return mains

@@ -49,7 +49,7 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     owner = type(estimator).__name__
     check_collection(X)
     refuse_frames(X, "X")
-    kernels = settled_kernels(kernels)
+    kernels, interactions = settled_kernels(kernels)
     other = is_precomputed(kernels) or isinstance(kernels, Views)
     if (
         other
@@ -64,7 +64,15 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     rows, columns = read_partitions(owner, X)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
     data, names = cast(Array, rows), columns.names
-    return Table(data, targets, columns, X, kernels=kernels, feature_names=names)
+    return Table(
+        data,
+        targets,
+        columns,
+        X,
+        kernels=kernels,
+        interactions=interactions,
+        feature_names=names,
+    )
 
 
 def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
