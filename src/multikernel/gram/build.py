@@ -149,8 +149,8 @@ def build_stack(
     if isinstance(storage, LowRank) or storage == "low_rank":
         learnt = normalization()
         if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
-            options = None if isinstance(storage, str) else storage
-            given = learnt, sample_weight, options, max_bytes
+            thin = None if isinstance(storage, str) else storage
+            given = learnt, sample_weight, thin, max_bytes
             return build_products(dictionary, X, *given)
         _check_factors(dictionary, X, max_bytes)
         return build_low_rank(

@@ -47,11 +47,11 @@ class CenteredFeatures:
             features = solve_triangular(self.triangle, values.T, lower=True).T
             return np.asarray(features - self.shift)
         features = np.zeros((len(X), self.shift.size))
-        values = kernel_features(self.kernel, X)
-        if values is not None:
+        given = kernel_features(self.kernel, X)
+        if given is not None:
             # Shorter sequences have fewer features, the others of which are zero.
-            width = min(values.shape[1], self.shift.size)
-            features[:, :width] = values[:, :width]
+            width = min(given.shape[1], self.shift.size)
+            features[:, :width] = given[:, :width]
         return features - self.shift
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:

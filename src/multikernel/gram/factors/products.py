@@ -429,9 +429,12 @@ def cut_products(
     stack = cut_low_rank(
         whole.mains.stack, samples, sample_weight=sample_weight, max_bytes=max_bytes
     ).stack
-    assert isinstance(stack, LowRankStack) and whole.landmarks is not None
+    assert isinstance(stack, LowRankStack)
+    assert whole.landmarks is not None
     shares = equal_shares(samples.size, sample_weight)
-    landmarks = whole.landmarks.restrict(samples, shares)
+    landmarks = replace(
+        whole.landmarks, rows=whole.landmarks.rows[samples], weights=shares
+    )
     mains = replace(whole.mains, stack=stack, made={})
     return _normalised(mains, whole.terms, landmarks, normalization)
 
