@@ -26,6 +26,11 @@ while they are shifted, weighted and multiplied."""
 SAMPLED = 2000
 """Samples among which the landmarks of a product are looked for at first."""
 
+FAR = 10.0
+"""How many times the tolerance the square of the mean root of what is left may be, over
+the mean diagonal. Of two Gaussian kernels on columns of 100 000 normal values, of width
+one, 2000 samples and a tolerance of 1e-6 gave 107 landmarks and 2.5e-6."""
+
 ROUNDS = 3
 """How often samples that a factor is far from join these."""
 
@@ -166,20 +171,21 @@ class CenteredMains:
     def _make(self, A: Array, B: Array) -> ProductFactor:
         """Factorise the product of two mains by its values at some samples.
 
-        Landmarks are chosen from a sample; as long as more is left of all than of it,
-        the samples join it that most is left of.
+        Landmarks are chosen from a sample. Where what is left of others adds much to a
+        bound of dual points of one size, the samples join it that most is left of.
         """
-        diagonal = np.sum(A**2, axis=0) * np.sum(B**2, axis=0)
-        allowed = self.tol * float(diagonal.sum())
+        diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
         some = evenly_spaced(diagonal.size, SAMPLED)
         for _ in range(ROUNDS):
             chosen, triangle = landmarks_of(A[:, some], B[:, some], self.tol)
             landmarks = some[chosen]
-            rows = (A[:, landmarks].T @ A) * (B[:, landmarks].T @ B)
+            rows = A[:, landmarks].T @ A
+            rows *= B[:, landmarks].T @ B
             rows = solve_triangular(triangle, rows, lower=True, overwrite_b=True)
             left = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
             left[landmarks] = 0.0
-            if some.size == diagonal.size or float(left.sum()) <= allowed:
+            bound = float(np.sqrt(left).mean() ** 2)
+            if some.size == diagonal.size or bound <= FAR * self.tol * diagonal.mean():
                 break
             worst = np.argpartition(left, -(SAMPLED // 4))[-(SAMPLED // 4) :]
             some = np.union1d(some, worst)
@@ -232,7 +238,7 @@ def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     """Return landmarks of the product of two kernels, and its Cholesky factor there.
 
     The factors, (rank, n_samples), are on the samples that they are chosen from; what
-    is left there has a trace of half of the tolerance.
+    is left there has this share of the trace.
     """
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
@@ -241,7 +247,7 @@ def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     lower, order, rank, _ = dpstrf(K.T, tol=ROUNDING * EPS * largest, lower=1)
     lower = np.tril(lower[:, :rank])
     left = total - np.cumsum(np.sum(lower**2, axis=0))
-    met = np.flatnonzero(left <= 0.5 * tol * total)
+    met = np.flatnonzero(left <= tol * total)
     rank = int(met[0]) + 1 if met.size else int(rank)
     return (order[:rank] - 1).astype(np.intp), lower[:rank, :rank]
 
