@@ -162,11 +162,12 @@ def choose_products(
 ) -> Choice | None:
     """Return what is expected of mains, whole or in factors, and products of these.
 
-    None where neither will do, or another storage is asked for.
+    Kernels that fit in neither way are recomputed. None where something else is asked
+    for.
     """
-    asked = isinstance(storage, LowRank) or storage == "low_rank"
-    if storage != "auto" and not asked:
+    if storage not in ("auto", "low_rank") and not isinstance(storage, LowRank):
         return None
+    asked = storage != "auto"
     mains = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
     made = Costs(len(mains), X.shape[0], byte_limit(max_bytes))
     whole = made.products(len(dictionary))
@@ -174,7 +175,7 @@ def choose_products(
     if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
         return whole
     ranks = sampled_ranks(mains, X)
-    thin = made.low_rank(ranks, storage if asked else "low_rank")
+    thin = made.low_rank(ranks, "low_rank" if storage == "auto" else storage)
     columns = made.n_kernels * float(ranks.mean())
     thin = replace(
         thin,
@@ -185,7 +186,7 @@ def choose_products(
     if asked:
         return thin
     if 4.0 * ranks.mean() > len(X) or thin.n_bytes > made.limit:
-        return whole if fits else None
+        return whole if fits else Costs(len(dictionary), len(X), made.limit).lazy()
     return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
 
 

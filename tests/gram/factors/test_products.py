@@ -64,7 +64,8 @@ def test_equal_to_whole_products(mains, normalize):
 
 @pytest.mark.parametrize("max_rank", [2, 6, 15])
 @pytest.mark.parametrize("used", [False, True], ids=["mains alone", "products made"])
-def test_forms_and_bounds_enclose_the_whole_kernels(max_rank, used):
+def test_forms_and_bounds_enclose_the_whole_kernels(max_rank, used, monkeypatch):
+    monkeypatch.setattr("multikernel.gram.factors.centred.SAMPLED", 8)
     stack = factored(LowRank(max_rank=max_rank, first=max_rank))
     K = whole()
     rows = np.sort(RNG.permutation(len(X))[:25])

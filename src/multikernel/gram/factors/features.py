@@ -88,7 +88,8 @@ class ProductFeatures:
     def features(self, X: Array) -> Array:
         """Return the products of the features of both, row by row."""
         A, B = kernel_features(self.first, X), kernel_features(self.second, X)
-        assert A is not None and B is not None
+        assert A is not None
+        assert B is not None
         return np.asarray((A[:, :, None] * B[:, None, :]).reshape(len(X), -1))
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:

@@ -177,7 +177,7 @@ class FactoredProducts(GramStack):
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write the images of products: entry a is z_i,a^T (Z_i^T diag(v) Z_j) z_j,a."""
+        """Write the images of products: z_i,a^T (Z_i^T diag(v) Z_j) z_j,a for all a."""
         used, places, ends = self._used
         if not self._pairs.size:
             return
@@ -248,7 +248,8 @@ class FactoredProducts(GramStack):
     def _of_each(self, mains: Array, products: Array) -> Array:
         """Return numbers of every kernel from those of mains and of all products."""
         first, second = self.terms.T
-        return self.scales * np.where(second < 0, mains[first], products[first, second])
+        numbers = np.where(second < 0, mains[first], products[first, second])
+        return np.asarray(self.scales * numbers)
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
@@ -306,9 +307,9 @@ class FactoredProducts(GramStack):
     ) -> "FactoredProducts | None":
         """Return mains with more landmarks, and products nearer to them."""
         mains, landmarks = self.mains, self.landmarks
-        assert landmarks is not None and isinstance(
-            landmarks.dictionary, InteractionDictionary
-        )
+        assert landmarks is not None
+        dictionary = landmarks.dictionary
+        assert isinstance(dictionary, InteractionDictionary)
         sizes = sizes_of(refinement.dual)
         # At the samples that mains are centred in as much is left as at others.
         sizes = sizes + sizes.mean()
@@ -317,7 +318,7 @@ class FactoredProducts(GramStack):
         tol = max(FINER * mains.tol, EPS)
         if tol == mains.tol and not np.any(stack.ranks > mains.stack.ranks):
             return None
-        finer = centred_mains(landmarks.dictionary.mains, stack, tol)
+        finer = centred_mains(dictionary.mains, stack, tol)
         return replace(self, mains=finer)
 
     def _goals_of_mains(
