@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from multikernel import (
     GroupOMPRegressor,
@@ -54,6 +55,7 @@ def test_the_same_model_as_with_products_written_down(storage):
     assert one.duality_gap_ <= 1e-7
 
 
+@pytest.mark.parametrize("storage", ["auto", "low_rank"])
 @pytest.mark.parametrize(
     "model",
     [
@@ -64,15 +66,17 @@ def test_the_same_model_as_with_products_written_down(storage):
     ],
     ids=str,
 )
-def test_other_methods_take_them(model):
-    one = model.set_params(kernels=SPEC).fit(X, y)
+def test_other_methods_take_them(model, storage):
+    one = model.set_params(kernels=SPEC, storage=storage).fit(X, y)
     first = one.predict(X)
-    other = model.set_params(kernels=written_down(X)).fit(X, y)
+    plain = {"kernels": written_down(X), "storage": "auto"}
+    other = model.set_params(**plain).fit(X, y)
     np.testing.assert_allclose(first, other.predict(X), atol=5e-3)
 
 
-def test_a_search_has_the_folds_of_products_written_down():
-    one = SpicyMKLRegressorCV(SPEC, tol=1e-6, cv=3).fit(X, y)
+@pytest.mark.parametrize("storage", ["auto", "low_rank"])
+def test_a_search_has_the_folds_of_products_written_down(storage):
+    one = SpicyMKLRegressorCV(SPEC, tol=1e-6, cv=3, storage=storage).fit(X, y)
     other = SpicyMKLRegressorCV(written_down(X), tol=1e-6, cv=3).fit(X, y)
     np.testing.assert_allclose(one.alphas_, other.alphas_, rtol=1e-6)
     np.testing.assert_allclose(
@@ -105,8 +109,9 @@ def test_views_have_interactions():
     assert set(model.summary("view")["view"]) == {"genes", "clinic", "genes × clinic"}
 
 
-def test_a_model_file_keeps_them(tmp_path):
-    model = SpicyMKLRegressor(SPEC, alpha=0.05).fit(X, y)
+@pytest.mark.parametrize("storage", ["auto", "low_rank"])
+def test_a_model_file_keeps_them(tmp_path, storage):
+    model = SpicyMKLRegressor(SPEC, alpha=0.05, storage=storage).fit(X, y)
     save(model, tmp_path / "model.skops")
     again = load(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -176,3 +181,12 @@ def test_a_changed_model_file_is_refused(change, tmp_path):
     save(model, tmp_path / "model.skops")
     with pytest.raises(ValueError, match="InteractionDictionary"):
         load(tmp_path / "model.skops")
+
+
+def test_factors_take_several_outputs_and_their_shared_selection():
+    Y = np.column_stack([y, X[:, 3] * X[:, 4]])
+    one = SpicyMKLRegressor(SPEC, alpha=0.05, selection="shared", tol=1e-6)
+    other = clone(one).fit(X, Y)
+    one.set_params(storage="low_rank").fit(X, Y)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-3)
+    assert one.duality_gap_ <= 1e-6

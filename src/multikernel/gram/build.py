@@ -26,6 +26,7 @@ from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
+from multikernel.gram.factors.products import build_products
 from multikernel.gram.files import (
     STORAGE,
     Header,
@@ -150,6 +151,11 @@ def build_stack(
             max_bytes=max_bytes,
         )
     if isinstance(storage, LowRank) or storage == "low_rank":
+        learnt = normalization()
+        if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
+            thin = None if isinstance(storage, str) else storage
+            given = learnt, sample_weight, thin, max_bytes
+            return build_products(dictionary, X, *given)
         _check_factors(dictionary, X, max_bytes)
         return build_low_rank(
             dictionary,

@@ -11,6 +11,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
+from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.matrix import IMAGE_BYTES
 from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
@@ -285,7 +286,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     """
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
-    if isinstance(products, ProductStack):
+    if isinstance(products, ProductStack | FactoredProducts):
         # Of products their mains are looked at, which are no wider, nor narrower.
         spans, ratios = np.full((2, n_kernels), np.inf)
         mains = products.alone

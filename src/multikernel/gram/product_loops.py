@@ -67,3 +67,22 @@ def write_scaled_entries(
         row, line, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
         for k in range(places.size):
             line[k] = row[places[k]] * (inverse * roots[k])
+
+
+@njit(cache=True, nogil=True)
+def write_shifted_rows(
+    rows: Array,
+    chosen: Indices,
+    samples: Indices,
+    shifts: Array,
+    roots: Array,
+    out: Array,
+) -> None:
+    """Write some rows at some samples, minus a shift each and times roots of samples.
+
+    `out` is of shape (n_chosen, n_samples), and the shifts are of the chosen rows.
+    """
+    for k in range(chosen.size):
+        row, line, shift = rows[chosen[k]], out[k], shifts[k]
+        for a in range(samples.size):
+            line[a] = (row[samples[a]] - shift) * roots[a]

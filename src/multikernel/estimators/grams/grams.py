@@ -164,7 +164,7 @@ def landmark_grams(training: "Training", active: Indices) -> LandmarkGrams:
     assert landmarks is not None
     kernels, columns, samples = [], [], []
     for m in active.tolist():
-        kernel = landmarks.dictionary[m]
+        kernel = landmarks.predictor(training.stack, m)
         chosen = landmarks.X[landmarks.chosen[m]]
         inner, own = on_its_columns(kernel, chosen)
         kernels.append(inner)
