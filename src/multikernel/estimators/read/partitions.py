@@ -26,7 +26,7 @@ from multikernel.estimators.read.tables import (
 from multikernel.estimators.read.targets import read_targets
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.workers import mapped, partitions, started
-from multikernel.kernels import Views
+from multikernel.kernels import Interactions, Views
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, any_kernel_takes
 from multikernel.linalg.tables import is_dask
 
@@ -50,15 +50,15 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     check_collection(X)
     refuse_frames(X, "X")
     kernels = settled_kernels(kernels)
-    other = is_precomputed(kernels) or isinstance(kernels, Views)
+    other = is_precomputed(kernels) or isinstance(kernels, Views | Interactions)
     if (
         other
         or any_kernel_takes(kernels, SEQUENCES)
         or any_kernel_takes(kernels, CATEGORIES)
     ):
         raise ValueError(
-            f"{owner} takes numbers in partitions, and no precomputed kernels, views "
-            "or text: give it arrays in memory, for example X.compute()."
+            f"{owner} takes numbers in partitions, and no precomputed kernels, views, "
+            "interactions or text: give it arrays in memory, for example X.compute()."
         )
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
     rows, columns = read_partitions(owner, X)

@@ -104,6 +104,12 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     layout: Layout | None = None
     views: tuple[View, ...] = ()
     if is_precomputed(kernels):
+        if interactions is not None:
+            raise ValueError(
+                f"{owner}: Interactions are of kernels on columns, and 'precomputed' "
+                "gives matrices alone. Center the matrices, multiply two entry by "
+                "entry, and give the products as matrices beside them."
+            )
         gram_names = names_of_grams(X)
         checked = X = read_grams(columns, owner, X, reset=True)
     elif texts := _read_as_text(kernels, X):
