@@ -28,7 +28,8 @@ from multikernel.gram.dense import (
     Stored,
     threads_for,
 )
-from multikernel.gram.matrix import GramMatrix, column_runs
+from multikernel.gram.matrix import GramMatrix, Products, column_runs
+from multikernel.gram.product_images import inside_images, outside_images
 from multikernel.gram.steps import VANISHES
 from multikernel.kernels.products import CenteredKernel
 from multikernel.linalg.tables import equal_shares, read_only, row_chunks, write_block
@@ -68,7 +69,7 @@ def center_in_place(K: Array, kernel: CenteredKernel, X: Array) -> None:
 
     A matrix of which rounding alone is left becomes zero.
     """
-    if kernel.samples is not None and np.array_equal(kernel.samples, X):
+    if kernel.samples is not None and np.array_equal(kernel.samples, X, equal_nan=True):
         # The columns of the samples are there already.
         means = K @ equal_shares(len(X), kernel.weights)
         grand_mean = float(means @ equal_shares(len(X), kernel.weights))
@@ -298,13 +299,20 @@ class ProductStack(GramStack):
         i, j = places.T
         support = np.flatnonzero(v)
         cols, values = self._places[support], v[support]
-        array, pairs = self.mains.array, self._pairs
+        pairs = self._pairs
 
         def write_row(a: int) -> None:
-            rows = array[used[:, None], self._places[a], cols].astype(np.float64)
+            rows = self._row(used, self._places[a], cols)
             out[pairs, a] = np.dot(rows * values, rows.T)[i, j]
 
         run_blocks(write_row, range(self._places.size))
+
+    def _row(self, mains: Indices, row: int, cols: Indices) -> Array:
+        """Return some entries of one row of some mains, (n_mains, n_cols)."""
+        rows = self.mains.array[mains, row]
+        if cols.size < rows.shape[1]:
+            rows = rows.take(cols, axis=1)
+        return np.asarray(rows, dtype=np.float64)
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -314,10 +322,32 @@ class ProductStack(GramStack):
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        images = np.empty(coefs.shape)
-        for chosen in self._runs(np.arange(self.shape[0])):
-            images[chosen] = self._whole(chosen).block_matvec(coefs[chosen])
-        return images
+        n_kernels, n_samples, _ = self.shape
+        rows = coefs.reshape(n_kernels, n_samples, -1).transpose(0, 2, 1)
+        images = self.resident_products(np.arange(n_kernels))(
+            np.arange(n_kernels), rows
+        )
+        return np.ascontiguousarray(images.transpose(0, 2, 1)).reshape(coefs.shape)
+
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return a function that multiplies by a few kernels again and again."""
+
+        def products(positions: Indices, rows: Array) -> Array:
+            terms = self.terms[kernels[positions]]
+            return inside_images(self.mains, terms, self._places, rows)
+
+        return products
+
+    def outside_products(self, rows: Indices, cols: Indices) -> Products:
+        """Return a function that multiplies rows and columns of kernels by blocks."""
+        places = self._places[rows], self._places[cols]
+
+        def products(kernels: Indices, coefs: Array) -> Array:
+            vectors = coefs.transpose(0, 2, 1)
+            images = outside_images(self.mains, self.terms[kernels], *places, vectors)
+            return images.transpose(0, 2, 1)
+
+        return products
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -345,8 +375,7 @@ class ProductStack(GramStack):
         np.add.at(theta, (i, j), factors[some._pairs])
 
         def add(p: int) -> None:
-            row = self.mains.array[used[:, None], self._places[rows[p]], self._places]
-            row = row.astype(np.float64)
+            row = self._row(used, self._places[rows[p]], self._places)
             total[p] += np.einsum("ib,ib->b", row, np.dot(theta, row))
 
         run_blocks(add, range(rows.size))
