@@ -76,3 +76,22 @@ def test_the_last_evaluation(run):
     options = "--sets", "liver", "--repeats", 1
     printed = run("papers/spicymkl/final_evaluation.py", *options)
     assert "largest share with a sparse model" in printed
+
+
+def test_interactions(run, tmp_path):
+    options = "--smoke", "--output", tmp_path
+    run("interactions/run.py", "--kinds", "pass", "recovery", *options)
+    rows = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["rows"]
+    assert {row["kind"] for row in rows} == {"pass", "recovery"}
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "| rough_forms |" in page
+    assert "| both in front of other pairs |" in page
+
+
+@pytest.mark.slow
+def test_interactions_in_processes_of_their_own(run, tmp_path):
+    options = "--smoke", "--output", tmp_path
+    run("interactions/run.py", *options)  # starts child.py
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "| 60 x 8 | 36 |" in page
+    assert "| Group-OMP |" in page

@@ -1,5 +1,7 @@
 """Tasks, methods, kernels and parameters, as they are named on the command line."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -141,6 +143,55 @@ def test_methods_over_graphs_have_choices_of_their_own():
     with pytest.raises(ValueError, match="--kernels must be one of default, polynom"):
         find_kernels("columns", table, graphs=True)
     assert [name for name, method in METHODS.items() if method.graphs] == ["hkl"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--kernels", "columns"), 12 + 3 * 16),
+        ((), 4 + 3 + 3),
+        # Of both views, and of dose with width.
+        (("--view", "a=age", "--view", "b=dose,width"), 4 + 6 + 4 * 6 + 1),
+    ],
+    ids=["columns", "default", "views"],
+)
+def test_interactions_of_the_kernels_named(run, csv, options, expected):
+    target = "-t", "amount", "--drop", "outcome", "--alpha", 0.05, "--json"
+    found = run("fit", csv, *target, *options, "--interactions")
+    assert found.exit_code == 0, found.stderr
+    assert json.loads(found.stdout)["n_kernels"] == expected
+
+
+def test_path_and_compare_take_interactions(run, csv):
+    target = csv, "-t", "amount", "--drop", "outcome", "--interactions", "--json"
+    followed = run("path", *target, "--n-alphas", 2)
+    assert json.loads(followed.stdout)["n_kernels"] == 10
+    methods = "--method", "gomp", "--method", "hkl", "--folds", 2
+    lines = json.loads(run("compare", *target, *methods).stdout)["methods"]
+    kernels = {line["method"]: line["n_kernels"] for line in lines}
+    assert kernels["gomp"] == 10.0
+    assert kernels["hkl"] > 0.0  # its graphs have their own
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--method", "hkl"), "whose graphs have interactions of all orders"),
+        (("--kernels", "joint"), "needs kernels on different columns"),
+    ],
+    ids=["graph", "joint"],
+)
+def test_where_there_are_no_interactions(run, csv, words, message):
+    target = "-t", "amount", "--drop", "outcome", "--interactions"
+    found = run("fit", csv, *target, *words)
+    assert found.exit_code == 1
+    assert message in " ".join(found.stderr.split())
+
+
+def test_gram_matrices_have_no_interactions(run, gram_file):
+    found = run("fit", gram_file, "-t", "y", "--interactions")
+    assert found.exit_code == 1
+    assert "this file holds Gram matrices" in " ".join(found.stderr.split())
 
 
 def test_gram_matrices_need_no_kernels():

@@ -82,7 +82,8 @@ def _model(request: Request, name: str, table: Table, cv: int | None) -> Any:
     method = METHODS[name]
     searches = cv is not None and method.search is not None
     if method.graphs:
-        request = replace(request, kernels="default")  # others have no graphs
+        # Others have no graphs, and graphs have all interactions.
+        request = replace(request, kernels="default", interactions=False)
     strength = {"cv": cv} if searches else {}
     estimator = Training.asked(request, method).estimator(table, strength, cv=searches)
     return with_scaling(estimator, table, request.scale, request.impute)

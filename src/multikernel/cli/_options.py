@@ -122,6 +122,14 @@ KernelChoice = Annotated[
         "hermite (Gaussians) or subsets (of columns).",
     ),
 ]
+WithInteractions = Annotated[
+    bool,
+    typer.Option(
+        "--interactions",
+        help="Add the interactions of all kernels on different columns, or of views: "
+        "the products of two, centred.",
+    ),
+]
 ViewColumns = Annotated[
     list[str] | None,
     typer.Option(

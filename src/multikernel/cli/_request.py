@@ -17,6 +17,7 @@ class Request:
     task: str | None
     loss: str | None
     kernels: str
+    interactions: bool
     tol: float | None
     settings: list[str] | None
     scale: bool

@@ -39,6 +39,7 @@ from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
     GaussianKernel,
+    Interactions,
     LinearKernel,
     ParameterGrid,
 )
@@ -81,6 +82,7 @@ class Training:
     None stands for the estimator's own default everywhere, and `task` is read off the
     loss or the targets then. `kernels` is a key of `KERNELS`, `settings` are
     ``name=value``, and `max_rank` and `folder` say how `storage` holds kernels.
+    `interactions` says whether those of the kernels are wanted as well.
     """
 
     method: Method
@@ -93,6 +95,7 @@ class Training:
     storage: str | None = None
     max_rank: int | None = None
     folder: Path | None = None
+    interactions: bool = False
 
     @classmethod
     def asked(cls, request: Request, method: Method) -> Self:
@@ -114,6 +117,7 @@ class Training:
             request.storage,
             request.max_rank,
             request.folder,
+            request.interactions,
         )
 
     def estimator(
@@ -132,6 +136,8 @@ class Training:
             settings["class_weight"] = label_keys(settings["class_weight"], table.y)
         graphs = self.method.graphs
         found = find_kernels(self.kernels, table, self.sequences, graphs=graphs)
+        if self.interactions:
+            found = with_interactions(found, self.kernels, table, graphs=graphs)
         kernels = {"kernels": found}
         parameters = kernels | given | settings | dict(strength)
         kind = self.method.estimator(task, cv=cv)
@@ -223,6 +229,28 @@ def find_kernels(
     kernels, per_column = chosen
     columns = range(table.X.shape[1]) if per_column else [slice(None)]
     return ParameterGrid(kernels, columns)
+
+
+def with_interactions(
+    kernels: Any, name: str, table: Table, *, graphs: bool
+) -> Interactions:
+    """Return the ``kernels`` parameter for some kernels and their interactions."""
+    if graphs:
+        raise ValueError(
+            "--interactions is not for --method hkl, whose graphs have interactions of "
+            "all orders: leave it out."
+        )
+    if table.precomputed:
+        raise ValueError(
+            "--interactions is for columns, and this file holds Gram matrices: put "
+            "products of these beside them."
+        )
+    if name == "joint" and not (table.views or table.sequences or table.categories):
+        raise ValueError(
+            "--interactions needs kernels on different columns, and those of --kernels "
+            "joint are on all columns: take default or columns, or name views."
+        )
+    return Interactions(kernels)
 
 
 def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:

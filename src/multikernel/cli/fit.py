@@ -22,6 +22,7 @@ def fit(
     task: options.TaskName = None,
     loss: options.LossName = None,
     kernels: options.KernelChoice = "default",
+    interactions: options.WithInteractions = False,
     alpha: options.Alpha = None,
     C: options.LossWeight = None,
     p: Annotated[
@@ -72,6 +73,7 @@ def fit(
         task=task,
         loss=loss,
         kernels=kernels,
+        interactions=interactions,
         tol=tol,
         settings=settings,
         scale=scale,
@@ -101,6 +103,7 @@ def path(
     task: options.TaskName = None,
     loss: options.LossName = None,
     kernels: options.KernelChoice = "default",
+    interactions: options.WithInteractions = False,
     n_alphas: Annotated[
         int, typer.Option("--n-alphas", help="Number of strengths.")
     ] = 20,
@@ -136,6 +139,7 @@ def path(
         task=task,
         loss=loss,
         kernels=kernels,
+        interactions=interactions,
         tol=tol,
         settings=settings,
         scale=scale,
@@ -187,6 +191,7 @@ def compare(
     ] = None,
     task: options.TaskName = None,
     kernels: options.KernelChoice = "default",
+    interactions: options.WithInteractions = False,
     tol: options.Tolerance = None,
     scale: options.Scale = True,
     impute: options.Impute = None,
@@ -214,6 +219,7 @@ def compare(
         task=task,
         loss=None,
         kernels=kernels,
+        interactions=interactions,
         tol=tol,
         settings=None,
         scale=scale,

@@ -1,0 +1,131 @@
+"""Measurements of which each has a process of its own, for its memory or a limit.
+
+Called as ``child.py COMMAND JSON``; prints what was found as JSON, last line.
+"""
+
+import json
+import os
+import resource
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+sys.path.append(str(Path(__file__).parents[2]))
+
+import numpy as np
+from benchmarks.measure import cpu
+from benchmarks.typical.run import machine_grid
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer
+
+from multikernel import (
+    GroupOMPClassifierCV,
+    LpMKLClassifierCV,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+)
+from multikernel.kernels import GaussianKernel, Interactions, per_column
+
+Array = NDArray[Any]
+SEARCHES: dict[str, Callable[..., Any]] = {
+    "SpicyMKL": SpicyMKLClassifierCV,
+    "LpMKL": LpMKLClassifierCV,
+    "Group-OMP": GroupOMPClassifierCV,
+}
+STRENGTH = 0.05
+"""The strength over the deviation of the targets."""
+
+
+def planted(n: int, d: int, draw: int = 0) -> tuple[Array, Array]:
+    """Return samples, and targets in which two pairs and a column have a part."""
+    rng = np.random.default_rng(draw)
+    X = rng.standard_normal((n, d))
+    f = X[:, 0] * X[:, 1] + np.sin(2.0 * X[:, 2]) * np.abs(X[:, 3]) + X[:, 4]
+    return X, f + 0.3 * rng.standard_normal(n)
+
+
+def planted_model(d: int, y: Array, strength: float = STRENGTH) -> SpicyMKLRegressor:
+    """Return the model of all pairs of columns."""
+    kernels = Interactions(per_column(GaussianKernel("median"), d))
+    return SpicyMKLRegressor(kernels, alpha=strength * float(y.std()))
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has held so far."""
+    # Not getrusage: its maximum includes that of the process that started this one.
+    for line in Path("/proc/self/status").read_text("ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return 1024 * int(line.split()[1])
+    return 0
+
+
+def product_seconds(n: int, d: int, dtype: Any, repeats: int = 3) -> float:
+    """Return what numpy's product of the shapes of a pass takes."""
+    rng = np.random.default_rng(0)
+    V = rng.standard_normal((d, n * n), dtype=dtype)
+    w = rng.standard_normal(n * n, dtype=dtype)
+    return float(np.median([cpu(lambda: (V * w) @ V.T)[1] for _ in range(repeats)]))
+
+
+def size(n: int, d: int) -> dict[str, Any]:
+    """Fit all pairs of columns, names and tables included; then numpy's product."""
+    X, y = planted(50, 5)
+    planted_model(5, y).fit(X, y).summary()  # what is compiled is compiled before
+    X, y = planted(n, d)
+
+    def fitted() -> tuple[SpicyMKLRegressor, Any]:
+        model = planted_model(d, y).fit(X, y)
+        return model, model.summary()
+
+    (model, table), seconds = cpu(fitted)
+    peak = peak_bytes()
+    return {
+        "kernels": len(model.kernel_weights_),
+        "seconds": seconds,
+        "peak_bytes": peak,
+        "gap": float(model.duality_gap_),
+        "active": len(model.active_kernels_),
+        "largest": table.sort_values("weight", ascending=False)["kernel"][:4].tolist(),
+        "product": product_seconds(n, d, np.float32),
+    }
+
+
+def search(method: str, rows: int, columns: int, limit: int) -> dict[str, Any]:
+    """Search with interactions, after the grid search of a machine; in seconds."""
+    X, y = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:rows], order[rows:]
+    X = X[:, :columns]
+    small = SEARCHES[method](Interactions(), cv=2)
+    small.fit(X[train[:40], :3], y[train[:40]])  # what is compiled
+    grid, beside = cpu(lambda: machine_grid(False).fit(X[train], y[train]))
+    print(json.dumps({"beside": beside}), flush=True)
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    # The system ends this process once it has taken so many seconds of the processor.
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + limit,) * 2)
+    model = SEARCHES[method](Interactions())
+    model, seconds = cpu(lambda: model.fit(X[train], y[train]))
+    return {
+        "beside": beside,
+        "beside_score": float(grid.score(X[test], y[test])),
+        "seconds": seconds,
+        "score": float(model.score(X[test], y[test])),
+        "kernels": len(model.kernel_weights_),
+        "active": len(model.active_kernels_),
+    }
+
+
+COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {"size": size, "search": search}
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    command, task = sys.argv[1:]
+    print(json.dumps(COMMANDS[command](**json.loads(task))))
+
+
+if __name__ == "__main__":
+    main()
