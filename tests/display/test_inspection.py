@@ -28,6 +28,7 @@ from multikernel.kernels import (
     GaussianKernel,
     Interactions,
     LinearKernel,
+    Views,
 )
 from multikernel.kernels.sequence import SpectrumKernel
 
@@ -151,6 +152,18 @@ def test_an_interaction_with_few_values_is_a_line_for_each(interactions):
     drawn = ContributionDisplay.from_estimator(again, numbers, "sex × dose")
     assert drawn.grid[1].tolist() == [0.0, 1.0]
     assert len(drawn.artist_) == 2
+
+
+def test_a_column_with_gaps_has_the_range_of_its_values(data):
+    X, y = data
+    gaps = X.mask(np.arange(80)[:, None] % [9, 7, 5] == 0)
+    each = {name: ([name], GaussianKernel(1.0)) for name in ("age", "dose")}
+    kernels = Interactions(Views(each, missing="expected"))
+    model = SpicyMKLRegressor(kernels, alpha=0.001).fit(gaps, y)
+    for name in ("age", "age × dose"):
+        display = ContributionDisplay.from_estimator(model, gaps, name)
+        assert display.grid[0].min() == gaps["age"].min()
+        assert np.isfinite(display.values).all()
 
 
 def test_a_column_is_all_kernels_on_it(data, model):

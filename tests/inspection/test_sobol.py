@@ -18,6 +18,7 @@ from multikernel.estimators.publish.sobol import binned
 from multikernel.exceptions import DictionaryWarning
 from multikernel.inspection import contributions, sobol_indices
 from multikernel.kernels import (
+    CategoryKernel,
     ColumnKernel,
     GaussianKernel,
     Interactions,
@@ -25,6 +26,7 @@ from multikernel.kernels import (
     ProductKernel,
     per_column,
 )
+from multikernel.kernels.sequence import SpectrumKernel
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 4))
@@ -191,6 +193,26 @@ def test_names_of_a_pipeline_and_held_out_variance_by_column():
     )
 
 
+def test_text_is_drawn_as_a_whole():
+    table = pd.DataFrame({"age": X[:, 0]})
+    table["text"] = RNG.choice(["AACC", "CCGT", "GGTA"], 150)
+    table["sex"] = RNG.choice(["f", "m"], 150)
+    sign = np.where(table["sex"] == "m", 1.0, -1.0)
+    target = table["age"] * (table["text"] == "AACC") + sign * (table["text"] == "GGTA")
+    kernels = [
+        ColumnKernel(GaussianKernel(2.0), "age"),
+        ColumnKernel(CategoryKernel(), "sex"),
+    ]
+    kernels += [ColumnKernel(SpectrumKernel(1), "text")]
+    model = SpicyMKLRegressor(Interactions(kernels), alpha=0.01).fit(table, target)
+    found = sobol_indices(model, table)
+    assert set(found.names) == {"age", "sex", "text"}
+    largest = {found.interaction_names[k] for k in np.argsort(-found.interactions)[:2]}
+    assert largest == {"age × text", "sex × text"}
+    total = model.summary("column")["total"].sum()
+    np.testing.assert_allclose(total, found.total.sum())
+
+
 def test_what_has_no_columns_of_its_own_is_refused():
     grams = stack_grams([X @ X.T])
     given = SpicyMKLRegressor("precomputed", alpha=0.1).fit(grams, y)
@@ -210,6 +232,7 @@ def test_kernels_on_many_columns_are_estimated():
     assert found.estimated
     assert not exact.estimated
     assert found.interactions.shape == (0,)
+    assert repr(found).startswith("  first   total  (estimates)\n")
     order = [found.names.index(name) for name in exact.names]
     np.testing.assert_allclose(found.first_order[order], exact.first_order, atol=0.05)
     np.testing.assert_allclose(found.total[order], exact.total, atol=0.06)

@@ -276,7 +276,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             marginals, that is with every column drawn from its training values
             independently of the others. A first-order index is the share of the
             variance that is a function of this column alone, a total index that of all
-            terms which it takes part in, and a view of several columns is one row; see
+            terms which it takes part in, and a view of several columns is one row; they
+            are estimates where a kernel joins columns that others read alone. See
             `multikernel.inspection.sobol_indices`, which takes other samples.
             ``table.attrs`` has the strength, the gap and the score.
 

@@ -64,10 +64,8 @@ class SobolIndices:
 
     def __repr__(self) -> str:
         """Return the largest indices, means where there are several outputs."""
-        n_names, n_pairs = len(self.names), len(self.interaction_names)
-        first = self.first_order.reshape(-1, n_names).mean(axis=0)
-        total = self.total.reshape(-1, n_names).mean(axis=0)
-        pairs = self.interactions.reshape(-1, n_pairs).mean(axis=0)
+        each = np.atleast_2d(self.first_order, self.total, self.interactions)
+        first, total, pairs = (values.mean(axis=0) for values in each)
         alone = [
             f"{first[k]:7.3f} {total[k]:7.3f}  {self.names[k]}"
             for k in np.argsort(-total, kind="stable")[:10]
