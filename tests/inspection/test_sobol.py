@@ -80,6 +80,28 @@ def test_chance_draws_from_the_marginals_agree():
         assert abs(expected.get(name, 0.0) - value) < 0.04
 
 
+def test_variances_on_the_grid_are_those_over_all_pairs_of_values():
+    terms, fitted = MODEL.contributions(X), MODEL._state.model
+    variances = {}
+    for place, kernel in enumerate(fitted.grams.kernels):
+        name = MODEL.kernel_names_[MODEL.active_kernels_[place]]
+        if not isinstance(kernel, ProductKernel):
+            variances[name[-3:-1]] = terms[:, place].var()
+            continue
+        # f(x, z) = sum_a c_a k1(x, a) k2(z, a): its mean square over all x and z.
+        coefs = fitted.coefs[place, :, 0]
+        first, second = (factor(X, fitted.grams.X) for factor in kernel.kernels)
+        raw = (first * second) @ coefs
+        scale = raw @ terms[:, place] / (raw @ raw)
+        means = (first.T @ first) * (second.T @ second) / len(X) ** 2
+        variances[name] = scale**2 * (coefs @ means @ coefs)
+    found, whole = sobol_indices(MODEL, X), sum(variances.values())
+    names = (*found.names, *found.interaction_names)
+    values = np.concatenate([found.first_order, found.interactions])
+    expected = [variances.get(name, 0.0) / whole for name in names]
+    np.testing.assert_allclose(values, expected, atol=1e-3)
+
+
 def test_the_summary_is_over_the_training_samples():
     table, found = MODEL.summary("column"), sobol_indices(MODEL, X)
     order = np.argsort(-found.total, kind="stable")
