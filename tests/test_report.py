@@ -44,7 +44,7 @@ from multikernel.kernels import (
 from multikernel.kernels.graph import PolynomialGrid
 from multikernel.losses import SquaredLoss
 
-pytest.importorskip("matplotlib", reason="reports have pictures")
+plt = pytest.importorskip("matplotlib.pyplot", reason="reports have pictures")
 pd = pytest.importorskip("pandas", reason="reports have tables")
 
 rng = np.random.default_rng(0)
@@ -202,6 +202,7 @@ def test_interactions_are_drawn_beside_the_mains(monkeypatch):
 
     def keep(draw, *_):
         drawn.append(draw())
+        plt.close(drawn[-1].figure_)
         return "<img>"
 
     monkeypatch.setattr("multikernel._report.picture_of", keep)

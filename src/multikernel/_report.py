@@ -65,9 +65,9 @@ def report(
 
     What was fitted and how to repeat it, the certificate, scores, a confusion matrix or
     pictures of predictions and residuals, tables of kernels and views, pictures of
-    weights, views, path and shape functions, and what the fit and this page warn of:
-    rows that the model was fitted on, one class for all rows, shares outside their own
-    intervals.
+    weights, views, path, shape functions and the largest interactions of columns, and
+    what the fit and this page warn of: rows that the model was fitted on, one class for
+    all rows, shares outside their own intervals.
     The course of a fit is drawn where it ended above its tolerance, or where the method
     has no gap and what each step gained is all there is to see. Style and pictures are
     inside: the page needs no network, and is made for a phone and for paper as well.
