@@ -106,6 +106,8 @@ class FactoredProducts(GramStack):
     landmarks: ProductLandmarks | None = None
     chosen: Indices | None = None
 
+    makes_factors = True
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
