@@ -62,6 +62,9 @@ class GramStack(ABC):
     in_memory: bool = False
     """Whether entries are read, not computed."""
 
+    makes_factors: bool = False
+    """Whether kernels get factors once they are taken, which costs more than a pass."""
+
     landmarks: "Landmarks | None" = None
     """What factors were made of, where new samples are compared with landmarks only."""
 

@@ -33,7 +33,7 @@ from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import uncentred
+from multikernel.kernels.products import CENTRING_ROWS, uncentred
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import equal_shares
 
@@ -105,6 +105,8 @@ class FactoredProducts(GramStack):
     scales: Array
     landmarks: ProductLandmarks | None = None
     chosen: Indices | None = None
+
+    makes_factors = True
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -286,7 +288,8 @@ class FactoredProducts(GramStack):
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `GramStack.full_forms`."""
-        if self.landmarks is None:
+        # Of more samples every block would be centred anew: refinement takes less.
+        if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
             return np.full(kernels.size, np.nan)
         forms = self.landmarks.full_forms(self._numbers[kernels], v)
         return np.asarray(self.scales[kernels] * forms)
