@@ -678,7 +678,7 @@ def test_what_a_killed_save_leaves_the_next_one_removes(path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names of files are held otherwise")
 def test_a_save_leaves_what_another_one_is_writing(path):
-    held = path.with_name(f".{path.name}.abc.part")
+    held = path.with_name(f".{path.name}.abcdefgh.part")
     with held.open("wb") as file:
         lock(file.fileno())
         save(BlockL1(1.0), path)
@@ -692,7 +692,9 @@ def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
     save(BlockL1(1.0), path)
 
     def full(*_, **__):
-        return os.open("/dev/full", os.O_WRONLY), str(path.with_name("none.part"))
+        name = path.with_name("full.part")
+        name.touch()
+        return os.open("/dev/full", os.O_WRONLY), str(name)
 
     monkeypatch.setattr(places.tempfile, "mkstemp", full)
     with pytest.raises(OSError, match=r"No space left on device.*model\.skops"):

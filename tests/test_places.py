@@ -4,6 +4,7 @@ import os
 import socket
 import stat
 import sys
+import tempfile
 import threading
 
 import numpy as np
@@ -129,3 +130,28 @@ def test_a_locked_file_is_that_of_somebody_else(tmp_path):
         lock(one.fileno())
         with pytest.raises(BlockingIOError):
             lock(other.fileno())
+
+
+def test_a_file_that_another_process_sweeps_is_made_anew(tmp_path, monkeypatch):
+    make, swept = tempfile.mkstemp, []
+
+    def sweeping(*arguments):
+        descriptor, name = make(*arguments)
+        if not swept:  # between making and locking
+            swept.append(name)
+            os.unlink(name)
+        return descriptor, name
+
+    monkeypatch.setattr(tempfile, "mkstemp", sweeping)
+    write_whole(tmp_path / "file", b"whole")
+    assert swept
+    assert os.listdir(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+def test_only_names_that_are_made_here_are_swept(tmp_path):
+    names = [".file.abcdefgh.part", ".file.of-the-user.part", "file.abcdefgh.part"]
+    for name in names:
+        (tmp_path / name).touch()
+    write_whole(tmp_path / "file", b"")
+    assert {*os.listdir(tmp_path)} == {"file", *names[1:]}

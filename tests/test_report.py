@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import multikernel
 from multikernel import (
+    ContributionDisplay,
     GroupOMPRegressor,
     HKLRegressor,
     LpMKLClassifierCV,
@@ -35,6 +36,7 @@ from multikernel.gram import LowRank, TailNormalizer
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
+    Interactions,
     LinearKernel,
     ParameterGrid,
     Views,
@@ -42,7 +44,7 @@ from multikernel.kernels import (
 from multikernel.kernels.graph import PolynomialGrid
 from multikernel.losses import SquaredLoss
 
-pytest.importorskip("matplotlib", reason="reports have pictures")
+plt = pytest.importorskip("matplotlib.pyplot", reason="reports have pictures")
 pd = pytest.importorskip("pandas", reason="reports have tables")
 
 rng = np.random.default_rng(0)
@@ -186,10 +188,37 @@ def test_intervals_and_views_are_drawn_where_they_are_given():
     other = SpicyMKLRegressor({"else": ["age", "height"]}, alpha=0.1).fit(X, Y)
     with pytest.raises(ValueError, match="bootstrap holds fits of other kernels"):
         report(other, X, bootstrap=fits)
-    with pytest.raises(ValueError, match="split is among other kernels or views"):
+    with pytest.raises(
+        ValueError, match="split is among other kernels, views or columns"
+    ):
         report(other, X, split=split)
     with pytest.raises(ValueError, match="there is no X"):
         report(model, y=Y)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_interactions_are_drawn_beside_the_mains(monkeypatch):
+    drawn = []
+
+    def keep(draw, *_):
+        drawn.append(draw())
+        plt.close(drawn[-1].figure_)
+        return "<img>"
+
+    monkeypatch.setattr("multikernel._report.picture_of", keep)
+    kernels = Interactions({name: [name] for name in X.columns})
+    y = X["age"] * X["height"] / X["age"].std() / X["height"].std()
+    model = SpicyMKLRegressor(kernels, alpha=0.05).fit(X, y)
+    split = variance_split(model, X, y, by="column", n_resamples=3)
+    page = report(model, X, y, split=split)
+    assert "<img>" in body(page, "Interactions of columns")
+    titles = [d.title for d in drawn if isinstance(d, ContributionDisplay)]
+    pairs = [title for title in titles if "×" in title]
+    assert pairs[0] == "age × height"
+    assert titles[-len(pairs) :] == pairs
+    other = SpicyMKLRegressor({"age": ["age"]}, alpha=0.05).fit(X, y)
+    with pytest.raises(ValueError, match="views or columns"):
+        report(other, X, split=split)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

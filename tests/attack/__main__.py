@@ -124,6 +124,11 @@ def targets(n, seed):
     return run_trials("attack.targets:run_one", range(seed, seed + n))
 
 
+def duals(n, seed):
+    """Published dual points as they are, with 60 digits."""
+    return run_trials("attack.dual_points:run_one", range(seed, seed + n))
+
+
 def searches(n, seed):
     """Paths against single fits, folds against fits by hand."""
     return run_trials("attack.searches:run_one", range(seed, seed + n))
@@ -150,6 +155,7 @@ ATTACKS = {
     "shapes": (shapes, 2000, "model files with other shapes"),
     "ufo": (ufo, 1000, "problems of UFO-MKL"),
     "targets": (targets, 2000, "many targets side by side"),
+    "duals": (duals, 2000, "dual points with 60 digits"),
     "searches": (searches, 200, "paths and folds"),
     "disks": (disks, 200, "full disks"),
     "partitions": (partitions, 1000, "collections of Dask"),

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import multikernel as mk
 from multikernel.estimators.lp.method import SPARSE_ONLY
 from multikernel.kernels import GaussianKernel
+from multikernel.losses import CrammerSingerLoss
 from multikernel.solvers import LP_SOLVERS
 
 Array = NDArray[np.float64]
@@ -104,6 +105,10 @@ def fits() -> dict[str, Fit]:
     add("newton log_loss", mk.LpMKLClassifier, labels, loss="log_loss")
     add("greedy", mk.GroupOMPClassifier, labels)
     add("greedy, values", mk.GroupOMPRegressor, values)
+    add("easy", mk.EasyMKLClassifier, labels)
+    add("alignment", mk.AlignmentMKLClassifier, labels)
+    classes = (values > -1.0).astype(int) + (values > 1.0)
+    add("all classes", mk.MKLClassifier, classes, loss=CrammerSingerLoss())
     add("spicy lazy", mk.SpicyMKLClassifier, labels, storage="lazy")
     add("lp lazy", mk.LpMKLClassifier, labels, storage="lazy", C=10.0)
     search = {"cv": 2, "n_jobs": 2}

@@ -2,7 +2,16 @@
 
 import numpy as np
 import pytest
-from attack import column_types, inputs, partitions, problems, searches, targets, ufo
+from attack import (
+    column_types,
+    dual_points,
+    inputs,
+    partitions,
+    problems,
+    searches,
+    targets,
+    ufo,
+)
 from attack.cases import Case, make_case
 from attack.certificate import recompute
 from attack.problems import inspect_model, judge
@@ -48,6 +57,11 @@ twenty steps that could not succeed, or as kernels left and came back for ever."
 READ_OFF_WRONGLY = (901016,)
 """Problems with offsets whose fits were right: residuals of a search among kernels
 were not those of centred targets, and a C of 1e9 magnified their last digits."""
+
+
+DUAL_POINTS = (480,)
+"""Elastic nets on kernels of all scales, whose dual point proved nine times the gap
+that was published: that of a smaller multiple."""
 
 
 PARTITIONS = (
@@ -124,6 +138,11 @@ def test_what_is_read_off_is_exact(seed):
     assert problems.run_offsets(seed) == []
 
 
+@pytest.mark.parametrize("seed", DUAL_POINTS)
+def test_the_published_dual_point_proves_the_published_gap(seed):
+    assert dual_points.run_one(seed) == []
+
+
 @pytest.mark.parametrize("seed", PARTITIONS)
 def test_odd_collections(seed):
     assert partitions.run_one(seed) == []
@@ -150,7 +169,9 @@ def test_mutated_inputs():
     assert share(inputs.run_one, 20_000, 50) == []
 
 
-@pytest.mark.parametrize(("attack", "n"), [(ufo, 30), (targets, 30), (searches, 4)])
+@pytest.mark.parametrize(
+    ("attack", "n"), [(ufo, 30), (targets, 30), (searches, 4), (dual_points, 30)]
+)
 def test_rivals_and_searches(attack, n):
     assert share(attack.run_one, 10_000, n) == []
 

@@ -22,7 +22,14 @@ from multikernel import (
     bootstrap,
 )
 from multikernel.inspection import Stability
-from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+from multikernel.kernels import (
+    CategoryKernel,
+    ColumnKernel,
+    GaussianKernel,
+    Interactions,
+    LinearKernel,
+    Views,
+)
 from multikernel.kernels.sequence import SpectrumKernel
 
 KERNELS = [
@@ -84,6 +91,88 @@ def test_two_columns_are_a_map(data, model):
     np.testing.assert_allclose(display.values[[7, 40], [50, 3]], expected)
     drawn = display.artist_.get_array()
     np.testing.assert_allclose(np.ravel(drawn), display.values.T.ravel())
+
+
+@pytest.fixture(scope="module")
+def interactions():
+    """Return a model of two numbers and two categories, and what it is of."""
+    random = np.random.default_rng(3)
+    table = pd.DataFrame(random.standard_normal((90, 2)), columns=["age", "dose"])
+    table["sex"] = random.choice(["f", "m"], 90)
+    table["site"] = random.choice(["colon", "lung", "skin"], 90)
+    sign = np.where(table["sex"] == "m", 1.0, -1.0)
+    y = table["age"] * table["dose"] + sign * (table["site"] == "lung")
+    y += sign * table["dose"]
+    kernels = [ColumnKernel(GaussianKernel(2.0), name) for name in ("age", "dose")]
+    kernels += [ColumnKernel(CategoryKernel(), name) for name in ("sex", "site")]
+    return SpicyMKLRegressor(Interactions(kernels), 0.005).fit(table, y), table
+
+
+def test_an_interaction_is_a_map_of_its_two_columns(interactions):
+    model, table = interactions
+    display = ContributionDisplay.from_estimator(model, table, "age × dose")
+    turned = ContributionDisplay.from_estimator(model, table, "dose × age")
+    assert turned.column_names == display.column_names == ("age", "dose")
+    assert (display.title, turned.title) == ("age × dose", "dose × age")
+    np.testing.assert_array_equal(turned.values, display.values)
+    place = list(model.active_kernels_).index(model.kernel_names_.index("age × dose"))
+    a, b = display.grid
+    probe = table[:2].assign(age=a[[7, 40]], dose=b[[50, 3]])
+    mean = model.contributions(table)[:, place].mean()
+    expected = model.contributions(probe)[:, place] - mean
+    np.testing.assert_allclose(display.values[[7, 40], [50, 3]], expected)
+    dots = display.ax_.collections[-1].get_offsets()
+    np.testing.assert_allclose(dots, table[["age", "dose"]])
+
+
+def test_an_interaction_with_few_values_is_a_line_for_each(interactions):
+    model, table = interactions
+    display = ContributionDisplay.from_estimator(model, table, "dose × sex")
+    assert display.ax_.get_xlabel() == "dose"
+    legend = display.ax_.get_legend()
+    assert legend.get_title().get_text() == "sex"
+    assert [text.get_text() for text in legend.get_texts()] == ["f", "m"]
+    names = [model.kernel_names_[m] for m in model.active_kernels_]
+    terms = model.contributions(table)[:, names.index("dose × sex")]
+    for line, sex, dots in zip(
+        display.artist_, ["f", "m"], display.ax_.collections, strict=True
+    ):
+        own = (table["sex"] == sex).to_numpy()
+        there = np.interp(table["dose"][own], *line.get_data())
+        np.testing.assert_allclose(there, terms[own] - terms.mean(), atol=0.01)
+        np.testing.assert_allclose(dots.get_offsets()[:, 1], there)
+    both = ContributionDisplay.from_estimator(model, table, "site × sex")
+    assert [len(line.get_xdata()) for line in both.artist_] == [3, 3]
+    ticks = [text.get_text() for text in both.ax_.get_xticklabels()]
+    assert ticks == ["colon", "lung", "skin"]
+    numbers = table[["age", "dose"]].assign(sex=(table["sex"] == "m") * 1.0)
+    kernels = [ColumnKernel(GaussianKernel(2.0), k) for k in (1, 2)]
+    again = SpicyMKLRegressor(Interactions(kernels), 0.005)
+    again.fit(numbers, numbers["dose"] * numbers["sex"])
+    drawn = ContributionDisplay.from_estimator(again, numbers, "sex × dose")
+    assert drawn.grid[1].tolist() == [0.0, 1.0]
+    assert len(drawn.artist_) == 2
+
+
+def test_a_column_with_gaps_has_the_range_of_its_values(data):
+    X, y = data
+    gaps = X.mask(np.arange(80)[:, None] % [9, 7, 5] == 0)
+    each = {name: ([name], GaussianKernel(1.0)) for name in ("age", "dose")}
+    kernels = Interactions(Views(each, missing="expected"))
+    model = SpicyMKLRegressor(kernels, alpha=0.001).fit(gaps, y)
+    for name in ("age", "age × dose"):
+        display = ContributionDisplay.from_estimator(model, gaps, name)
+        assert display.grid[0].min() == gaps["age"].min()
+        assert np.isfinite(display.values).all()
+
+
+def test_a_column_is_all_kernels_on_it(data, model):
+    X, _ = data
+    named = ContributionDisplay.from_estimator(model, X, "age")
+    np.testing.assert_allclose(
+        named.values, ContributionDisplay.from_estimator(model, X, [0, 1]).values
+    )
+    assert named.title == "age"
 
 
 def test_a_pipeline_is_drawn_in_the_units_of_its_input(data):

@@ -71,6 +71,8 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         ("polynomial(degree=2, coef0=1)[x]", "x, polynomial, degree 2, coef0 1"),
         ("nystroem(gaussian(sigma=2), 300)", "nystroem(gaussian(sigma=2), 300)"),
         ("gram 3", "gram 3"),
+        ("age × dose", "age × dose"),
+        ("linear()[a] × gaussian(sigma=2)[b]", "a, linear × b, width 2"),
         ("similarity(genes)", "similarity(genes)"),
         ("RBF(length_scale=1) + x", "RBF(length_scale=1) + x"),
     ],

@@ -9,6 +9,8 @@ from sklearn.model_selection import GridSearchCV
 
 from multikernel import report
 from multikernel.estimators import (
+    GroupOMPRegressor,
+    HKLRegressor,
     LpMKLClassifier,
     LpMKLRegressor,
     MKLClassifier,
@@ -20,7 +22,7 @@ from multikernel.exceptions import UnsupportedProblemError
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 from multikernel.losses import EpsilonInsensitiveLoss, LogisticLoss, SquaredLoss
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
-from multikernel.solvers import Alternating, InterleavedNewton, SpicyMKL
+from multikernel.solvers import Alternating, CuttingPlane, InterleavedNewton, SpicyMKL
 from multikernel.testing import check_loss
 
 KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], [0, 1])
@@ -118,6 +120,76 @@ def test_a_loss_of_ones_own(model):
         change["regularizer"] = BlockL1(0.005)
     same = clone(model).set_params(**change).fit(X, y)
     np.testing.assert_allclose(half.predict(X), same.predict(X), atol=1e-4)
+
+
+WRONG = {
+    "nan": (lambda answer: np.full_like(answer, np.nan), "returned nan"),
+    "one nan": (
+        lambda answer: np.where(np.arange(len(answer)) == 3, np.nan, answer),
+        "returned nan, first for sample 3",
+    ),
+    "short": (lambda answer: answer[:-1], r"returned an array of shape \(49,\)"),
+    "column": (lambda answer: answer[:, None], r"returned an array of shape \(50, 1\)"),
+    "sum": (lambda answer: answer.sum(), "returned float64"),
+    "list": (lambda answer: answer.tolist(), "returned list"),
+}
+METHODS = ("value", "gradient", "conjugate", "conjugate_gradient", "conjugate_hessian")
+
+
+def spoilt_loss(method, spoil):
+    """DoubleLoss with one method whose answers are changed."""
+    own = getattr(DoubleLoss, method)
+
+    def answer(self, y, at):
+        return spoil(own(self, y, at))
+
+    return type("Spoilt", (DoubleLoss,), {method: answer})()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_answers_of_a_loss_of_ones_own_are_named(method, wrong):
+    X, y = data()
+    spoil, text = WRONG[wrong]
+    model = SpicyMKLRegressor(KERNELS, 0.02, loss=spoilt_loss(method, spoil))
+    with pytest.raises(ValueError, match=rf"Regressor: Spoilt\.{method} {text}"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [HKLRegressor, GroupOMPRegressor])
+def test_every_method_names_them(kind):
+    X, y = data()
+    model = kind(alpha=0.1, loss=spoilt_loss("gradient", lambda answer: answer[:-1]))
+    with pytest.raises(ValueError, match=r"Spoilt\.gradient returned an array"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("bounds", [(np.nan, np.nan), (np.zeros(3), np.ones(3)), None])
+def test_a_domain_that_is_none_is_named(bounds):
+    X, y = data()
+    spoilt = type("Spoilt", (DoubleLoss,), {"dual_bounds": lambda self, y: bounds})()
+    with pytest.raises(ValueError, match=r"Spoilt\.dual_bounds must return"):
+        SpicyMKLRegressor(KERNELS, 0.02, loss=spoilt).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["value", "gradient"])
+@pytest.mark.parametrize(
+    "solver", [SpicyMKL(), InterleavedNewton(), Alternating(), CuttingPlane()]
+)
+def test_nan_on_the_way_is_named(method, solver):
+    """Far from zero, so that it is met by the solver alone; one went on for ever."""
+    X, y = data()
+    own = getattr(DoubleLoss, method)
+
+    def answer(self, y, f):
+        return own(self, y, f) if np.abs(f).max() < 2.0 else np.full_like(f, np.nan)
+
+    loss = type("Spoilt", (DoubleLoss,), {method: answer})()
+    penalty = None if isinstance(solver, SpicyMKL) else SquaredBlockNorm(0.001, p=1.5)
+    penalty = penalty or BlockL1(0.001)
+    model = MKLRegressor(KERNELS, loss=loss, regularizer=penalty, solver=solver)
+    with pytest.raises(ValueError, match=rf"Spoilt\.{method} returned nan for finite"):
+        model.fit(X, 10.0 * y)
 
 
 def test_a_loss_object_has_the_probabilities_of_its_name():

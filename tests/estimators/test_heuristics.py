@@ -15,7 +15,11 @@ from multikernel.estimators.heuristic.rules import (
     easy_weights,
     hull_points,
 )
-from multikernel.exceptions import DictionaryWarning
+from multikernel.exceptions import (
+    ConvergenceWarning,
+    DictionaryWarning,
+    IndefiniteKernelError,
+)
 from multikernel.gram import DenseMatrix, DenseStack, build_stack
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 from multikernel.losses import SquaredLoss, weighted
@@ -105,6 +109,50 @@ def test_easy_weights_are_those_of_the_quadratic_program(regularization):
     assert np.trace(summed) == pytest.approx(40.0)
     theta = found * np.trace(K, axis1=1, axis2=2)
     np.testing.assert_allclose(theta / theta.sum(), margins / margins.sum(), atol=1e-5)
+
+
+def hull_problem(seed):
+    """A sum of kernels of 16 decades, and weights of samples of 17."""
+    random, n = np.random.default_rng(seed), 25
+    X = random.standard_normal((n, 4))
+    y = np.where(random.standard_normal(n) + X[:, 0] > 0, 1.0, -1.0)
+    weights = 10.0 ** random.uniform(-9.0, 8.2, n)
+    grams = []
+    for x in X.T:
+        K = np.outer(x, x)
+        if random.random() < 0.5:
+            K = np.exp(-((x[:, None] - x) ** 2) * 10.0 ** random.uniform(-2.0, 2.0))
+        grams.append(K * 10.0 ** random.uniform(-8.0, 8.0))
+    return sum(K / (K.diagonal() @ weights) for K in grams), y, weights
+
+
+@pytest.mark.parametrize("seed", [29, 61, 63, 105, 167, 269])
+def test_hull_points_for_weights_of_all_scales_are_found(seed):
+    """LIBSVM went on for ever: its tolerance was below the rounding of its slopes."""
+    K, y, weights = hull_problem(seed)
+    gamma = hull_points(K, y, weights, 0.2)
+    slopes = 0.8 * y * (K @ (y * gamma)) + 0.2 * gamma / weights
+    value = gamma @ slopes
+    lowest = slopes[y > 0].min() + slopes[y < 0].min()
+    np.testing.assert_allclose([gamma[y > 0].sum(), gamma[y < 0].sum()], 1.0)
+    assert value - lowest <= 1e-6 * value
+
+
+def test_weights_whose_program_is_stopped_say_so(monkeypatch):
+    monkeypatch.setattr("multikernel.estimators.heuristic.rules.STEPS", 1)
+    K, y, weights = hull_problem(29)
+    with pytest.warns(ConvergenceWarning, match="not quite those of EasyMKL"):
+        hull_points(K, y, weights, 0.2)
+    _, y, K = problem()
+    with pytest.warns(ConvergenceWarning, match="not quite those of alignment"):
+        alignment_weights(DenseStack(K), y, np.ones(40))
+
+
+def test_easy_weights_name_a_matrix_that_is_no_kernel():
+    _, y, K = problem()
+    K[3] = 10.0 - 9.0 * np.eye(40)
+    with pytest.raises(IndefiniteKernelError, match="Gram matrix 3"):
+        easy_weights(DenseStack(K), y, np.ones(40), regularization=0.1)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """HKL as an estimator: what it says, what it refuses, what it equals."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score
 
+from multikernel import report
 from multikernel.estimators import (
     HKLClassifier,
     HKLClassifierCV,
@@ -17,7 +20,7 @@ from multikernel.estimators import (
 )
 from multikernel.estimators.hkl.data import HullSource, make_scaler
 from multikernel.estimators.read.samples import Samples
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, DictionaryWarning
 from multikernel.kernels import ColumnKernel, GaussianKernel
 from multikernel.kernels.graph import (
     AnovaGrid,
@@ -163,10 +166,53 @@ def test_an_unproven_fit_is_never_called_certified():
         "could not be proven" in model.status_message_
         or "max_kernels" in model.status_message_
     )
+    if model.status_ == "noise_limited":
+        assert "(reduced_gap_) is below tol" in model.status_message_
     asked = HKLRegressor(PolynomialGrid(4), alpha=1e-3, certify=True, max_kernels=30)
     with pytest.warns(ConvergenceWarning, match="larger weight_base"):
         asked.fit(X, y)
     assert asked.duality_gap_ > asked.tol
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "epsilon_insensitive"])
+@pytest.mark.parametrize("alpha", [1e-1, 1e-3, 1e-5])
+def test_a_fit_ends_below_tol_where_it_looked_or_warns(alpha, loss):
+    """What the README promises; over the whole graph the gap is another one."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 6))
+    y = X[:, 0] * X[:, 1] + 0.5 * random.standard_normal(60)
+    model = HKLRegressor(alpha=alpha, loss=loss)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    assert warned == (model.status_ not in ("certified", "noise_limited"))
+    assert warned or model.reduced_gap_ <= model.tol
+    assert model.reduced_gap_ <= model.duality_gap_
+    page, above = report(model), model.duality_gap_ > model.tol
+    assert ("over the kernels looked at" in page) == (
+        model.duality_gap_ != model.reduced_gap_
+    )
+    assert warned or "Warnings</h2><p>None" in page
+    assert not above or warned or model.status_ == "noise_limited"
+
+
+def test_a_gap_above_tol_where_it_looked_is_no_success(monkeypatch):
+    """Pruning may cost more than it should: here all that is not used is a root."""
+
+    def roots(problem, active, point, allowed):
+        return np.arange(len(active)) == 0
+
+    monkeypatch.setattr("multikernel.solvers.hkl.search.needed_nodes", roots)
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 6))
+    y = X[:, 0] * X[:, 1] + 0.5 * random.standard_normal(60)
+    with (
+        pytest.warns(ConvergenceWarning, match="No further progress"),
+        pytest.warns(DictionaryWarning, match="no kernel in its model"),
+    ):
+        model = HKLRegressor(alpha=1e-3).fit(X, y)
+    assert model.reduced_gap_ > model.tol
 
 
 def test_cross_validation_chooses_what_single_fits_score(data):

@@ -127,6 +127,19 @@ def test_kernels_without_a_tail_are_named(method):
 
 
 @METHODS
+def test_more_free_eigenvalues_than_samples_are_all_there_are(method):
+    """A theta of 1e9 asked for 52 GiB."""
+    models = []
+    for theta in (70, 10**9):
+        model = LocalRademacherMKLClassifier(KERNELS, theta=theta, method=method)
+        with pytest.warns(DegenerateKernelWarning, match="leaves no kernel a tail"):
+            models.append(model.fit(X, Y))
+    few, many = models
+    np.testing.assert_array_equal(many.kernel_weights_, few.kernel_weights_)
+    assert many.tail_sums_.shape == (3, 71)
+
+
+@METHODS
 def test_the_search_chooses_among_models_of_its_folds(method):
     fold = [(np.arange(0, 50), np.arange(50, 70))]
     settings = {"method": method, "p": 1.0, "tol": 1e-6, "n_starts": 1}

@@ -11,6 +11,7 @@ import pytest
 
 from multikernel.estimators import (
     GroupOMPRegressorCV,
+    HKLClassifier,
     LpMKLRegressorCV,
     ProgressBar,
     SpicyMKLClassifier,
@@ -59,10 +60,13 @@ def test_a_single_fit_has_no_share():
     assert set(shares) == {None}
 
 
-def test_the_classes_of_a_single_fit_are_parts_of_one_share():
+@pytest.mark.parametrize(
+    "model", [SpicyMKLClassifier(KERNELS), HKLClassifier()], ids=["spicy", "hkl"]
+)
+def test_the_classes_of_a_single_fit_are_parts_of_one_share(model):
     shares = []
     y = np.digitize(Y, [-0.5, 0.5])
-    SpicyMKLClassifier(KERNELS).fit(X, y, callback=lambda p: shares.append(p.done))
+    model.fit(X, y, callback=lambda p: shares.append(p.done))
     assert sorted(set(shares)) == pytest.approx([0.0, 1.0 / 3.0, 2.0 / 3.0])
     assert shares == sorted(shares)
 

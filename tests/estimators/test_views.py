@@ -102,8 +102,8 @@ def test_without_views_there_are_no_sums():
     assert not hasattr(model, "view_shares_")
     with pytest.raises(ValueError, match="fitted without views"):
         model.summary("view")
-    with pytest.raises(ValueError, match="by must be 'kernel' or 'view'"):
-        model.summary("column")
+    with pytest.raises(ValueError, match="by must be 'kernel', 'view' or 'column'"):
+        model.summary("columns")
 
 
 def test_default_kernels_of_a_view_are_those_of_its_columns_alone():

@@ -17,6 +17,8 @@ from multikernel.kernels import (
     ListDictionary,
     ParameterGrid,
 )
+from multikernel.kernels.columns import Features
+from multikernel.kernels.interactions import Interactions, with_interactions
 
 THIN = ParameterGrid([GaussianKernel(1.0)], range(4))
 THICK = ListDictionary([GaussianKernel(0.3), GaussianKernel(0.5)])
@@ -46,6 +48,27 @@ def test_what_is_chosen(dictionary, n, max_bytes, expected):
     choice = choose_storage(dictionary, samples(n), max_bytes=max_bytes)
     assert choice.name == expected
     assert "MB" in choice.reason or "kB" in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("n", "max_bytes", "expected"),
+    [
+        (200, None, "dense"),  # a blink
+        (3000, None, "low_rank"),  # a fraction of the time of whole mains
+        (3000, 10**7, "low_rank"),
+        (3000, 10**5, "lazy"),
+    ],
+)
+def test_interactions_are_chosen_for_by_their_mains(n, max_bytes, expected):
+    X = samples(n)
+    pairs = with_interactions(Interactions(), THIN, X, None, Features(4))
+    choice = choose_storage(pairs, X, "variance", max_bytes=max_bytes)
+    assert choice.name == expected
+    assert choice.n_kernels == 10
+    if expected == "low_rank":
+        built = build_stack(pairs, X, normalize="variance", max_bytes=max_bytes)
+        held = 2 * built.stack.mains.stack.factors.nbytes
+        assert 0.5 < choice.n_bytes / held < 2.0
 
 
 def test_what_is_asked_for_is_kept():

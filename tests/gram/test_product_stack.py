@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from multikernel.gram import DenseStack, ProductStack
+from multikernel.gram import DenseStack, ProductStack, build_stack
+from multikernel.gram.choice import choose_storage
+from multikernel.gram.product_loops import write_entries_by_sign
+from multikernel.gram.products import places_type
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    Interactions,
+    LinearKernel,
+    ListDictionary,
+    per_column,
+)
+from multikernel.kernels.columns import Features
+from multikernel.kernels.interactions import with_interactions
 from multikernel.testing import check_gram_stack
 
 N_MAINS, N = 7, 23
@@ -38,3 +51,82 @@ def test_equal_to_whole_products(dtype, terms, few, monkeypatch):
     V = mains().astype(dtype)
     stack = ProductStack(DenseStack(V), terms)
     check_gram_stack(stack, plain(V.astype(np.float64), terms))
+
+
+@pytest.mark.parametrize("outputs", [(), (3,)], ids=["one", "three"])
+@pytest.mark.parametrize("size", [1e-100, 1.0, 1e90])
+@pytest.mark.parametrize(
+    "sizes",
+    [(1.0,) * N_MAINS, (1e-310, 1e-100, 0.0, 1e-30, 1.0, 1e20, 1e50)],
+    ids=["alike", "wild"],
+)
+def test_single_precision_is_off_by_its_bound_at_most(
+    sizes, size, outputs, monkeypatch
+):
+    monkeypatch.setattr("multikernel.gram.products.SHORT", 0)
+    monkeypatch.setattr("multikernel.gram.products.FEW", 10**6)
+    monkeypatch.setattr("multikernel.gram.products.CHUNK_BYTES", 2000)
+    V = np.array(sizes)[:, None, None] * mains()
+    V -= 1e-9 * V.max(axis=(1, 2))[:, None, None] * np.eye(N)
+    terms = np.column_stack(np.triu_indices(N_MAINS))
+    rng = np.random.default_rng(1)
+    v = size * (rng.normal(size=(*outputs, N)) * 10.0 ** rng.uniform(-9, 0, N)).T
+    v[rng.random(N) < 0.3] = 0.0
+    forms, errors = ProductStack(DenseStack(V), terms).rough_forms(v)
+    K, wide = plain(V.astype(np.longdouble), terms), v.astype(np.longdouble)
+    R = wide.reshape(N, -1) @ wide.reshape(N, -1).T
+    rounding = 1e-13 * np.abs(K * R).sum(axis=(1, 2)) + np.finfo(np.float64).tiny
+    assert (np.abs(forms - (K * R).sum(axis=(1, 2))) <= errors + rounding).all()
+    assert (errors > 0.0).any()
+    assert np.isfinite(errors).all()
+
+
+def test_places_of_many_samples():
+    """In a matrix of more entries than 32 bits count."""
+    n_all, samples = 70_000, np.array([5, 69_999])
+    places, roots = np.empty(3, places_type(n_all)), np.empty(3)
+    arguments = np.ones((2, 1)), samples, n_all, 0, 2, places, roots
+    assert write_entries_by_sign(*arguments) == (3, 0)
+    expected = [5 * n_all + 5, 69_999 * n_all + 5, n_all**2 - 1]
+    assert places.astype(object).tolist() == expected
+
+
+def interactions(X, kernels):
+    spec, features = Interactions(), Features(X.shape[1])
+    return with_interactions(spec, kernels, X, None, features, range(X.shape[1]))
+
+
+def test_mains_are_centred_before_they_are_rounded():
+    X = np.random.default_rng(0).normal(size=(20, 2)) + np.array([1e4, 0.0])
+    linear = ListDictionary([ColumnKernel(LinearKernel(), c) for c in (0, 1)])
+    dictionary = interactions(X, linear)
+    single = build_stack(dictionary, X, storage="dense32").stack
+    moved = X - X.mean(axis=0)
+    first, second = (np.outer(column, column) for column in moved.T)
+    whole = single.columns(np.arange(20))
+    np.testing.assert_allclose(whole, [first, second, first * second], atol=1e-5)
+
+
+def test_products_that_must_be_written_down_have_another_storage():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    dictionary = interactions(X, per_column(GaussianKernel(1.0), 5))
+    limit = 8 * 6 * X.shape[0] ** 2
+    assert choose_storage(dictionary, X, "trace", max_bytes=limit).name == "dense"
+    assert choose_storage(dictionary, X, "center", max_bytes=limit).name != "dense"
+
+
+def test_products_with_vectors_of_their_own_write_no_product(monkeypatch):
+    V, terms = mains(), all_terms()
+    stack = ProductStack(DenseStack(V), terms)
+    monkeypatch.setattr(ProductStack, "_products", None)
+    rng = np.random.default_rng(1)
+    everyone = np.arange(len(terms))
+    rows = rng.normal(size=(len(terms), 2, N))
+    images = stack.resident_products(everyone)(everyone, rows)
+    np.testing.assert_allclose(images, rows @ plain(V, terms), atol=1e-10)
+    np.testing.assert_allclose(stack.block_matvec(rows[:, 0]), images[:, 0], atol=1e-10)
+    test, train = np.arange(0, N, 4), np.delete(np.arange(N), np.arange(0, N, 4))
+    coefs = rng.normal(size=(len(terms), train.size, 3))
+    outside = stack.outside_products(test, train)(everyone, coefs)
+    expected = plain(V, terms)[:, test][:, :, train] @ coefs
+    np.testing.assert_allclose(outside, expected, atol=1e-10)

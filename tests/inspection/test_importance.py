@@ -16,7 +16,12 @@ from multikernel.estimators import (
     stack_grams,
 )
 from multikernel.inspection import group_permutation_importance
-from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    Interactions,
+    LinearKernel,
+)
 from multikernel.kernels.sequence import SpectrumKernel
 
 NAMES = ["a", "b", "c", "d"]
@@ -51,6 +56,20 @@ def test_it_is_the_fall_of_the_score(fitted):
             expected.append(model.score(X, y) - r2_score(y, model.predict(mixed)))
     np.testing.assert_allclose(found.importances.ravel(), expected)
     np.testing.assert_allclose(found.importances_mean, found.importances.mean(axis=1))
+
+
+def test_an_interaction_has_its_two_columns(fitted):
+    X, y, _ = fitted
+    kernels = Interactions([ColumnKernel(GaussianKernel(1.0), k) for k in range(4)])
+    model = SpicyMKLRegressor(kernels, 0.05).fit(X, y)
+    found = group_permutation_importance(model, X, y, random_state=0)
+    own = group_permutation_importance(model, X, y, {"pair": [0, 1]}, random_state=0)
+    place = found.group_names.index("x0 × x1")
+    np.testing.assert_allclose(
+        found.importances_mean[place], own.importances_mean[0], atol=0.1
+    )
+    by_name = dict(zip(found.group_names, found.importances_mean, strict=True))
+    assert by_name["gaussian(sigma=1)[x2]"] < 0.7 * by_name["x0 × x1"]
 
 
 def test_kernels_of_the_same_columns_are_one_group(fitted):

@@ -215,7 +215,9 @@ def test_what_is_no_regressor_or_has_no_views():
     model = SpicyMKLRegressor(alpha=0.05).fit(X, y)
     with pytest.raises(ValueError, match="belong to no views"):
         variance_split(model, X, y, "view")
-    with pytest.raises(ValueError, match="by must be one of 'kernel', 'view', got 'c"):
+    with pytest.raises(
+        ValueError, match="by must be one of 'kernel', 'view', 'column', got 'c"
+    ):
         contributions(model, X, "columns")
     with pytest.raises(TypeError, match="contributions takes a multiple kernel model"):
         contributions(StandardScaler().fit(X), X)

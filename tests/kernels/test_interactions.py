@@ -23,7 +23,10 @@ X = RNG.normal(size=(40, 5))
 def made(spec=None, X=X, kernels=None, weights=None, names=None):
     given = per_column(GaussianKernel(1.0), X.shape[1]) if kernels is None else kernels
     features = Features(X.shape[1], names)
-    return with_interactions(spec or Interactions(), given, X, weights, features)
+    origins = range(X.shape[1])
+    return with_interactions(
+        spec or Interactions(), given, X, weights, features, origins
+    )
 
 
 def pairs_of(dictionary):
@@ -68,6 +71,16 @@ def test_a_centred_kernel_is_that_of_the_joint_gram_matrix():
     np.testing.assert_allclose(kernel.diag(new), (shifted**2).sum(1), atol=1e-12)
 
 
+def test_linear_kernels_far_from_zero_keep_their_digits():
+    """Seconds since 1970 within an hour, say."""
+    kernel = CenteredKernel(LinearKernel())
+    far, near = X[:, :1] + 2.0**24, X[:, :1] + 2.0**24 - 2.0**24
+    learnt, same = kernel.learnt(far), kernel.learnt(near)
+    np.testing.assert_allclose(learnt(far), same(near), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(learnt.diag(far), same.diag(near), atol=1e-7)
+    np.testing.assert_allclose(learnt(far[:3], far), same(near[:3], near), atol=1e-7)
+
+
 def test_constant_columns_and_copies_have_none():
     table = np.column_stack([X[:, :3], np.full(40, 2.0), 5.0 - 3.0 * X[:, 1]])
     assert pairs_of(made(X=table)) == {(0, 1), (0, 2), (1, 2)}
@@ -99,6 +112,7 @@ def test_kernels_on_common_columns_have_none():
         ([[0], ["b", "c"]], None),
         ((["a"], ["b", "c"]), {(0, 1), (0, 2)}),
         ([4, 0], {(0, 4)}),
+        ((slice(0, 2), slice(2, 4)), {(0, 2), (0, 3), (1, 2), (1, 3)}),
     ],
 )
 def test_pairs_are_limited_by_columns(between, expected):
@@ -115,8 +129,23 @@ def test_without_mains_and_without_anything():
         made(Interactions(mains=False), X=constant)
     with pytest.raises(ValueError, match="between must be a sequence"):
         Interactions(between="age")
-    for other in ("precomputed", Interactions()):
-        with pytest.raises(ValueError, match="no precomputed ones or interactions"):
-            Interactions(other)
     with pytest.raises(ValueError, match="needs two kernels at least"):
         ProductKernel([LinearKernel()])
+
+
+@pytest.mark.parametrize(
+    ("kernels", "sentence"),
+    [
+        ("precomputed", "nobody knows the columns of Gram matrices"),
+        (Interactions(), "products of more than two kernels are not made"),
+    ],
+)
+def test_what_has_no_interactions_is_refused(kernels, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Interactions(kernels)
+
+
+@pytest.mark.parametrize("between", [["age"], [7], [0.5], [[0], [1], [2]], []])
+def test_wrong_columns_are_said_to_be_those_of_between(between):
+    with pytest.raises(ValueError, match="Interactions, between: "):
+        made(Interactions(between=between))

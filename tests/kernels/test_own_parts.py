@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from multikernel import load, save
 from multikernel.estimators import HKLRegressor, SpicyMKLClassifier, SpicyMKLRegressor
-from multikernel.estimators.read.dictionary import learnt_dictionary
+from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from multikernel.estimators import SpicyMKLClassifier, SpicyMKLRegressorCV
-from multikernel.estimators.read.dictionary import default_dictionary, learnt_dictionary
+from multikernel.estimators.read.dictionary import default_dictionary
+from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.gram import build_stack
 from multikernel.kernels import (
     ColumnKernel,

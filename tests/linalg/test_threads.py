@@ -1,12 +1,14 @@
 """BLAS is held to one thread while any thread asks for it, and given back after."""
 
+import signal
 from collections.abc import Iterator
-from threading import Barrier, Event, Thread
+from threading import Barrier, Event, Thread, main_thread
 
 import pytest
 from threadpoolctl import threadpool_limits
 
 from multikernel.linalg.threads import (
+    aside,
     available_threads,
     run_blocks,
     with_one_blas_thread,
@@ -82,3 +84,24 @@ def test_a_limit_within_a_limit_is_the_outer_one():
 
     assert with_one_blas_thread(within) == 1
     assert available_threads() == 2
+
+
+def test_an_interrupt_does_not_wait_for_what_is_done_aside() -> None:
+    may_end, ended = Event(), Event()
+
+    def work() -> None:
+        signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
+        may_end.wait()
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        aside(work)
+    assert not ended.is_set()
+    may_end.set()
+    ended.wait()
+
+
+def test_what_is_done_aside_returns_and_raises() -> None:
+    assert aside(lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        aside(lambda: 1 // 0)

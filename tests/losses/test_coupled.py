@@ -9,6 +9,7 @@ from scipy.optimize import linprog, minimize
 from multikernel.certificates import best_intercepts, constant_model, project_dual
 from multikernel.gram import DenseStack
 from multikernel.losses import COUPLED_LOSSES, is_coupled, weighted
+from multikernel.losses.coupled import intercept
 from multikernel.losses.coupled.crammer_singer import least_own_transport
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1
@@ -136,6 +137,18 @@ def test_best_intercepts_prove_themselves(name, seed, scale, weigh):
     lower = -loss.conjugate(y, -dual).sum() - np.sum(dual * f)
     value = loss.value(y, f + b).sum()
     assert value - lower <= 1e-8 * (1.0 + abs(value))
+
+
+def test_an_intercept_whose_linear_program_is_stopped_is_that_before(monkeypatch):
+    rng, y, f = draw(3)
+    weights = rng.uniform(0.2, 3.0, len(y))
+    start = np.zeros(y.shape[1])
+    b, _, _ = intercept.improved_intercept(y, f, weights, start, 1.0)
+    assert b.any()
+    monkeypatch.setattr(intercept, "PIVOTS", 0)
+    b, _, done = intercept.improved_intercept(y, f, weights, start, 1.0)
+    assert done
+    assert not b.any()
 
 
 @names

@@ -52,7 +52,7 @@ def final_evaluation(problem: Problem, solution: Solution) -> Callable[[], float
     def evaluation() -> float:
         terms = evaluate_terms(problem.gram, active, coefs, ones)
         worth = evaluate(problem, active, terms, solution.intercept)
-        safely_feasible(problem, certificate)
+        safely_feasible(problem, certificate, worth)
         return enlarged_gap(problem, worth, certificate)
 
     return evaluation

@@ -24,20 +24,13 @@ from multikernel.certificates.forms import (
     prove_over_full_kernels,
 )
 from multikernel.certificates.gap import (
-    ORDINARY,
     DualCertificate,
-    Worth,
     certify,
     check_gap,
-    enlarged_gap,
-    largest_losses,
     primal_value,
     project_dual,
     relative_gap,
-    rounding_unit,
-    safely_feasible,
     scaled_dual_value,
-    with_rounding,
 )
 from multikernel.certificates.null_model import (
     ConstantModel,
@@ -46,6 +39,15 @@ from multikernel.certificates.null_model import (
     best_intercept,
     best_intercepts,
     constant_model,
+)
+from multikernel.certificates.rounding import (
+    ORDINARY,
+    Worth,
+    enlarged_gap,
+    largest_losses,
+    rounding_unit,
+    safely_feasible,
+    with_rounding,
 )
 from multikernel.problem import (
     centred,

@@ -30,18 +30,15 @@ from multikernel.certificates.forms import (
     factor_norms,
     prove_over_full_kernels,
 )
-from multikernel.certificates.gap import (
+from multikernel.certificates.gap import certify, check_gap, primal_value, project_dual
+from multikernel.certificates.null_model import best_constants
+from multikernel.certificates.rounding import (
     ORDINARY,
     Worth,
-    certify,
-    check_gap,
     enlarged_gap,
     largest_losses,
-    primal_value,
-    project_dual,
     rounding_unit,
 )
-from multikernel.certificates.null_model import best_constants
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import IMAGE_BYTES, ImageProducts, TermProducts

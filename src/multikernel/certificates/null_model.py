@@ -9,6 +9,7 @@ from multikernel._typing import Array
 from multikernel.certificates.forms import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.linalg import EPS
+from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
@@ -153,6 +154,7 @@ def _halved_best_intercept(
 
     def slope(b: float) -> float:
         gradient = loss.gradient(y, f + b)
+        refuse_nan(loss, "gradient", gradient, f + b)
         total = float(gradient.sum())
         flat = abs(total) <= 4.0 * EPS * float(np.abs(gradient).sum())
         return 0.0 if flat else total
@@ -195,6 +197,7 @@ def _best_intercept_by_newton(
     b = 0.0
     for _ in range(STEPS):
         gradient = loss.gradient(y, f + b)
+        refuse_nan(loss, "gradient", gradient, f + b)
         # The curvature of a loss is one over that of its conjugate.
         step = gradient.sum() / (1.0 / loss.conjugate_hessian(y, gradient)).sum()
         b -= float(step)

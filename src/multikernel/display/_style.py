@@ -12,6 +12,7 @@ from sklearn.isotonic import isotonic_regression
 from multikernel._install import how_to_install
 from multikernel._typing import Array
 from multikernel.inspection.pipelines import output_heads
+from multikernel.kernels.interactions import SEPARATOR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,7 +119,8 @@ KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\
 def as_printed(name: str) -> str:
     """Return the name of a kernel as a paper would print it, columns first.
 
-    What is no name of a kernel, or one of a kernel within another, stays as it is.
+    What is no name of a kernel, or one of a kernel within another, stays as it is; of
+    a product every factor is printed so.
 
     Examples
     --------
@@ -128,6 +130,8 @@ def as_printed(name: str) -> str:
     >>> as_printed("weighted_degree(degree=4)"), as_printed("tanimoto (2024)")
     ('weighted degree, degree 4', 'tanimoto (2024)')
     """
+    if SEPARATOR in name:
+        return SEPARATOR.join(map(as_printed, name.split(SEPARATOR)))
     found = KERNEL.fullmatch(name)
     if found is None:
         return name

@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
 from multikernel.display import _style
+from multikernel.estimators.publish.columns import (
+    column_members,
+    column_names,
+    has_columns,
+    held_columns,
+)
 from multikernel.inspection import Bootstrap, pipelines
+from multikernel.kernels.interactions import SEPARATOR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,10 +26,17 @@ N_POINTS = {1: 200, 2: 60}
 and a heat map of 60 x 60 costs no more than the kernel of as many samples."""
 
 
+MOST_LINES = len(_style.PALETTE)
+"""Values of a column up to which a function of two is a line for each: so many lines
+have colours of their own."""
+
+
 class ContributionDisplay:
     """A function of one column as a line with its rug, of two columns as a heat map.
 
-    A function of a column of categories is a point for each of them.
+    A function of a column of categories is a point for each of them. Of two columns
+    one of which has few values, such as a category, it is a line for each of these,
+    with dots where samples are.
 
     Parameters
     ----------
@@ -33,7 +47,7 @@ class ContributionDisplay:
     column_names : sequence of str
         What the columns are called.
     samples : array-like of shape (n_samples, n_columns), default=None
-        The columns of the data: ticks below a line, dots on a heat map.
+        The columns of the data: ticks below a line, dots on lines and on a heat map.
     band : pair of array-like of shape (n_points,), default=None
         Lower and upper end of a band around a line.
     title : str, default=""
@@ -49,11 +63,11 @@ class ContributionDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the line or the heat map.
+        Axes of the lines or the heat map.
     figure_ : matplotlib Figure
         Figure that holds them.
-    artist_ : Line2D or QuadMesh
-        The line, or the heat map.
+    artist_ : Line2D, list of Line2D, or QuadMesh
+        The line, the lines of one column's values, or the heat map.
 
     Raises
     ------
@@ -119,7 +133,9 @@ class ContributionDisplay:
         """Draw what a kernel, or several of the same columns, contribute.
 
         Columns that the kernels do not read play no part. Values are those of the
-        data before a pipeline's scaling, where that can be inverted.
+        data before a pipeline's scaling, where that can be inverted. Of `Interactions`
+        a pair of columns, such as ``"age × dose"``, is the pure interaction: what the
+        two do together beyond what each does alone.
 
         Parameters
         ----------
@@ -128,7 +144,8 @@ class ContributionDisplay:
         X : array-like or data frame of shape (n_samples, n_features)
             Data, for the rug, the range, and the mean that is taken off.
         kernel : int, str, or sequence of these
-            The kernel by number or name; of several the sum is drawn.
+            The kernel by number or name; of several the sum is drawn. A column, or
+            two with × between them, is all kernels in use on just these.
         output : label, str or int, default=None
             The class, or the name or number of the target, where there are several.
         bootstrap : Bootstrap, default=None
@@ -149,12 +166,13 @@ class ContributionDisplay:
         """
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
-        kernels = _kernel_numbers(model, kernel)
+        named = column_names(model, estimator)
+        kernels = _kernel_numbers(model, kernel, named)
         columns = _shared_columns(model, kernels)
         place = pipelines.output_place(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
         # Where the data that the model holds have these columns: text stands last.
-        held = pipelines.held_columns(model).tolist()
+        held = held_columns(model).tolist()
         places = [held.index(column) for column in columns]
         labels = _category_labels(model, columns)
         lines = [
@@ -171,14 +189,16 @@ class ContributionDisplay:
         given = pipelines.in_given_units(before, rows)
         shape = tuple(line.size for line in lines)
         axes = [
-            np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[0], -1)[:, 0]
+            np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[k], -1)[:, 0]
             for k, j in enumerate(places)
         ]
         names = [model.kernel_names_[m] for m in kernels]
+        if isinstance(kernel, str) and kernel not in names:
+            names = [kernel]
         display = cls(
             axes,
             values.reshape(shape),
-            _column_names(estimator, model, columns),
+            [named[column] for column in columns],
             samples=pipelines.in_given_units(before, data)[:, places],
             band=None if band is None else (band[0], band[1]),
             title=" + ".join(_style.shorten(_style.as_printed(n)) for n in names),
@@ -205,14 +225,19 @@ class ContributionDisplay:
         """
         (panel,) = _style.axes_for(ax, 1, figsize=(6.4, 4.0))
         self.ax_, self.figure_ = panel, _style.figure_of(panel)
-        panel.set_xlabel(self.column_names[0])
+        few = int(np.argmin([axis.size for axis in self.grid]))
         if len(self.grid) == 1:
             self._draw_line(panel, kwargs)
+            shown = [0]
+        elif self.grid[few].size <= MOST_LINES:
+            shown = [1 - few]
+            self._draw_lines(panel, few, kwargs)
         else:
             self._draw_map(panel, kwargs)
-        for axis, names in zip(
-            (panel.xaxis, panel.yaxis), self.categories, strict=False
-        ):
+            shown = [0, 1]
+        panel.set_xlabel(self.column_names[shown[0]])
+        for axis, column in zip((panel.xaxis, panel.yaxis), shown, strict=False):
+            names = self.categories[column]
             if names is not None:
                 axis.set_ticks(range(len(names)), list(map(_style.shorten, names)))
         _style.headline(panel, self.title)
@@ -243,6 +268,28 @@ class ContributionDisplay:
         ax.set_ylabel(self.value_name)
         _style.tidy(ax, grid="y")
 
+    def _draw_lines(self, ax: "Axes", few: int, kwargs: dict[str, Any]) -> None:
+        """Draw a function of two columns as a line for each value of one."""
+        x, levels = self.grid[1 - few], self.grid[few]
+        lines = self.values.T if few else self.values
+        names = self.categories[few] or [f"{level:.3g}" for level in levels]
+        ax.axhline(0.0, color=_style.INK, linewidth=0.8)
+        self.artist_ = []
+        for place, (line, name) in enumerate(zip(lines, names, strict=True)):
+            style: dict[str, Any] = {"color": _style.color(place), "linewidth": 1.8}
+            if self.categories[1 - few] is not None:
+                style |= {"linestyle": "none", "marker": "o"}
+            style |= {"label": _style.shorten(name)}
+            self.artist_ += ax.plot(x, line, **(style | kwargs))
+            if self.samples is not None and self.categories[1 - few] is None:
+                gaps = np.abs(self.samples[:, few, None] - levels)
+                at = self.samples[gaps.argmin(axis=1) == place, 1 - few]
+                dots: dict[str, Any] = {"s": 14, "color": style["color"], "alpha": 0.6}
+                ax.scatter(at, np.interp(at, x, line), linewidths=0, **dots)
+        ax.set_ylabel(self.value_name)
+        ax.legend(title=self.column_names[few], frameon=False, fontsize="small")
+        _style.tidy(ax, grid="y")
+
     def _draw_map(self, ax: "Axes", kwargs: dict[str, Any]) -> None:
         """Draw a function of two columns, and the samples."""
         most = float(np.abs(self.values).max()) or 1.0
@@ -257,15 +304,18 @@ class ContributionDisplay:
         bar.outline.set_visible(False)
 
 
-def _kernel_numbers(model: Any, kernel: Any) -> list[int]:
-    """Return the numbers of kernels that were given by number or name."""
+def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]:
+    """Return the numbers of kernels given by number, by name, or by their columns."""
     several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
-    names, found = model.kernel_names_, []
+    names: list[str] = model.kernel_names_
+    found: list[int] = []
     for each in kernel if several else [kernel]:
         if isinstance(each, str):
-            if each not in names:
-                raise ValueError(f"There is no kernel named {each!r} in the model.")
-            found.append(names.index(each))
+            found += (
+                [names.index(each)]
+                if each in names
+                else _kernels_on(model, each, columns)
+            )
         elif 0 <= each < len(names):
             found.append(int(each))
         else:
@@ -276,6 +326,19 @@ def _kernel_numbers(model: Any, kernel: Any) -> list[int]:
     if not found:
         raise ValueError("kernel is empty: give one at least.")
     return found
+
+
+def _kernels_on(model: Any, name: str, columns: Sequence[str]) -> list[int]:
+    """Return the kernels in use on columns that are given by name."""
+    asked = sorted(name.split(SEPARATOR))
+    if has_columns(model):
+        for on, terms in column_members(model, columns).items():
+            if sorted(on.split(SEPARATOR)) == asked:
+                return [int(m) for m in model.active_kernels_[terms]]
+    raise ValueError(
+        f"There is no kernel named {name!r} in the model, nor one in use on columns "
+        "of this name."
+    )
 
 
 def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
@@ -298,15 +361,6 @@ def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
     return list(found[0])
 
 
-def _column_names(estimator: Any, model: Any, columns: list[int]) -> list[str]:
-    """Return the names of columns, those of the pipeline's input if it has as many."""
-    for source in (model, estimator):
-        names = getattr(source, "feature_names_in_", None)
-        if names is not None and len(names) == model.n_features_in_:
-            return [str(names[column]) for column in columns]
-    return [f"x{column}" for column in columns]
-
-
 def _category_labels(model: Any, columns: list[int]) -> list[list[str] | None]:
     """Return the names of each column's categories, None where it holds numbers."""
     known = list(getattr(model, "category_features_", ()))
@@ -322,6 +376,10 @@ def _axis_values(values: Array, n_columns: int, categories: list[str] | None) ->
     """Return the values of a column at which to look."""
     if categories is not None:
         return np.arange(float(len(categories)))
+    values = values[~np.isnan(values)]
+    distinct = np.unique(values)
+    if n_columns > 1 and distinct.size <= MOST_LINES:
+        return distinct
     return np.linspace(values.min(), values.max(), N_POINTS[n_columns])
 
 

@@ -251,9 +251,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        by : {"kernel", "view"}, default="kernel"
-            What a row is about: a kernel in use, or a view (where ``kernels`` was a
-            mapping of views), whose weights and shares are summed up.
+        by : {"kernel", "view", "column"}, default="kernel"
+            What a row is about: a kernel in use, a view (where ``kernels`` was a
+            mapping of views), whose weights and shares are summed up, or a column in
+            use.
         outputs : {"all", "each"}, default=None
             Whether a row is about all outputs together, or there is one for each. None
             stands for all where kernels have one weight for all outputs, as those of a
@@ -270,15 +271,24 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             sum to one for every output; a negative one belongs to a term that works
             against the others. Weights mean something else in every method, shares
             the same in all. Over all outputs weights and shares are means, and norms
-            the roots of sums of squares. ``table.attrs`` has the strength, the gap and
-            the score.
+            the roots of sums of squares. By column there are ``first_order`` and
+            ``total`` instead: the Sobol indices of the model under the product of the
+            marginals, that is with every column drawn from its training values
+            independently of the others. A first-order index is the share of the
+            variance that is a function of this column alone, a total index that of all
+            terms which it takes part in, and a view of several columns is one row; they
+            are estimates where a kernel joins columns that others read alone. See
+            `multikernel.inspection.sobol_indices`, which takes other samples.
+            ``table.attrs`` has the strength, the gap and the score.
 
         Raises
         ------
         ImportError
             If pandas is not installed.
         ValueError
-            If `by` or `outputs` is something else, or the model has no views.
+            If `by` or `outputs` is something else, the model has no views, or by column
+            it does not hold the training values of its columns, as it does with
+            `Interactions`.
         """
         table = data_frame(summary_columns(self, by, outputs))
         table.attrs |= facts(self)

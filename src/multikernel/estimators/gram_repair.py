@@ -1,5 +1,6 @@
 """A step of a pipeline that makes kernels of precomputed similarity matrices."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from multikernel.estimators.read.named_grams import (
     names_of_grams,
 )
 from multikernel.estimators.read.precomputed import kernels_first, read_grams
+from multikernel.linalg.threads import aside
 
 
 class GramRepair(TransformerMixin, BaseEstimator):
@@ -92,7 +94,8 @@ class GramRepair(TransformerMixin, BaseEstimator):
         for m, matrix in enumerate(np.moveaxis(grams, -1, 0)):
             name = f"{names[m]}: the matrix" if names else f"Gram matrix {m}"
             check_symmetric(np.asarray(matrix, np.float64), name)
-            eigenvalues, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+            symmetric = 0.5 * (matrix + matrix.T)
+            eigenvalues, vectors = aside(partial(np.linalg.eigh, symmetric))
             lowest.append(eigenvalues[0])
             directions.append(vectors[:, eigenvalues < 0.0])
         self.lowest_eigenvalues_ = np.array(lowest, dtype=np.float64)

@@ -23,6 +23,7 @@ from multikernel.gram.matrix import (
     TermProducts,
     column_runs,
     products_of_arrays,
+    products_of_cuts,
 )
 from multikernel.linalg.tall import TallMatrix, covariances_with_sum
 
@@ -60,6 +61,9 @@ class GramStack(ABC):
 
     in_memory: bool = False
     """Whether entries are read, not computed."""
+
+    makes_factors: bool = False
+    """Whether kernels get factors once they are taken, which costs more than a pass."""
 
     landmarks: "Landmarks | None" = None
     """What factors were made of, where new samples are compared with landmarks only."""
@@ -174,6 +178,14 @@ class GramStack(ABC):
             return np.ascontiguousarray(images.transpose(0, 2, 1))
 
         return products
+
+    def outside_products(self, rows: Indices, cols: Indices) -> Products:
+        """Return a function that multiplies rows and columns of kernels by blocks.
+
+        It maps kernels and a block for each, (n_chosen, n_cols, n_outputs), to the
+        products K_m[rows, cols] blocks[m], again and again.
+        """
+        return products_of_cuts(lambda m: self.entries(m, rows, cols))
 
     # The terms of a model, f_m = K_m c_m.
 

@@ -1,5 +1,7 @@
 """From a dictionary and data to a stack of Gram matrices, in memory or in a file."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pickle import PicklingError
 from typing import Any
@@ -24,6 +26,7 @@ from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
+from multikernel.gram.factors.products import build_products
 from multikernel.gram.files import (
     STORAGE,
     Header,
@@ -47,13 +50,17 @@ from multikernel.gram.normalization import (
     empty_normalization,
 )
 from multikernel.gram.products import ProductStack, center_in_place
-from multikernel.gram.steps import CenterStep
-from multikernel.kernels.base import KernelDictionary, check_dictionary, kernel_name
+from multikernel.gram.steps import CenterStep, Step
+from multikernel.kernels.base import (
+    Kernel,
+    KernelDictionary,
+    check_dictionary,
+    kernel_name,
+)
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, uncentred
-from multikernel.linalg.threads import run_blocks
 
 STORED = AnyOf(
     (OneOf(STORAGE), InstanceOf((LowRank, MemoryMapped), "LowRank or MemoryMapped"))
@@ -144,6 +151,11 @@ def build_stack(
             max_bytes=max_bytes,
         )
     if isinstance(storage, LowRank) or storage == "low_rank":
+        learnt = normalization()
+        if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
+            thin = None if isinstance(storage, str) else storage
+            given = learnt, sample_weight, thin, max_bytes
+            return build_products(dictionary, X, *given)
         _check_factors(dictionary, X, max_bytes)
         return build_low_rank(
             dictionary,
@@ -170,6 +182,31 @@ def build_stack(
     return BuiltStack(stack, learnt, stack.zero_kernels())
 
 
+@dataclass(frozen=True, eq=False)
+class CenterMains(Step):
+    """Centring of the kernels that are centred in samples of their own.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        The kernels; their matrices come uncentred.
+    X : ndarray of shape (n_samples, n_features)
+        The samples of the matrices.
+    """
+
+    kernels: Sequence[Kernel]
+    X: Array
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Center one matrix in place; see `Step.apply`."""
+        kernel = self.kernels[m]
+        if uncentred(kernel) is kernel:
+            return
+        assert isinstance(kernel, ColumnKernel)
+        assert isinstance(kernel.kernel, CenteredKernel)
+        center_in_place(K, kernel.kernel, select_columns(self.X, kernel.columns))
+
+
 def _build_products(
     dictionary: InteractionDictionary,
     X: Array,
@@ -179,26 +216,16 @@ def _build_products(
 ) -> BuiltStack:
     """Return the stack of all interactions of a dictionary, which holds its mains.
 
-    Kernels are computed as they are, together, and centred in place: where they are
-    centred in these samples their means are those of their own columns.
+    Kernels are computed as they are, together, and centred before they are rounded to
+    single precision.
     """
     mains, n_samples = dictionary.mains, X.shape[0]
     shape = len(mains), n_samples, n_samples
     check_size(shape, dtype.itemsize, max_bytes)
     array: Stored = np.empty(shape, dtype)
     plain = ListDictionary([uncentred(kernel) for kernel in mains.kernels])
-    plan = make_plan(plain, X.shape[1])
-    write_matrices(array, plan, make_samples(X), Normalization())
-
-    def center(m: int) -> None:
-        kernel = mains[m]
-        if isinstance(kernel, ColumnKernel) and isinstance(
-            kernel.kernel, CenteredKernel
-        ):
-            seen = select_columns(X, kernel.columns)
-            center_in_place(array[m], kernel.kernel, seen)
-
-    run_blocks(center, range(len(mains)))
+    centring = Normalization((CenterMains(mains.kernels, X),))
+    write_matrices(array, make_plan(plain, X.shape[1]), make_samples(X), centring)
     stack = ProductStack(DenseStack(array), dictionary.terms)
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())

@@ -1,6 +1,7 @@
 """Is a Gram matrix one of a kernel, what makes it one, and does it say anything."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,12 +11,13 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
+from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.matrix import IMAGE_BYTES
 from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
 from multikernel.linalg.tables import read_only
-from multikernel.linalg.threads import compiled, run_blocks
+from multikernel.linalg.threads import aside, compiled, run_blocks
 
 REPAIRS = ("clip", "shift", "flip")
 
@@ -122,7 +124,7 @@ def repair_gram(K: Array, how: str = "clip") -> Array:
     matrix = np.array(K, dtype=np.float64)
     check_symmetric(matrix, "The matrix to repair")
     matrix = 0.5 * (matrix + matrix.T)
-    eigenvalues, vectors = np.linalg.eigh(matrix)
+    eigenvalues, vectors = aside(partial(np.linalg.eigh, matrix))
     if how == "shift":
         matrix.reshape(-1)[:: len(matrix) + 1] -= min(eigenvalues[0], 0.0)
         return matrix
@@ -159,7 +161,7 @@ def check_gram(K: Array, name: str = "The Gram matrix") -> None:
 is -1, its largest 3. Repair it with repair_gram(K, 'clip'), 'shift' or 'flip'.
     """
     check_symmetric(K, name)
-    eigenvalues = np.linalg.eigvalsh(K)
+    eigenvalues = aside(partial(np.linalg.eigvalsh, K))
     lowest, highest = float(eigenvalues[0]), float(eigenvalues[-1])
     if lowest < -ROUNDING * max(float(np.abs(K.diagonal()).sum()), highest):
         raise ValueError(
@@ -284,7 +286,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     """
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
-    if isinstance(products, ProductStack):
+    if isinstance(products, ProductStack | FactoredProducts):
         # Of products their mains are looked at, which are no wider, nor narrower.
         spans, ratios = np.full((2, n_kernels), np.inf)
         mains = products.alone

@@ -14,9 +14,11 @@ from multikernel.gram.factors.growth import (
 from multikernel.gram.factors.landmarks import LowRank, kernel_features, known_ranks
 from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
-from multikernel.gram.normalization import Steps, check_steps
+from multikernel.gram.normalization import Steps, check_steps, empty_normalization
 from multikernel.kernels.base import KernelDictionary, kernel_name
+from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.products import uncentred
 from multikernel.linalg.threads import available_threads
 
 SMALL = 2**25
@@ -127,10 +129,10 @@ def choose_storage(
     >>> choice.reason
     'its factors have some 11 columns a kernel, 2.86 MB in place of 720 MB'
     """
-    if isinstance(dictionary, InteractionDictionary) and storage == "auto":
-        mains = choose_products(dictionary, X.shape[0], max_bytes)
-        if mains.n_bytes <= byte_limit(max_bytes):
-            return mains
+    if isinstance(dictionary, InteractionDictionary) and keeps_products(normalize):
+        choice = choose_products(dictionary, X, storage, max_bytes)
+        if choice is not None:
+            return choice
     modest = max_bytes is None and 8 * len(dictionary) * len(X) ** 2 <= MODEST_BYTES
     limit = MODEST_BYTES if modest else byte_limit(max_bytes)
     costs = Costs(len(dictionary), X.shape[0], limit)
@@ -163,22 +165,44 @@ def choose_storage(
 
 
 def choose_products(
-    dictionary: InteractionDictionary, n_samples: int, max_bytes: int | None
-) -> Choice:
-    """Return what is expected of whole main matrices, and products of these."""
-    n_mains, entries = len(dictionary.mains), float(n_samples) ** 2
-    limit = byte_limit(max_bytes)
-    made = Costs(n_mains, n_samples, limit)
-    # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
-    seconds = 1e-9 * PASSES * STEP * 0.125 * n_mains**2 * entries / available_threads()
-    whole = made.dense()
-    return replace(
-        whole,
-        reason=f"its {n_mains} main matrices take {readable_bytes(whole.n_bytes)}, of "
-        f"{readable_bytes(limit)} that they may, and interactions are products",
+    dictionary: InteractionDictionary,
+    X: Array,
+    storage: Storage = "auto",
+    max_bytes: int | None = None,
+) -> Choice | None:
+    """Return what is expected of mains, whole or in factors, and products of these.
+
+    Kernels that fit in neither way are recomputed. None where something else is asked
+    for.
+    """
+    if storage not in ("auto", "low_rank") and not isinstance(storage, LowRank):
+        return None
+    asked = storage != "auto"
+    mains = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
+    made = Costs(len(mains), X.shape[0], byte_limit(max_bytes))
+    whole = made.products(len(dictionary))
+    fits = whole.n_bytes <= made.limit
+    if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
+        return whole
+    ranks = sampled_ranks(mains, X)
+    thin = made.low_rank(ranks, "low_rank" if storage == "auto" else storage)
+    columns = made.n_kernels * float(ranks.mean())
+    thin = replace(
+        thin,
+        reason="it was asked for" if asked else thin.reason,
         n_kernels=len(dictionary),
-        seconds=whole.seconds + seconds,
+        seconds=thin.seconds + made.shared_pass(0.5 * made.n_samples * columns**2),
     )
+    if asked:
+        return thin
+    if 4.0 * ranks.mean() > len(X) or thin.n_bytes > made.limit:
+        return whole if fits else Costs(len(dictionary), len(X), made.limit).lazy()
+    return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
+
+
+def keeps_products(normalize: Steps) -> bool:
+    """Return whether products stay products: their kernels are at most scaled."""
+    return empty_normalization(normalize, 1, 1).only_scales
 
 
 def readable_magnitude(seconds: float) -> str:
@@ -266,6 +290,24 @@ class Costs:
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         why = f"its matrices take {bytes_}, of {limit} that they may"
         return Choice("dense", why, self.n_kernels, 8 * entries, seconds)
+
+    def products(self, n_kernels: int) -> Choice:
+        """Return what is expected of whole mains, and so many products of these."""
+        whole, limit = self.dense(), readable_bytes(self.limit)
+        # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
+        entries = self.n_kernels**2 * float(self.n_samples) ** 2
+        return replace(
+            whole,
+            reason=f"its {self.n_kernels} main matrices take "
+            f"{readable_bytes(whole.n_bytes)}, of {limit} that they may, and "
+            "interactions are products",
+            n_kernels=n_kernels,
+            seconds=whole.seconds + self.shared_pass(0.125 * entries),
+        )
+
+    def shared_pass(self, steps: float) -> float:
+        """Return the seconds of all passes, each of so many steps of a product."""
+        return self._shared(PASSES * STEP * steps)
 
     def lazy(self) -> Choice:
         """Return what is expected of matrices that are computed for every pass."""

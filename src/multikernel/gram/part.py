@@ -20,6 +20,7 @@ from multikernel.gram.dense import (
 )
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.gram.factors.products import FactoredProducts, cut_products
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import (
     MODEST_BYTES,
@@ -298,6 +299,11 @@ def build_part(
     >>> part.stack.diagonals()
     array([[0.4, 1.6]])
     """
+    if isinstance(whole, FactoredProducts):
+        learnt = empty_normalization(
+            normalize, whole.shape[0], samples.size, sample_weight
+        )
+        return cut_products(whole, samples, learnt, sample_weight, max_bytes)
     if whole.landmarks is not None:
         assert isinstance(whole, LowRankStack)
         return cut_low_rank(

@@ -67,3 +67,103 @@ def write_scaled_entries(
         row, line, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
         for k in range(places.size):
             line[k] = row[places[k]] * (inverse * roots[k])
+
+
+@loop()
+def write_shifted_rows(
+    rows: Array,
+    chosen: Indices,
+    samples: Indices,
+    shifts: Array,
+    roots: Array,
+    out: Array,
+) -> None:
+    """Write some rows at some samples, minus a shift each and times roots of samples.
+
+    `out` is of shape (n_chosen, n_samples), and the shifts are of the chosen rows.
+    """
+    for k in range(chosen.size):
+        row, line, shift = rows[chosen[k]], out[k], shifts[k]
+        for a in range(samples.size):
+            line[a] = (row[samples[a]] - shift) * roots[a]
+
+
+@loop(fastmath={"reassoc", "contract"})
+def add_products(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    matrices: Stored,
+    mains: Indices,
+    samples: Indices,
+    factors: Indices,
+    vectors: Array,
+    block: int,
+    out: Array,
+) -> None:
+    """Add products of elementwise products of two matrices with vectors of their own.
+
+    Of kernel t, the product of the mains at both `factors[t]` or the first alone where
+    the second is -1, the vectors are the rows of `vectors[t]`. No product is written
+    down, and the lower triangle alone is read: `block` rows of all mains at a time.
+    """
+    n, last = samples.size, mains.size
+    rows = np.ones((last + 1, block, n))
+    entries = np.empty(n)
+    for start in range(0, n, block):
+        size = min(block, n - start)
+        for c in range(last):
+            for a in range(size):
+                whole, line = matrices[mains[c], samples[start + a]], rows[c, a]
+                for b in range(start + a + 1):
+                    line[b] = whole[samples[b]]
+        for t in range(len(factors)):
+            # What stands alone is the product with the row of ones.
+            i, j = factors[t, 0], factors[t, 1] if factors[t, 1] >= 0 else last
+            for p in range(size):
+                first, second, a = rows[i, p], rows[j, p], start + p
+                for b in range(a + 1):
+                    entries[b] = first[b] * second[b]
+                for r in range(vectors.shape[1]):
+                    own, image = vectors[t, r], out[t, r]
+                    value, total = own[a], 0.0
+                    for b in range(a):
+                        total += entries[b] * own[b]
+                        image[b] += entries[b] * value
+                    image[a] += total + entries[a] * value
+
+
+@loop(fastmath={"reassoc", "contract"})
+def write_products_between(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    matrices: Stored,
+    mains: Indices,
+    samples: Indices,
+    others: Indices,
+    factors: Indices,
+    vectors: Array,
+    block: int,
+    out: Array,
+) -> None:
+    """Write what `add_products` adds, of the rows of some samples at others' columns.
+
+    Vectors are over the others, (n_kernels, n_vectors, n_others), and what is written
+    is over the samples.
+    """
+    last = mains.size
+    rows = np.ones((last + 1, block, others.size))
+    entries = np.empty(others.size)
+    for start in range(0, samples.size, block):
+        size = min(block, samples.size - start)
+        for c in range(last):
+            for a in range(size):
+                whole, line = matrices[mains[c], samples[start + a]], rows[c, a]
+                for b in range(others.size):
+                    line[b] = whole[others[b]]
+        for t in range(len(factors)):
+            i, j = factors[t, 0], factors[t, 1] if factors[t, 1] >= 0 else last
+            for p in range(size):
+                first, second = rows[i, p], rows[j, p]
+                for b in range(others.size):
+                    entries[b] = first[b] * second[b]
+                for r in range(vectors.shape[1]):
+                    own, total = vectors[t, r], 0.0
+                    for b in range(others.size):
+                        total += entries[b] * own[b]
+                    out[t, r, start + p] = total

@@ -28,7 +28,8 @@ from multikernel.gram.dense import (
     Stored,
     threads_for,
 )
-from multikernel.gram.matrix import GramMatrix, column_runs
+from multikernel.gram.matrix import GramMatrix, Products, column_runs
+from multikernel.gram.product_images import inside_images, outside_images
 from multikernel.gram.steps import VANISHES
 from multikernel.kernels.products import CenteredKernel
 from multikernel.linalg.tables import equal_shares, read_only, row_chunks, write_block
@@ -36,7 +37,7 @@ from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
 LOOPS = "multikernel.gram.product_loops"
 
-Places = NDArray[np.uint32]
+Places = NDArray[np.uint32] | NDArray[np.uint64]
 """Places in a matrix."""
 
 CHUNK_BYTES = 2**24
@@ -63,22 +64,27 @@ UNDERFLOW = 1e-30
 entries are one at most, with room to spare."""
 
 
-def center_in_place(K: Stored, kernel: CenteredKernel, X: Array) -> None:
+def center_in_place(K: Array, kernel: CenteredKernel, X: Array) -> None:
     """Center the matrix of a kernel on samples, as `CenteredKernel` does.
 
     A matrix of which rounding alone is left becomes zero.
     """
-    if kernel.samples is not None and np.array_equal(kernel.samples, X):
+    if kernel.samples is not None and np.array_equal(kernel.samples, X, equal_nan=True):
         # The columns of the samples are there already.
         means = K @ equal_shares(len(X), kernel.weights)
         grand_mean = float(means @ equal_shares(len(X), kernel.weights))
     else:
         means, grand_mean = kernel.means(X), kernel.grand_mean
-    size = float(K.diagonal().mean(dtype=np.float64))
+    size = float(K.diagonal().mean())
     for rows in row_chunks(len(X), len(X)):
         K[rows] -= means[rows, None] + means - grand_mean
-    if float(K.diagonal().mean(dtype=np.float64)) <= VANISHES * size:
+    if float(K.diagonal().mean()) <= VANISHES * size:
         K[...] = 0.0
+
+
+def places_type(n_samples: int) -> type:
+    """Return the type that holds every place in a matrix of so many samples."""
+    return np.uint32 if n_samples <= 2**16 else np.uint64
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,31 +198,26 @@ class ProductStack(GramStack):
                 forms[chosen] = self._whole(chosen).quadratic_forms(v)
             return forms, errors
         i, j = self._used[1].T
-        G, S, longest = self._inner_products(v, dtype)
+        G, roots, longest = self._inner_products(v, dtype)
         forms[pairs] = G[i, j]
         if dtype is np.float32:
-            roundings = longest + STEPS_OF_AN_ENTRY
-            unit = roundings * SINGLE / (1.0 - roundings * SINGLE)
-            sizes = np.sqrt(S)
-            errors[pairs] = (
-                unit * sizes[i] * sizes[j] + UNDERFLOW * self._bound(v)[i, j]
-            )
+            unit = (longest + STEPS_OF_AN_ENTRY) * SINGLE
+            # The sums under the roots are off by as much themselves.
+            unit /= 1.0 - 2.0 * unit
+            least = np.sum(np.abs(v)) * self._sizes
+            errors[pairs] = (unit * roots[i]) * roots[j]
+            errors[pairs] += (UNDERFLOW * least[i]) * least[j]
         return forms, errors
-
-    def _bound(self, v: Array) -> Array:
-        """Return the products of the mains' sizes with the square of a vector's sum."""
-        sizes = self._sizes
-        return np.asarray(np.sum(np.abs(v)) ** 2 * np.outer(sizes, sizes))
 
     @cached_property
     def _sizes(self) -> Array:
         """Return the largest diagonal entries of the mains of the products."""
         diagonals = self.mains.diagonals()[self._used[0][:, None], self._places]
         largest = np.abs(diagonals).max(axis=1)
-        return np.where(largest > 0.0, largest, 1.0)
+        return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array, dtype: type) -> tuple[Array, Array, int]:
-        r"""Return the forms G of all products of mains, and sums S of absolute values.
+        r"""Return the forms G of all products of mains, and roots of those of squares.
 
         Both factors of an entry get the root of its weight, so that G is the difference
         of two products of a matrix with its own transpose, one of the positive weights
@@ -236,7 +237,8 @@ class ProductStack(GramStack):
             G += sign * product
             S += np.diagonal(product)
         sizes = scale * self._sizes
-        return G * np.outer(sizes, sizes), S * sizes**2, longest
+        # One size after the other: their products may be beyond all numbers.
+        return sizes[:, None] * G * sizes, sizes * np.sqrt(S), longest
 
     def _entries_by_sign(
         self, v: Array, step: int
@@ -253,7 +255,7 @@ class ProductStack(GramStack):
         while first < n:
             before = ends[first - 1] if first else 0
             last = max(first + 1, int(np.searchsorted(ends, before + step, "right")))
-            places = np.empty(ends[last - 1] - before, np.uint32)
+            places = np.empty(ends[last - 1] - before, places_type(n_all))
             roots = np.empty(places.size)
             rows = first, last
             ahead, behind = write(vectors, self._places, n_all, *rows, places, roots)
@@ -297,13 +299,20 @@ class ProductStack(GramStack):
         i, j = places.T
         support = np.flatnonzero(v)
         cols, values = self._places[support], v[support]
-        array, pairs = self.mains.array, self._pairs
+        pairs = self._pairs
 
         def write_row(a: int) -> None:
-            rows = array[used[:, None], self._places[a], cols].astype(np.float64)
+            rows = self._row(used, self._places[a], cols)
             out[pairs, a] = np.dot(rows * values, rows.T)[i, j]
 
         run_blocks(write_row, range(self._places.size))
+
+    def _row(self, mains: Indices, row: int, cols: Indices) -> Array:
+        """Return some entries of one row of some mains, (n_mains, n_cols)."""
+        rows = self.mains.array[mains, row]
+        if cols.size < rows.shape[1]:
+            rows = rows.take(cols, axis=1)
+        return np.asarray(rows, dtype=np.float64)
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -313,10 +322,32 @@ class ProductStack(GramStack):
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        images = np.empty(coefs.shape)
-        for chosen in self._runs(np.arange(self.shape[0])):
-            images[chosen] = self._whole(chosen).block_matvec(coefs[chosen])
-        return images
+        n_kernels, n_samples, _ = self.shape
+        rows = coefs.reshape(n_kernels, n_samples, -1).transpose(0, 2, 1)
+        images = self.resident_products(np.arange(n_kernels))(
+            np.arange(n_kernels), rows
+        )
+        return np.ascontiguousarray(images.transpose(0, 2, 1)).reshape(coefs.shape)
+
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return a function that multiplies by a few kernels again and again."""
+
+        def products(positions: Indices, rows: Array) -> Array:
+            terms = self.terms[kernels[positions]]
+            return inside_images(self.mains, terms, self._places, rows)
+
+        return products
+
+    def outside_products(self, rows: Indices, cols: Indices) -> Products:
+        """Return a function that multiplies rows and columns of kernels by blocks."""
+        places = self._places[rows], self._places[cols]
+
+        def products(kernels: Indices, coefs: Array) -> Array:
+            vectors = coefs.transpose(0, 2, 1)
+            images = outside_images(self.mains, self.terms[kernels], *places, vectors)
+            return images.transpose(0, 2, 1)
+
+        return products
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -344,8 +375,7 @@ class ProductStack(GramStack):
         np.add.at(theta, (i, j), factors[some._pairs])
 
         def add(p: int) -> None:
-            row = self.mains.array[used[:, None], self._places[rows[p]], self._places]
-            row = row.astype(np.float64)
+            row = self._row(used, self._places[rows[p]], self._places)
             total[p] += np.einsum("ib,ib->b", row, np.dot(theta, row))
 
         run_blocks(add, range(rows.size))

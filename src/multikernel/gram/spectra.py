@@ -1,6 +1,7 @@
 """Leading eigenvalues and tail sums of kernels, and normalisation by these."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from multikernel.gram.steps import Moments, ScaleStep, Step
 from multikernel.linalg import TINY
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
 from multikernel.linalg.tables import equal_shares
-from multikernel.linalg.threads import run_blocks, with_one_blas_thread
+from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
 
 THETA = Number(0, integer=True)
 
@@ -46,7 +47,7 @@ class TailSums:
 
     Parameters
     ----------
-    leading : ndarray of shape (n_kernels, theta)
+    leading : ndarray of shape (n_kernels, min(theta, n_samples))
         The largest eigenvalues of every matrix over the number of samples, descending.
     totals : ndarray of shape (n_kernels,)
         Their traces over the number of samples.
@@ -69,7 +70,7 @@ class TailSums:
     def tails(self) -> Array:
         r"""Return :math:`\sum_{j > \theta} \lambda_j` for theta = 0, 1, ...
 
-        The shape is (n_kernels, theta + 1); what is rounding is zero.
+        The shape is (n_kernels, min(theta, n_samples) + 1); what is rounding is zero.
         """
         leading = np.cumsum(self.leading, axis=1)
         all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])
@@ -89,14 +90,16 @@ class TailSums:
         Parameters
         ----------
         theta : int
-            The cut-off, at most that of the sums.
+            The cut-off, at most that of the sums; any one beyond the number of samples
+            stands for that.
 
         Returns
         -------
         tails : ndarray of shape (n_kernels,)
             Zero for a kernel that is zero.
         """
-        upper = self.tails[:, theta] + self.residuals
+        last = self.leading.shape[1]
+        upper = self.tails[:, min(theta, last)] + self.residuals
         return np.maximum(upper, VANISHES * (self.totals + self.residuals))
 
 
@@ -111,10 +114,11 @@ def leading_spectrum(
     """Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
 
     With equal shares, which sum to one, these are the eigenvalues of K, positive
-    semidefinite, over n; with others they are what repeated samples would give. Fewer
-    than theta samples have no more. The sum is exact to `tol` of the trace, and where
-    the matrix is held in factors of rank r below n it is exact, at a cost of O(n r^2).
-    Directions near the eigenvectors may be given as a start, (n_samples, n_start).
+    semidefinite, over n; with others they are what repeated samples would give. These
+    are n pairs where theta is larger, as there are no more. The sum is exact to `tol`
+    of the trace, and where the matrix is held in factors of rank r below n it is exact,
+    at a cost of O(n r^2). Directions near the eigenvectors may be given as a start,
+    (n_samples, n_start).
     """
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
@@ -122,7 +126,7 @@ def leading_spectrum(
         found = _from_factor(matrix, roots, count)
     elif CROWDED * count > n:
         whole = matrix.columns(np.arange(n)) * np.outer(roots, roots)
-        values, vectors = np.linalg.eigh(whole)
+        values, vectors = aside(partial(np.linalg.eigh, whole))
         found = LeadingPairs(
             np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count], 0.0, n
         )
@@ -138,11 +142,7 @@ def leading_spectrum(
         found = with_one_blas_thread(
             lambda: leading_pairs(product, n, count, trace, start=start, tol=tol)
         )
-    if count == theta:
-        return found
-    more = theta - count
-    vectors = np.pad(found.vectors, ((0, 0), (0, more)))
-    return replace(found, values=np.pad(found.values, (0, more)), vectors=vectors)
+    return found
 
 
 def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPairs:
@@ -204,6 +204,7 @@ def tail_sums(
     check_parameter("tail_sums", "tol", tol, NON_NEGATIVE)
     n_kernels, n_samples, _ = stack.shape
     shares = equal_shares(n_samples, check_weights(weights, n_samples))
+    theta = min(int(theta), n_samples)  # there are no more eigenvalues
     leading = np.zeros((n_kernels, theta))
     errors, products = np.zeros(n_kernels), np.zeros(n_kernels, dtype=np.intp)
 

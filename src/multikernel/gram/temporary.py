@@ -44,6 +44,16 @@ def lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def held(descriptor: int, path: PathLike) -> bool:
+    """Lock what was just made, and return whether no other process has swept it."""
+    with suppress(OSError):  # of file systems that cannot
+        try:
+            lock(descriptor)
+        except BlockingIOError:
+            return False  # being swept
+    return os.path.exists(path)
+
+
 class TemporaryFolder:
     """A folder for temporary files, which is removed when nothing refers to it.
 
@@ -101,13 +111,7 @@ def _made(parent: PathLike | None) -> tuple[Path, int | None]:
             descriptor = os.open(path, os.O_RDONLY)
         except FileNotFoundError:
             continue  # swept before it was locked
-        with suppress(OSError):  # of file systems that cannot
-            try:
-                lock(descriptor)
-            except BlockingIOError:
-                os.close(descriptor)
-                continue  # being swept
-        if path.exists():
+        if held(descriptor, path):
             return path, descriptor
         os.close(descriptor)
 

@@ -1,7 +1,9 @@
 """What to think of a fitted model: stability, intervals, importance."""
 
+from multikernel.estimators.publish.sobol import SobolIndices
 from multikernel.inspection.importance import group_permutation_importance
 from multikernel.inspection.intervals import Bootstrap, bootstrap
+from multikernel.inspection.sobol import sobol_indices
 from multikernel.inspection.split import (
     VarianceSplit,
     contributions,
@@ -12,12 +14,14 @@ from multikernel.inspection.stability import Stability, stability_selection
 
 __all__ = [
     "Bootstrap",
+    "SobolIndices",
     "Stability",
     "VarianceSplit",
     "bootstrap",
     "contributions",
     "group_permutation_importance",
     "r2_score_split",
+    "sobol_indices",
     "stability_selection",
     "variance_split",
 ]

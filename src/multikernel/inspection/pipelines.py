@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.publish.columns import columns_read
 from multikernel.estimators.scale import multiple_of_scale
-from multikernel.kernels.columns import select_columns
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
@@ -64,16 +64,6 @@ def in_given_units(before: Any, X: Array) -> Array:
     return given if given.shape == X.shape else X
 
 
-def held_columns(model: Any) -> Indices:
-    """Return the columns of the data in the order in which a model holds them.
-
-    Positions in the data, those of sequences last, each once.
-    """
-    sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
-    everything = np.arange(model.n_features_in_)
-    return np.concatenate([np.setdiff1d(everything, sequences), sequences])
-
-
 def kernel_columns(model: Any, kernel: int) -> Indices:
     """Return the columns that an active kernel of a fitted model reads, ascending.
 
@@ -91,16 +81,13 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
             f"Kernel {kernel} ({model.kernel_names_[kernel]}) is not in use: choose "
             "among active_kernels_."
         )
-    grams = getattr(model._state.model, "grams", None)
-    if grams is None:
+    if getattr(model._state.model, "grams", None) is None:
         raise ValueError(
             f"The kernels of {type(model).__name__} are nodes of a graph, which have "
             "no list of columns: give groups as a mapping from names to columns."
         )
-    held, columns = held_columns(model), grams.columns_of(int(places[0]))
-    if columns is not None:
-        held = select_columns(held[None].astype(float), columns)[0].astype(np.intp)
-    return np.unique(held)
+    read = columns_read(model, kernel)
+    return np.unique(np.concatenate([np.array(part, dtype=np.intp) for part in read]))
 
 
 def final_estimator(estimator: Any) -> Any:

@@ -9,6 +9,11 @@ from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Array
 from multikernel._validation import Number, OneOf, check_parameter, check_weights
+from multikernel.estimators.publish.columns import (
+    column_members,
+    column_names,
+    kernels_in_use,
+)
 from multikernel.estimators.publish.summary import output_labels, view_members
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
@@ -25,8 +30,9 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
         A fitted multiple kernel model, or a pipeline or search that ends in one.
     X : array-like or data frame of shape (n_samples, n_features)
         Data, as the estimator takes them.
-    by : {"kernel", "view"}, default="kernel"
-        What a term is of: a kernel in use, or all kernels of a view.
+    by : {"kernel", "view", "column"}, default="kernel"
+        What a term is of: a kernel in use, all kernels of a view, or all kernels in
+        use on the same columns. An interaction has a term of its own, ``age × dose``.
 
     Returns
     -------
@@ -39,7 +45,8 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     TypeError
         If what is inside is no multiple kernel model.
     ValueError
-        If the model has no views, and terms are to be of these.
+        If terms are to be of views and the model has none, or of columns and its
+        kernels are given matrices or nodes of a graph.
 
     Examples
     --------
@@ -54,7 +61,7 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     >>> found.names, found.terms.shape
     (['a', 'b'], (40, 2))
     """
-    check_parameter("contributions", "by", by, OneOf(("kernel", "view")))
+    check_parameter("contributions", "by", by, OneOf(("kernel", "view", "column")))
     before, model = last_step(estimator)
     check_model("contributions", model)
     terms = np.asarray(model.contributions(data_at_model(before, X)))
@@ -62,6 +69,13 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     if by == "kernel":
         names = model.kernel_names_
         return Bunch(terms=terms, names=[names[m] for m in active])
+    if by == "column":
+        kernels_in_use(model, "Terms by column")
+        sets = column_members(model, column_names(model, estimator))
+        belongs = np.zeros((len(active), len(sets)))
+        for place, own in enumerate(sets.values()):
+            belongs[own, place] = 1.0
+        return Bunch(terms=terms @ belongs, names=list(sets))
     views = model._fitted().names.views
     if views is None:
         raise ValueError(
@@ -223,7 +237,7 @@ def variance_split(
     sample_weight: Any = None,
     random_state: Any = None,
 ) -> VarianceSplit:
-    """Split the R² of a fitted model on given samples by kernel or by view.
+    """Split the R² of a fitted model on given samples by kernel, view or column.
 
     Parameters
     ----------
@@ -233,8 +247,9 @@ def variance_split(
         Data that the model has not seen.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Their targets.
-    by : {"kernel", "view"}, default="kernel"
-        What the variance is split among.
+    by : {"kernel", "view", "column"}, default="kernel"
+        What the variance is split among: kernels, views, or columns and the
+        interactions of columns, each with all kernels on them.
     n_resamples : int, default=1000
         Resamples of the samples, for intervals.
     sample_weight : array-like of shape (n_samples,), default=None

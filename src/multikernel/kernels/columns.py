@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, singledispatch
 from numbers import Integral
 from typing import TypeGuard
 
@@ -108,11 +108,13 @@ def select_columns(X: Array, columns: Columns) -> Array:
     return X[:, np.array(chosen, dtype=np.intp)]
 
 
+@singledispatch
 def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
     """Return the kernel with column names replaced by indices.
 
     A `ColumnKernel` then holds a tuple of non-negative indices, and its label gives the
-    names where they are known; any other kernel is returned as it is.
+    names where they are known; so do the factors of a product. Any other kernel is
+    returned as it is.
 
     Raises
     ------
@@ -120,8 +122,11 @@ def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
         If a name is not among the columns, if names are used and the data has none,
         or if an index is out of range.
     """
-    if not isinstance(kernel, ColumnKernel):
-        return kernel
+    return kernel
+
+
+@resolve_kernel.register
+def _resolve_column_kernel(kernel: ColumnKernel, features: Features) -> Kernel:
     indices = resolve_indices(kernel.columns, features)
     label = kernel.label
     if label is None:

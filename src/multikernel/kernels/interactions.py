@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import FLAG, check_parameter, shown
+from multikernel._validation import (
+    FLAG,
+    check_parameter,
+    check_places,
+    check_shapes,
+    shown,
+)
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import (
     ColumnKernel,
@@ -86,13 +92,16 @@ class Interactions:
 
     def __post_init__(self) -> None:
         check_parameter("Interactions", "mains", self.mains, FLAG)
-        given = self.kernels
-        if isinstance(given, Interactions) or (
-            isinstance(given, str) and given == "precomputed"
-        ):
+        if isinstance(self.kernels, Interactions):
             raise ValueError(
-                "Interactions: kernels must be kernels on columns, or views, and no "
-                f"precomputed ones or interactions, got {shown(given)}."
+                "Interactions: kernels are Interactions themselves, and products of "
+                "more than two kernels are not made; give the kernels of the columns."
+            )
+        if isinstance(self.kernels, str) and self.kernels == "precomputed":
+            raise ValueError(
+                "Interactions: kernels must be kernels on columns, got 'precomputed': "
+                "nobody knows the columns of Gram matrices. Multiply the matrices, and "
+                "stack the products with them (stack_grams)."
             )
         if self.between is not None and (
             isinstance(self.between, str) or not hasattr(self.between, "__len__")
@@ -115,7 +124,7 @@ class InteractionDictionary:
         The numbers of both factors; the second is -1 for a kernel alone.
     labels : tuple of str
         What the mains are called in the names of products.
-    views : tuple of str or None, default=None
+    main_views : tuple of str or None, default=None
         The view of every main.
     """
 
@@ -123,6 +132,17 @@ class InteractionDictionary:
     terms: Indices
     labels: tuple[str, ...]
     main_views: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        owner, n_mains = "InteractionDictionary", len(self.mains)
+        check_shapes(owner, terms=(self.terms, ("n_kernels", 2)))
+        check_places(owner, "first mains", self.terms[:, 0], n_mains)
+        check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
+        for texts in (self.labels, self.main_views or self.labels):
+            if len(texts) != n_mains:
+                raise ValueError(
+                    f"{owner}: {n_mains} mains have {len(texts)} labels or views."
+                )
 
     def __len__(self) -> int:
         return len(self.terms)
@@ -169,7 +189,7 @@ def with_interactions(
     X: Array,
     sample_weight: Array | None,
     features: Features,
-    views: Sequence[str] | None = None,
+    origins: Sequence[int],
 ) -> InteractionDictionary:
     """Return the dictionary that `Interactions` stand for.
 
@@ -184,13 +204,13 @@ def with_interactions(
     sample_weight : ndarray of shape (n_samples,) or None
         Their weights.
     features : Features
-        The columns that `between` names.
-    views : sequence of str, optional
-        The view of every kernel.
+        The columns of the data as the user gave them, which `between` names.
+    origins : sequence of int
+        For every column of `X` the one of these that it comes from.
     """
     kernels = [dictionary[m] for m in range(len(dictionary))]
     columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
-    pairs = _pairs(columns, spec.between, features, X)
+    pairs = _pairs(columns, _allowed(spec.between, features, origins), X)
     in_pairs = np.unique(pairs)
     mains = list(kernels)
     for m in in_pairs.tolist():
@@ -206,10 +226,7 @@ def with_interactions(
     )
     names = told_apart([kernel_name(kernel) for kernel in mains])
     return InteractionDictionary(
-        ListDictionary(mains, names),
-        terms,
-        _labels(mains, names),
-        None if views is None else tuple(views),
+        ListDictionary(mains, names), terms, _labels(mains, names)
     )
 
 
@@ -222,11 +239,14 @@ def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
     return None if len(indices) == n_features else indices
 
 
+Sides = tuple[frozenset[int], frozenset[int]]
+"""The columns that the one and the other factor may stand on."""
+
+
 def _pairs(
-    columns: Sequence[frozenset[int] | None], between: Any, features: Features, X: Array
+    columns: Sequence[frozenset[int] | None], sides: Sides | None, X: Array
 ) -> Indices:
     """Return which kernels have interactions, shape (n_pairs, 2), the first below."""
-    first, second = _allowed(between, features)
     gaps = np.flatnonzero(np.isnan(X).any(axis=0))
     whole = np.setdiff1d(np.arange(X.shape[1]), gaps)
     distinct = {*gaps.tolist(), *whole[distinct_columns(X[:, whole])].tolist()}
@@ -245,9 +265,12 @@ def _pairs(
     sets = [frozenset() if own is None else own for own in columns]
     members = np.array(usable, dtype=np.intp)
     i, j = (members[place] for place in np.triu_indices(members.size, 1))
-    apart = sum(len(sets[m]) for m in usable) == len(frozenset().union(*sets))
-    if apart and between is None:
+    used = [sets[m] for m in usable]
+    apart = sum(map(len, used)) == len(frozenset().union(*used))
+    if apart and sides is None:
         return np.column_stack([i, j])
+    every = frozenset(range(X.shape[1]))
+    first, second = sides or (every, every)
     chosen = [
         (a, b)
         for a, b in zip(i.tolist(), j.tolist(), strict=True)
@@ -262,18 +285,25 @@ def _has_two_values(column: Array) -> bool:
     return bool(((column == column.min()) | (column == column.max())).all())
 
 
-def _allowed(between: Any, features: Features) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the columns that the one and the other factor may stand on."""
-    every = frozenset(range(features.number))
+def _allowed(between: Any, features: Features, origins: Sequence[int]) -> Sides | None:
+    """Return the columns that factors may stand on; None where they may on all."""
     if between is None:
-        return every, every
+        return None
     groups = list(between)
-    nested = [not isinstance(g, str) and hasattr(g, "__len__") for g in groups]
-    if len(groups) == 2 and all(nested):
-        first, second = (frozenset(resolve_indices(g, features)) for g in groups)
-        return first, second
-    among = frozenset(resolve_indices(groups, features))
-    return among, among
+    nested = [
+        isinstance(g, slice) or (not isinstance(g, str) and hasattr(g, "__len__"))
+        for g in groups
+    ]
+    pair = groups if len(groups) == 2 and all(nested) else [groups, groups]
+    try:
+        first, second = (set(resolve_indices(group, features)) for group in pair)
+    except ValueError as error:
+        raise ValueError(f"Interactions, between: {error}") from error
+    places = list(enumerate(origins))
+    return (
+        frozenset(place for place, column in places if column in first),
+        frozenset(place for place, column in places if column in second),
+    )
 
 
 def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
@@ -288,12 +318,16 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
 
 def _labels(mains: Sequence[Kernel], names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of kernels, or their names where several are on the same."""
-    labels = [
-        (kernel.label or label_of(list(np.atleast_1d(kernel.columns))))
-        if isinstance(kernel, ColumnKernel) and not isinstance(kernel.columns, slice)
-        else name
-        for kernel, name in zip(mains, names, strict=True)
-    ]
+    labels = [_label(*pair) for pair in zip(mains, names, strict=True)]
     counts = Counter(labels)
     pairs = zip(labels, names, strict=True)
     return tuple(label if counts[label] == 1 else name for label, name in pairs)
+
+
+def _label(kernel: Kernel, name: str) -> str:
+    """Return the columns of a kernel, or its name."""
+    if not isinstance(kernel, ColumnKernel):
+        return name
+    if kernel.label is None and not isinstance(kernel.columns, slice):
+        return label_of(list(np.atleast_1d(kernel.columns)))
+    return kernel.label or name

@@ -6,14 +6,16 @@ from functools import cached_property
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_shapes, check_weights
 from multikernel.kernels.base import (
     Kernel,
     check_kernel,
     kernel_diagonal,
     kernel_name,
 )
-from multikernel.kernels.columns import ColumnKernel
+from multikernel.kernels.columns import ColumnKernel, Features, resolve_kernel
+from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 CENTRING_ROWS = 2000
@@ -61,6 +63,11 @@ class CenteredKernel:
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, "The kernel of a CenteredKernel")
+        if self.samples is None:
+            return
+        axes = "n_samples", "n_features"
+        check_shapes("CenteredKernel", samples=(self.samples, axes))
+        check_weights(self.weights, len(self.samples))
 
     @property
     def name(self) -> str:
@@ -86,13 +93,39 @@ class CenteredKernel:
     def means(self, X: Array) -> Array:
         """Return m(x) for every row, shape (n_samples_X,)."""
         samples, weights = self._given
-        return np.asarray(self.kernel(X, samples) @ weights)
+        values = self.kernel(self._moved(X), self._moved(samples))
+        return np.asarray(values @ weights)
+
+    def _moved(self, X: Array) -> Array:
+        """Return samples as the kernel is to see them.
+
+        Linear kernels see them about the mean, where what is centred is the same: far
+        from it the means would take up all digits.
+        """
+        if not isinstance(self.kernel, LinearKernel):
+            return X
+        samples, weights = self._given
+        return np.asarray(X - weights @ samples)
+
+    @cached_property
+    def _own_means(self) -> Array:
+        """Return m(x) for every sample."""
+        return self.means(self._given[0])
 
     @cached_property
     def grand_mean(self) -> float:
         """Return the mean of m over the samples."""
-        samples, weights = self._given
-        return float(self.means(samples) @ weights)
+        return float(self._own_means @ self._given[1])
+
+    @cached_property
+    def _places(self) -> dict[bytes, int]:
+        """Return the numbers of the samples, by their values."""
+        return {row.tobytes(): i for i, row in enumerate(self._given[0])}
+
+    def _among_samples(self, X: Array) -> Indices | None:
+        """Return which samples rows are; None where one is none of them."""
+        places = np.array([self._places.get(row.tobytes(), -1) for row in X], np.intp)
+        return None if (places < 0).any() else places
 
     @property
     def _given(self) -> tuple[Array, Array]:
@@ -105,27 +138,44 @@ class CenteredKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        rows = self.means(X)
-        cols = rows if Y is None else self.means(Y)
-        values = self.kernel(X) if Y is None else self.kernel(X, Y)
+        places = self._among_samples(X if Y is None else Y)
+        if Y is None:
+            values = self.kernel(self._moved(X))
+            rows = self.means(X) if places is None else self._own_means[places]
+            cols = rows
+        elif places is None:
+            values = self.kernel(self._moved(X), self._moved(Y))
+            rows, cols = self.means(X), self.means(Y)
+        else:
+            # The columns that means are over have those that are asked for.
+            samples, weights = self._given
+            every = self.kernel(self._moved(X), self._moved(samples))
+            values, rows = every[:, places], every @ weights
+            cols = self._own_means[places]
         # Sums of means first: what is symmetric stays so to the last digit.
         return np.asarray(values - (rows[:, None] + cols) + self.grand_mean)
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples_X,)."""
-        values = kernel_diagonal(self.kernel, X) - 2.0 * self.means(X)
+        values = kernel_diagonal(self.kernel, self._moved(X)) - 2.0 * self.means(X)
         return np.maximum(values + self.grand_mean, 0.0)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a model file holds: not what is computed from it."""
-        return {k: v for k, v in vars(self).items() if k != "grand_mean"}
+        computed = "grand_mean", "_own_means", "_places"
+        return {k: v for k, v in vars(self).items() if k not in computed}
 
 
 def uncentred(kernel: Kernel) -> Kernel:
-    """Return a kernel on some columns as it is before it is centred."""
-    if isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, CenteredKernel):
-        return replace(kernel, kernel=kernel.kernel.kernel)
-    return kernel
+    """Return a kernel on some columns as it is before its matrix is centred.
+
+    It is the same one where nothing is centred, or a matrix would have no digits left.
+    """
+    inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
+    if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):
+        return kernel
+    assert isinstance(kernel, ColumnKernel)
+    return replace(kernel, kernel=inner.kernel)
 
 
 @dataclass(frozen=True)
@@ -191,3 +241,14 @@ class ProductKernel:
         """Return k(x, x) for every row, shape (n_samples_X,)."""
         diagonals = [kernel_diagonal(kernel, X) for kernel in self.kernels]
         return np.asarray(np.prod(diagonals, axis=0))
+
+
+@resolve_kernel.register
+def _resolve_factors(kernel: ProductKernel, features: Features) -> Kernel:
+    factors = [resolve_kernel(factor, features) for factor in kernel.kernels]
+    return replace(kernel, kernels=factors)
+
+
+def parts(kernel: Kernel) -> tuple[Kernel, ...]:
+    """Return the factors of a product, or the kernel alone."""
+    return tuple(kernel.kernels) if isinstance(kernel, ProductKernel) else (kernel,)

@@ -32,15 +32,7 @@ def uninterrupted(
     outcome: Future[Result] = Future()
     running = Lock()
     running.acquire()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:
-            outcome.set_exception(error)
-        finally:
-            running.release()
-
+    run = partial(_report, work, outcome, running)
     try:
         # Not `Thread`, whose start is Python code that an interrupt can cut as well.
         try:
@@ -56,6 +48,39 @@ def uninterrupted(
             pass
         raise
     return outcome.result()
+
+
+def aside(work: Callable[[], Result]) -> Result:
+    """Return what a function returns; an interrupt is raised at once, and leaves it.
+
+    For foreign code that lets other threads run, but that nobody can ask to end: what
+    an interrupt has left goes on until its own limit, and nobody waits for it. It must
+    change nothing that others see.
+    """
+    if get_ident() != main_thread().ident:
+        return work()
+    outcome: Future[Result] = Future()
+    running = Lock()
+    running.acquire()
+    try:
+        start_new_thread(_report, (work, outcome, running))
+    except RuntimeError:  # There is no thread to be had.
+        return work()
+    with running:
+        pass
+    return outcome.result()
+
+
+def _report(
+    work: Callable[[], Result], outcome: "Future[Result]", running: Lock
+) -> None:
+    """Put into the outcome what a function returns or raises, and say that it ended."""
+    try:
+        outcome.set_result(work())
+    except BaseException as error:
+        outcome.set_exception(error)
+    finally:
+        running.release()
 
 
 @cache

@@ -9,6 +9,7 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
+from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import Loss
 from multikernel.machines.base import NOT_A_KERNEL, NOT_FINITE, MachineFit
 
@@ -73,7 +74,9 @@ class Point:
 
 def objective(task: Task[LossKind], point: Point) -> float:
     """Return what is minimised, at a point."""
-    return float(task.loss.value(task.y, point.f).sum()) + 0.5 * point.form
+    losses = float(task.loss.value(task.y, point.f).sum())
+    refuse_nan(task.loss, "value", losses, point.f)
+    return losses + 0.5 * point.form
 
 
 def better_start(

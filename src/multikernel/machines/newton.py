@@ -8,6 +8,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg import TINY
+from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import Loss, SmoothConjugateLoss, is_smooth
 from multikernel.machines.base import (
     NOT_FINITE,
@@ -156,6 +157,7 @@ def _check_bounded(task: SmoothTask) -> None:
 def _violation(task: SmoothTask, point: Point) -> float:
     """Return the largest abs(rho + l'(f)), relative to the largest entry of either."""
     gradient = task.loss.gradient(task.y, point.f)
+    refuse_nan(task.loss, "gradient", gradient, point.f)
     if not np.isfinite(gradient).all():
         raise ValueError(NOT_FINITE)
     size = max(float(np.abs(gradient).max()), float(np.abs(point.rho).max()), TINY)
@@ -183,6 +185,7 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
     gradient = task.loss.gradient(task.y, point.f)
     with np.errstate(divide="ignore", over="ignore"):
         hessian = task.loss.conjugate_hessian(task.y, gradient)
+    refuse_nan(task.loss, "conjugate_hessian", hessian, gradient)
     if np.isinf(hessian).all():
         # Every sample is saturated, and none says how far to go back.
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from multikernel.gram.files import PathLike, written
-from multikernel.gram.temporary import CAN_LOCK, lock
+from multikernel.gram.temporary import CAN_LOCK, held, lock
 
 KINDS = {
     stat.S_ISBLK: "a device",
@@ -25,6 +25,9 @@ KINDS = {
     stat.S_ISSOCK: "a socket",
 }
 """What cannot be written to, by how the system tells it."""
+
+UNFINISHED = ".part"
+"""Ends the names of files that are not whole yet."""
 
 
 @dataclass(frozen=True)
@@ -180,13 +183,9 @@ def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
     """Lend a file beside its place, and move it there once it is whole."""
     _remove_strays(target)
     with written(named):
-        descriptor, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-        )
+        descriptor, name = _made_beside(target)
     file = os.fdopen(descriptor, "w+b")
     try:
-        with suppress(OSError):  # of file systems that cannot
-            lock(descriptor)
         yield file
         with written(named):
             file.flush()
@@ -203,9 +202,21 @@ def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
     file.close()
 
 
+def _made_beside(target: Path) -> tuple[int, str]:
+    """Make an unfinished file, and return it open and locked, with its name."""
+    while True:
+        descriptor, name = tempfile.mkstemp(
+            UNFINISHED, f".{target.name}.", target.parent
+        )
+        if held(descriptor, name):
+            return descriptor, name
+        os.close(descriptor)
+
+
 def _remove_strays(target: Path) -> None:
     """Remove what killed processes left: unfinished files that nobody holds."""
-    for stray in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+    names = f".{glob.escape(target.name)}.{'[a-z0-9_]' * 8}{UNFINISHED}"
+    for stray in target.parent.glob(names):
         with suppress(OSError), stray.open("rb") as file:
             lock(file.fileno())
             stray.unlink()

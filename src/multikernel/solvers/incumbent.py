@@ -315,6 +315,7 @@ class Incumbent:
         # Rounding may leave the dual value above the objective; that proves them equal.
         gap = max(self._publish(), 0.0)
         model = self.model
+        assert model.worth is not None
         self.recorder.close(model.objective, gap, model.active.size)
         return Solution(
             kernel_weights=kernel_weights(self.problem.regularizer, model.norms),
@@ -322,7 +323,7 @@ class Incumbent:
             active=model.active,
             coefs=model.coefs,
             intercept=model.intercept + self.problem.offset,
-            dual=safely_feasible(self.problem, self.certificate),
+            dual=safely_feasible(self.problem, self.certificate, model.worth),
             objective=model.objective,
             duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,

@@ -86,7 +86,7 @@ def fit_machine(
     IndefiniteKernelError
         Naming the kernel, if the combination is not positive semidefinite.
     """
-    with _naming_the_kernel(problem.gram, kernels):
+    with naming_the_kernel(problem.gram, kernels):
         return machine.fit(
             gram,
             problem.y,
@@ -149,8 +149,11 @@ def problem_on(problem: Problem, samples: Indices) -> Problem:
 
 
 @contextmanager
-def _naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
-    """Turn a machine's complaint about the sum into one about a kernel."""
+def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
+    """Turn a machine's complaint about a sum of kernels into one about a kernel.
+
+    `names` are what messages call the kernels, their numbers if None.
+    """
     try:
         yield
     except IndefiniteKernelError:

@@ -1,10 +1,13 @@
 """Problems on which solvers of lp-norm learning once stopped far from the optimum."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference.toys import CLASSIFICATION, toy_loss
 from scipy.optimize import linprog
 
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import DenseStack, build_stack
 from multikernel.kernels import spicy_dictionary
 from multikernel.losses import LOSSES
@@ -19,6 +22,7 @@ from multikernel.solvers import (
     InterleavedNewton,
     SimpleMKL,
 )
+from multikernel.solvers.lp import master as masters
 from multikernel.solvers.lp.master import (
     barrier_response,
     central_master,
@@ -187,6 +191,15 @@ def test_the_master_for_p_one_is_a_linear_program(slack):
     weights = corner_weights(heights, slopes)
     assert float((heights - slopes @ weights).max()) == pytest.approx(exact.fun)
     assert np.count_nonzero(weights) < 7
+
+
+def test_a_linear_program_at_its_limit_says_so(monkeypatch):
+    settings = replace(masters.SETTINGS, pivots=0)
+    monkeypatch.setattr(masters, "SETTINGS", settings)
+    rng = np.random.default_rng(0)
+    heights, slopes = rng.uniform(size=12), rng.uniform(size=(12, 7))
+    with pytest.warns(ConvergenceWarning, match="more kernels than it needs"):
+        assert corner_weights(heights, slopes) is None
 
 
 def test_masters_start_from_those_of_fewer_planes():

@@ -26,6 +26,7 @@ from multikernel.gram.definite import WITHOUT_PROOF
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
+from multikernel.losses.answers import check_answers
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import Solver
@@ -297,6 +298,8 @@ class Training:
                 f"{losses[0]!r} is a loss of three or more classes at once: it needs "
                 "them, selection='shared', and one column of y."
             )
+        for y, loss in zip(targets, losses, strict=True):
+            check_answers(self.owner, loss, y)
         problems = [
             Problem(
                 self.stack,

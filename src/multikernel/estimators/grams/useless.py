@@ -82,16 +82,25 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
     warning is a DegenerateKernelWarning.
     """
     found = np.flatnonzero(short)
-    if found.size:
+    if not found.size:
+        return
+    n_samples = training.stack.shape[1]
+    if theta >= n_samples:
+        message = (
+            f"{training.owner}: theta={theta} leaves no kernel a tail, as its matrix "
+            f"on {n_samples} samples has {n_samples} eigenvalues: 1e-6 of every trace "
+            "stands for one, and theta has no effect. Choose one far below the number "
+            "of samples."
+        )
+    else:
         names = training.names(found[:5].tolist())
-        warnings.warn(
+        message = (
             f"{training.owner}: {found.size} of {short.size} kernels have rank {theta} "
             "or less and no tail beyond it, so that 1e-6 of their trace stands for one "
             f"and they are nearly free: {listed(names, found.size)}. Lower theta, or "
-            "leave them out.",
-            DegenerateKernelWarning,
-            stacklevel=5,
+            "leave them out."
         )
+    warnings.warn(message, DegenerateKernelWarning, stacklevel=5)
 
 
 def warn_dictionary(training: "Training", default: bool, novelty: bool = False) -> None:

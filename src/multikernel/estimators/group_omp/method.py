@@ -23,6 +23,7 @@ from multikernel.estimators.scale import Amount, Grid, target_units
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.losses import weighted
+from multikernel.losses.answers import check_answers
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet
 from multikernel.solvers import GreedyPath, GroupOMP
@@ -165,6 +166,7 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     samples = training.samples
     targets = samples.targets
     y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
+    check_answers(training.owner, recipe.losses[0], y)
     loss = weighted(recipe.losses[0], samples.weights)
     return Problem(training.stack, y, loss, recipe.penalties[0], training.fit_intercept)
 

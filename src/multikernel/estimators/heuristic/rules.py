@@ -15,26 +15,38 @@ References
    Neurocomputing 169, 215-224.
 """
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import nnls
-from sklearn.svm import SVC
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import UnitSumMethod, lp_solver
 from multikernel.estimators.parameters import loss_of
-from multikernel.gram import ScaledStack
+from multikernel.exceptions import ConvergenceWarning
+from multikernel.gram import DenseMatrix, ScaledStack
 from multikernel.gram.base import GramStack
 from multikernel.linalg import TINY
-from multikernel.linalg.spectra import NEGLIGIBLE
 from multikernel.linalg.tables import row_chunks
+from multikernel.losses import HingeLoss, weighted
+from multikernel.losses.base import Loss
+from multikernel.machines import SMO
+from multikernel.machines.base import BoxCost
 from multikernel.problem import Solution
 from multikernel.solvers.fixed_weights import FixedWeights, WeightRule
+from multikernel.solvers.machine_runs import naming_the_kernel
 
 Method = Literal["independent", "joint", "greedy"]
+
+STEPS = 2000
+"""Steps of a quadratic program for each variable, at most. 1500 samples took 5 with a
+lambda of 0.2, 287 with 1e-6, and all of these with 1e-12."""
+
+ALIGNED = 1e-12
+"""Error of a cosine, relative to the largest, at which "joint" is solved: 252 kernels
+with a condition of 1e19 took 3 steps each, and 1 ms."""
 
 
 class RuleMethod(UnitSumMethod):
@@ -149,13 +161,31 @@ def centred_products(
 
 
 def _best_sum(M: Array, a: Array) -> Array:
-    """Return v >= 0 that minimises v'Mv - 2 v'a, M positive semidefinite."""
-    values, vectors = np.linalg.eigh(M)
-    kept = values > NEGLIGIBLE * values[-1]
-    roots = np.sqrt(values[kept])
-    # |Av - b|^2 is the function up to a constant, as a lies in the range of M.
-    A, b = roots[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ a) / roots
-    return np.asarray(nnls(A, b, maxiter=30 * a.size)[0])
+    """Return v >= 0 that minimises v'Mv - 2 v'a.
+
+    M holds cosines of kernels, which are not negative, and a is not either: as v_i is
+    at most (Mv)_i, which is a_i where v_i is positive, the box is never met.
+    """
+    cost, nothing = BoxCost(np.zeros_like(a), 2.0 * a, -a), np.zeros_like(a)
+    tol = ALIGNED * float(a.max(initial=0.0))
+    return _quadratic_program("alignment", M, nothing, cost, tol, centre=False)
+
+
+def _quadratic_program(
+    what: str, K: Array, y: Array, loss: Loss, tol: float, *, centre: bool
+) -> Array:
+    """Return the dual variable of a machine; warn if its limit of steps is reached."""
+    machine = SMO(tol=tol, max_steps=STEPS * y.size)
+    fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=centre)
+    if fit.n_steps >= STEPS * y.size and not fit.converged:
+        message = (
+            f"The kernel weights are not quite those of {what}: its quadratic program "
+            f"was stopped after {STEPS} steps for each of {y.size} variables. Scales "
+            "of kernels or weights of samples that are far apart, or a small "
+            "regularization, are the usual causes."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    return fit.dual
 
 
 def _greedy(M: Array, a: Array, most: int) -> Indices:
@@ -216,7 +246,8 @@ def easy_weights(
     np.divide(1.0, traces, out=scales, where=traces > 0.0)
     summed = gram.combine(scales)
     K = np.asarray(summed.columns(np.arange(y.size)))
-    gamma = hull_points(K, y, sample_weight, regularization)
+    with naming_the_kernel(ScaledStack(gram, scales), None):
+        gamma = hull_points(K, y, sample_weight, regularization)
     forms = scales * np.maximum(gram.quadratic_forms(y * gamma), 0.0)
     found: Array = _unit(forms) * scales * total
     return found
@@ -231,11 +262,18 @@ def hull_points(
     kernel has the penalty on its diagonal: not negative, with a sum of one over each
     class. Targets are -1 and +1, and `regularization` is the lambda.
     """
-    ridge = regularization / sample_weight
-    whole = (1.0 - regularization) * K + np.diag(ridge)
-    machine = SVC(kernel="precomputed", C=1e12, tol=1e-9).fit(whole, y)
-    gamma = np.zeros(y.size)
-    gamma[machine.support_] = np.abs(machine.dual_coef_[0])
+    # Another unit of the weights is one of K and of the ridge.
+    shares = sample_weight / sample_weight.max()
+    ridge = regularization / shares
+    whole = (1.0 - regularization) * sample_weight.max() * K + np.diag(ridge)
+    # The slack of a sample costs shares / (2 lambda) of its square, and the optimum no
+    # more than a slack of one of all samples: so dual variables end inside this box.
+    most = np.sqrt(2.0 * shares * shares.sum()) / regularization
+    gamma = np.abs(
+        _quadratic_program(
+            "EasyMKL", whole, y, weighted(HingeLoss(), most), 1e-9, centre=True
+        )
+    )
     for sign in (-1.0, 1.0):
         gamma[y == sign] /= gamma[y == sign].sum()
     return gamma

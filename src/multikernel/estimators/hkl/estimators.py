@@ -56,9 +56,11 @@ class HKLClassifier(ClassifierMKL):
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over all nodes of the graph.
+        Relative duality gap over all nodes of the graph, also those that were never
+        looked at. Without `certify` it may be above ``tol``.
     reduced_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over the nodes that were looked at.
+        Relative duality gap over the nodes that were looked at; above ``tol`` only
+        with a warning.
     n_searched_ : int or ndarray of shape (n_classes,)
         How many these were at the end.
     n_iter_ : int or ndarray of shape (n_classes,)
@@ -164,9 +166,11 @@ class HKLRegressor(RegressorMKL):
     objective_ : float
         Mean loss plus penalty.
     duality_gap_ : float
-        Relative duality gap over all nodes of the graph.
+        Relative duality gap over all nodes of the graph, also those that were never
+        looked at. Without `certify` it may be above ``tol``.
     reduced_gap_ : float
-        Relative duality gap over the nodes that were looked at.
+        Relative duality gap over the nodes that were looked at; above ``tol`` only
+        with a warning.
     n_searched_ : int
         How many these were at the end.
     n_iter_ : int

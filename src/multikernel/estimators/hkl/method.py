@@ -36,6 +36,7 @@ from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.kernels.graph.base import KnownNodes
 from multikernel.losses import weighted
+from multikernel.losses.answers import check_answers
 from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution, HullStatus
 
 
@@ -68,7 +69,9 @@ kernels : KernelGraph or None, default=None
     The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
     monomials with powers up to four.
 tol : float, default=1e-3
-    Total relative duality gap at which to stop.
+    Relative duality gap to reach: on the nodes that are looked at, ``reduced_gap_``,
+    and with `certify` over the whole graph, ``duality_gap_``. A fit that ends above it
+    warns.
 max_iter : int, default=1000
     Rounds of the search, at most.
 verbose : int, default=0
@@ -191,6 +194,8 @@ class HullMethod:
         power = None if k is None else k - 2
         alphas = units.numbers("alpha", self.alpha, STANDARD_ALPHA, power)
         numbers["alpha"] = units.published(self.alpha, alphas)
+        for target, loss in zip(samples.targets, losses, strict=True):
+            check_answers(self.source.owner, loss, target)
         known = KnownNodes(data.graph.graph)
         problems = [
             HullProblem(
@@ -221,7 +226,10 @@ class HullMethod:
     ) -> Sequence[HullSolution]:
         """Return the solutions of all outputs."""
         watch.expect_problems(len(problem.problems))
-        solutions = [self.solver.solve(each, watch) for each in problem.problems]
+        solutions = []
+        for each in problem.problems:
+            solutions.append(self.solver.solve(each, watch))
+            watch.advance(1)
         warn_unproven(self.source.owner, self.solver, solutions)
         return solutions
 
@@ -347,8 +355,9 @@ def warn_unproven(
 ) -> None:
     """Say so where a search ended before what was asked of it.
 
-    Without `certify` a search that is limited by noise did what was asked; its gap and
-    its status tell that nothing is proven. The call is `stacklevel` below that of the
+    Without `certify` a search that is limited by noise did what was asked: its gap on
+    the nodes looked at is below the tolerance. That over the whole graph, and its
+    status, tell that no more is proven. The call is `stacklevel` below that of the
     user.
     """
     status = worst(solutions)

@@ -66,7 +66,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         For "dc" only: relative duality gap of the last convex problem.
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         For "dc" only: the objectives that the starts led to, ascending.
-    tail_sums_ : ndarray of shape (n_kernels, theta + 1)
+    tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
         Tail sums of all kernels over n, beyond 0, 1, ... eigenvalues.
     n_iter_ : int or ndarray of shape (n_classes,)
         Outer iterations made for all C together.
@@ -199,7 +199,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         For "dc" only: relative duality gap of the last convex problem.
     start_objectives_ : ndarray of shape (n_starts,)
         For "dc" only: the objectives that the starts led to, ascending.
-    tail_sums_ : ndarray of shape (n_kernels, theta + 1)
+    tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
         Tail sums of all kernels over n, beyond 0, 1, ... eigenvalues.
     n_iter_ : int
         Outer iterations made for all C together.

@@ -62,7 +62,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
         For "dc" only: relative duality gap of the last convex problem.
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         For "dc" only: the objectives that the starts led to, ascending.
-    tail_sums_ : ndarray of shape (n_kernels, theta + 1)
+    tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
         Tail sums of all kernels over n, beyond 0, 1, ..., theta eigenvalues.
     n_iter_ : int or ndarray of shape (n_classes,)
         Outer iterations made; of "dc" convex problems solved, from all starts.
@@ -192,7 +192,7 @@ class LocalRademacherMKLRegressor(RegressorMKL):
         For "dc" only: relative duality gap of the last convex problem.
     start_objectives_ : ndarray of shape (n_starts,)
         For "dc" only: the objectives that the starts led to, ascending.
-    tail_sums_ : ndarray of shape (n_kernels, theta + 1)
+    tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
         Tail sums of all kernels over n, beyond 0, 1, ..., theta eigenvalues.
     n_iter_ : int
         Outer iterations made; of "dc" convex problems solved, from all starts.

@@ -45,7 +45,8 @@ random_state : int, RandomState or None, default=None
     Draws the vectors that test precomputed matrices for symmetry, and the random
     starts of "dc"; the rest of a fit is deterministic.
 theta : int, default=1
-    How many leading eigenvalues are free, not negative. A kernel of rank theta or
+    How many leading eigenvalues are free, not negative, and best far below the
+    number of samples: beyond that no kernel has any more. A kernel of rank theta or
     less has no tail: 1e-6 of its trace stands for it, with a warning that names
     it.
 """

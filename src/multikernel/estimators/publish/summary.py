@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.publish.columns import column_names
+from multikernel.estimators.publish.sobol import sobol_of, training_table
 
 STRENGTHS = ("alpha", "C", "p", "theta", "max_kernels")
 """Parameters that say how strong a model is regularised, chosen or given."""
@@ -30,8 +32,10 @@ def summary_rows(
     """Return the same row by row."""
     if outputs not in (None, "all", "each"):
         raise ValueError(f"outputs must be 'all', 'each' or None, got {outputs!r}.")
-    if by not in ("kernel", "view"):
-        raise ValueError(f"by must be 'kernel' or 'view', got {by!r}.")
+    if by not in ("kernel", "view", "column"):
+        raise ValueError(f"by must be 'kernel', 'view' or 'column', got {by!r}.")
+    if by == "column":
+        return _column_rows(model, outputs)
     views = model._fitted().names.views
     if by == "view" and views is None:
         raise ValueError(
@@ -54,6 +58,30 @@ def summary_rows(
             rows += [head | row for row in _view_rows(views, *numbers)]
         else:
             rows += [head | row for row in _kernel_rows(model, views, *numbers)]
+    return rows
+
+
+def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
+    """Return the rows of the columns in use, the largest total index first."""
+    found = sobol_of(model, *training_table(model), column_names(model))
+    first, total = np.atleast_2d(found.first_order, found.total)
+    labels = output_labels(model, len(total))
+    one_selection = np.ndim(model.kernel_weights_) == 1
+    if outputs == "all" or (outputs is None and one_selection):
+        labels = [None]
+        first, total = (values.mean(axis=0, keepdims=True) for values in (first, total))
+    rows: list[dict[str, Any]] = []
+    for output, label in enumerate(labels):
+        head = {} if label is None else {"output": label}
+        rows += [
+            head
+            | {
+                "column": found.names[g],
+                "first_order": float(first[output, g]),
+                "total": float(total[output, g]),
+            }
+            for g in np.argsort(-total[output], kind="stable").tolist()
+        ]
     return rows
 
 

@@ -1,13 +1,14 @@
 """The dictionary that ``kernels`` stands for: its names, and what kernels learn."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.mixed import features_of
 from multikernel.estimators.read.named_grams import check_gram_names
 from multikernel.estimators.read.samples import Samples
@@ -15,16 +16,12 @@ from multikernel.estimators.read.tables import Table, is_precomputed
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
-    ExpectedKernel,
     GaussianKernel,
     Kernel,
     KernelDictionary,
     LinearKernel,
     ListDictionary,
     NystroemKernel,
-    OptionalKernel,
-    ParameterGrid,
-    RandomFourierFeatures,
     Views,
     kernel_name,
     kernel_names,
@@ -32,23 +29,19 @@ from multikernel.kernels import (
     resolve_columns,
 )
 from multikernel.kernels.columns import (
-    Columns,
     Features,
     resolve_indices,
-    select_columns,
 )
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
-from multikernel.kernels.gaussian import MEDIAN, is_radial
+from multikernel.kernels.gaussian import MEDIAN
 from multikernel.kernels.interactions import InteractionDictionary, with_interactions
 from multikernel.kernels.median import (
     COLUMN_MULTIPLES,
-    distinct_rows,
-    median_between,
 )
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
-from multikernel.kernels.views import View, ViewDictionary, present_rows
+from multikernel.kernels.views import View, ViewDictionary
 from multikernel.linalg.tables import backing, evenly_spaced
 
 MANY_ROWS, MANY_COLUMNS = 10_000, 4
@@ -192,23 +185,21 @@ def choose_dictionary(
         resolved = resolve_columns(chosen, X.shape[1], table.feature_names)
     learnt = learnt_dictionary(resolved, X, weights)
     if table.interactions is not None:
-        features = _numbered(table, X.shape[1])
+        features, origins = _columns_as_given(table, X.shape[1])
         spec = table.interactions
-        return with_interactions(spec, learnt, X, weights, features, views)
+        made = with_interactions(spec, learnt, X, weights, features, origins)
+        return made if views is None else replace(made, main_views=tuple(views))
     if views is None:
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
 
 
-def _numbered(table: Table, n_columns: int) -> Features:
-    """Return the columns that kernels see, with the names of those of numbers."""
-    names, layout = table.feature_names, table.layout
-    if names is None or layout is None:
-        return Features(n_columns, names)
-    given = [names[column] for column in layout.numeric]
-    # Text takes several columns, which nothing names.
-    return Features(n_columns, tuple(given + [""] * (n_columns - len(given))))
+def _columns_as_given(table: Table, n_columns: int) -> tuple[Features, Sequence[int]]:
+    """Return the user's columns, and for each that kernels see the one it is from."""
+    if table.layout is None:
+        return Features(n_columns, table.feature_names), range(n_columns)
+    return table.layout.features, table.layout.origins(n_columns)
 
 
 def _default_kernels(
@@ -282,124 +273,3 @@ def _check_values(
                 f"View {view.name!r}: no sample has a value in column {label!r}, and "
                 "nothing says what to expect there (missing='expected'): leave it out."
             )
-
-
-Learnt = TypeVar("Learnt")
-
-
-@dataclass(frozen=True, eq=False)
-class Lesson:
-    """Samples to learn from, their weights, and what was asked for on some columns."""
-
-    X: Array
-    sample_weight: Array | None
-    known: dict[tuple[str, str], Any] = field(default_factory=dict)
-
-    @cached_property
-    def distinct(self) -> tuple[Array, Array]:
-        """Return some rows that differ, and their weights."""
-        rows, weights, _ = distinct_rows(self.X, self.sample_weight)
-        return rows, weights
-
-    def seen(self, columns: Columns | None) -> Array:
-        """Return the samples on the columns that a kernel sees."""
-        return self.X if columns is None else select_columns(self.X, columns)
-
-    def median(self, columns: Columns | None) -> float:
-        """Return the median distance there, learnt once for all kernels."""
-
-        def learn() -> float:
-            rows, weights = self.distinct
-            chosen = rows if columns is None else select_columns(rows, columns)
-            return median_between(chosen, weights)
-
-        return self._once("median", columns, learn)
-
-    def present(self, columns: Columns | None) -> "Lesson":
-        """Return the samples that have these columns, without all others."""
-
-        def cut() -> Lesson:
-            X = self.seen(columns)
-            rows = present_rows(X)
-            own = None if self.sample_weight is None else self.sample_weight[rows]
-            return Lesson(X[rows], own)
-
-        return self._once("present", columns, cut)
-
-    def filled(self, columns: Columns | None) -> "Lesson":
-        """Return the samples on these columns, without gaps."""
-
-        def fill() -> Lesson:
-            return Lesson(filled_gaps(self.seen(columns)), self.sample_weight)
-
-        return self._once("filled", columns, fill)
-
-    def _once(
-        self, what: str, columns: Columns | None, learn: Callable[[], Learnt]
-    ) -> Learnt:
-        key = (what, repr(columns))
-        if key not in self.known:
-            self.known[key] = learn()
-        found: Learnt = self.known[key]
-        return found
-
-
-def learnt_kernel(
-    kernel: Kernel, lesson: Lesson, columns: Columns | None = None
-) -> Kernel:
-    """Return a kernel with what it learns from samples on its columns, all for None."""
-    if isinstance(kernel, GaussianKernel):
-        if kernel.sigma != MEDIAN:
-            return kernel
-        # The number in the kernel's name is then its width, not a rounded one.
-        sigma = float(f"{kernel.multiple * lesson.median(columns):.3g}")
-        return replace(kernel, sigma=sigma, multiple=1.0)
-    if isinstance(kernel, RandomFourierFeatures):
-        gaussian = learnt_kernel(kernel.gaussian, lesson, columns)
-        assert isinstance(gaussian, GaussianKernel)
-        same = gaussian is kernel.gaussian
-        return kernel if same else replace(kernel, gaussian=gaussian)
-    if isinstance(kernel, ColumnKernel):
-        inner = learnt_kernel(kernel.kernel, lesson, kernel.columns)
-    elif isinstance(kernel, OptionalKernel):
-        inner = learnt_kernel(kernel.kernel, lesson.present(columns))
-    elif isinstance(kernel, ExpectedKernel):
-        inner = learnt_kernel(kernel.kernel, lesson.filled(columns))
-    elif isinstance(kernel, NystroemKernel):
-        inner = learnt_kernel(kernel.kernel, lesson, columns)
-    else:
-        return kernel
-    known = kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
-    if isinstance(known, NystroemKernel):
-        return known.learnt(lesson.seen(columns))
-    if isinstance(known, ExpectedKernel) and known.learnt is None:
-        return known.learnt_from(lesson.seen(columns), lesson.sample_weight)
-    return known
-
-
-def learnt_dictionary(
-    dictionary: KernelDictionary, X: Array, sample_weight: Array | None = None
-) -> KernelDictionary:
-    """Return a dictionary whose kernels have learnt what they need from samples.
-
-    It is the same one where no kernel learns anything. A name that a kernel has given
-    itself follows what it has learnt.
-    """
-    if is_radial(dictionary):
-        return dictionary
-    lesson = Lesson(X, sample_weight)
-    if type(dictionary) is ParameterGrid:
-        first = ColumnKernel(LinearKernel(), dictionary.column_sets[0]).columns
-        own = dictionary.kernels
-        if all(learnt_kernel(kernel, lesson, first) is kernel for kernel in own):
-            return dictionary
-    kernels = [dictionary[m] for m in range(len(dictionary))]
-    learnt = [learnt_kernel(kernel, lesson) for kernel in kernels]
-    if all(new is old for new, old in zip(learnt, kernels, strict=True)):
-        return dictionary
-    triples = zip(kernel_names(dictionary), kernels, learnt, strict=True)
-    names = [
-        name.replace(kernel_name(old), kernel_name(new)) if new is not old else name
-        for name, old, new in triples
-    ]
-    return ListDictionary(learnt, told_apart(names))

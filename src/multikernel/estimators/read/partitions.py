@@ -26,7 +26,7 @@ from multikernel.estimators.read.tables import (
 from multikernel.estimators.read.targets import read_targets
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.workers import mapped, partitions, started
-from multikernel.kernels import Interactions, Views
+from multikernel.kernels import Views
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, any_kernel_takes
 from multikernel.linalg.tables import is_dask
 
@@ -49,8 +49,8 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     owner = type(estimator).__name__
     check_collection(X)
     refuse_frames(X, "X")
-    kernels = settled_kernels(kernels)
-    other = is_precomputed(kernels) or isinstance(kernels, Views | Interactions)
+    kernels, interactions = settled_kernels(kernels)
+    other = is_precomputed(kernels) or isinstance(kernels, Views)
     if (
         other
         or any_kernel_takes(kernels, SEQUENCES)
@@ -58,13 +58,21 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     ):
         raise ValueError(
             f"{owner} takes numbers in partitions, and no precomputed kernels, views, "
-            "interactions or text: give it arrays in memory, for example X.compute()."
+            "or text: give it arrays in memory, for example X.compute()."
         )
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
     rows, columns = read_partitions(owner, X)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
     data, names = cast(Array, rows), columns.names
-    return Table(data, targets, columns, X, kernels=kernels, feature_names=names)
+    return Table(
+        data,
+        targets,
+        columns,
+        X,
+        kernels=kernels,
+        interactions=interactions,
+        feature_names=names,
+    )
 
 
 def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:

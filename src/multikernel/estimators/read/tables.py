@@ -93,10 +93,7 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     """
     names = gram_names = None
     columns, owner = Columns(), type(estimator).__name__
-    interactions = kernels if isinstance(kernels, Interactions) else None
-    if interactions is not None:
-        kernels = interactions.kernels
-    kernels = settled_kernels(kernels)
+    kernels, interactions = settled_kernels(kernels)
     if numbers.is_stream(X):
         spooled = spool(X, y)
         X, y, names = spooled.X, spooled.y, spooled.names
@@ -140,13 +137,20 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     )
 
 
-def settled_kernels(kernels: Any) -> Any:
-    """Return a ``kernels`` parameter in one of a few forms.
+def settled_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
+    """Return a ``kernels`` parameter in one of a few forms, and `Interactions` of it.
 
     A kernel, and a list of kernels, become a `ListDictionary`; a mapping becomes
     `Views`. What is none of these stays as it is. An empty list, and names of no
     kernel, are refused.
     """
+    if isinstance(kernels, Interactions):
+        return _settled(kernels.kernels), kernels
+    return _settled(kernels), None
+
+
+def _settled(kernels: Any) -> Any:
+    """Return kernels, without `Interactions` around them, in one of a few forms."""
     if isinstance(kernels, Mapping):
         return Views(kernels)
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):

@@ -212,6 +212,10 @@ class Landmarks:
         assert isinstance(stack, FactorStack)
         return tuple(stack.ranks[kernels].tolist())
 
+    def predictor(self, stack: GramStack, m: int) -> Kernel:
+        """Return what evaluates kernel m of a stack at new samples."""
+        return self.dictionary[m]
+
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ one column's, however long the sequences are, and new data may hold longer ones.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from multikernel.kernels.columns import (
 )
 from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
 from multikernel.kernels.expected import ExpectedKernel
+from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.kernels.sequence.base import SequenceKernel
 from multikernel.kernels.sequence.letters import from_texts, pack, unpack
 from multikernel.kernels.views import OptionalKernel
@@ -60,6 +61,11 @@ class Layout:
             CATEGORIES: self.categories or self.numeric,
             NUMBERS: numbers,
         }
+
+    def origins(self, n_packed: int) -> tuple[int, ...]:
+        """Return for every column of a packed table the one that it comes from."""
+        rest, width = n_packed - len(self.numeric), max(1, len(self.sequences))
+        return self.numeric + self.sequences * (rest // width)
 
     def name(self, column: int) -> str:
         """Return what a column is called in a kernel's name."""
@@ -125,6 +131,9 @@ class Layout:
 
     def _resolve_one(self, kernel: Kernel, m: int) -> Kernel:
         """Return one kernel on the columns of the packed table."""
+        if isinstance(kernel, ProductKernel):
+            factors = [self._resolve_one(factor, m) for factor in kernel.kernels]
+            return replace(kernel, kernels=factors)
         chosen: Columns | None = None
         inner, label, owner = kernel, None, f"Kernel {m} ({kernel_name(kernel)})"
         if isinstance(kernel, ColumnKernel):
@@ -178,7 +187,7 @@ class Layout:
 
 def _kind_taken(kernel: Kernel) -> str:
     """Return what a kernel takes."""
-    while isinstance(kernel, OptionalKernel | ExpectedKernel):
+    while isinstance(kernel, OptionalKernel | ExpectedKernel | CenteredKernel):
         kernel = kernel.kernel
     if isinstance(kernel, SequenceKernel):
         return SEQUENCES
@@ -196,9 +205,10 @@ def any_kernel_takes(kernels: object, kind: str) -> bool:
     if not isinstance(kernels, list | tuple):
         return False
     return any(
-        _kind_taken(kernel.kernel if isinstance(kernel, ColumnKernel) else kernel)
+        _kind_taken(factor.kernel if isinstance(factor, ColumnKernel) else factor)
         == kind
         for kernel in kernels
+        for factor in _factors(kernel)
     )
 
 
@@ -207,6 +217,12 @@ def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
     return {
         int(column)
         for kernel in kernels
-        if isinstance(kernel, ColumnKernel) and _kind_taken(kernel.kernel) == kind
-        for column in (kernel.columns if isinstance(kernel.columns, tuple) else ())
+        for factor in _factors(kernel)
+        if isinstance(factor, ColumnKernel) and _kind_taken(factor.kernel) == kind
+        for column in (factor.columns if isinstance(factor.columns, tuple) else ())
     }
+
+
+def _factors(kernel: Kernel) -> Sequence[Kernel]:
+    """Return the factors of a product, and any other kernel itself."""
+    return kernel.kernels if isinstance(kernel, ProductKernel) else (kernel,)

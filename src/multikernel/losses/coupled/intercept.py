@@ -1,5 +1,6 @@
 """Intercepts of all classes at once: log-sum-exps by Newton's method, maxima by LPs."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.sparse import coo_array
 from scipy.special import logsumexp
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg.threads import aside
 from multikernel.losses.coupled.simplex import own_values
 
 NEWTON_STEPS, HALVINGS = 50, 40
@@ -23,6 +25,9 @@ rounding."""
 RIDGE = 1e-14
 """This share of the largest curvature is added, as there is none along a constant for
 all classes."""
+
+PIVOTS = 20
+"""Steps of HiGHS for each row and column of a program, at most."""
 
 
 def smoothed_intercept(
@@ -98,7 +103,14 @@ def improved_intercept(
     # The last constant stays, as one for all classes changes nothing.
     limits = [free] * int(torn.sum()) + [(-0.5 * window, 0.5 * window)] * (b.size - 1)
     sides = -below[sample, label]
-    found = linprog(costs, matrix, sides, bounds=[*limits, (0.0, 0.0)])
+    program = partial(
+        linprog,
+        *(costs, matrix, sides),
+        bounds=[*limits, (0.0, 0.0)],
+        options={"maxiter": PIVOTS * sum(matrix.shape)},
+    )
+    found = aside(program)
+    # What is stopped at the limit is no worse than before, and the gap says the rest.
     if found.x is None:
         return b, mass, True
     change = found.x[-b.size :]

@@ -28,6 +28,7 @@ from multikernel.certificates import (
     rounding_unit,
 )
 from multikernel.linalg import EPS
+from multikernel.losses.answers import refuse_nan
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.problem import HullProblem
 
@@ -201,6 +202,7 @@ def dual_point(
 def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
     """Return the objective of coefficients whose decision values are f."""
     losses = float(problem.loss.value(problem.y, f).sum())
+    refuse_nan(problem.loss, "value", losses, f)
     omega = norm_value(active, beta)
     return losses / problem.total_weight + 0.5 * problem.alpha * omega**2
 

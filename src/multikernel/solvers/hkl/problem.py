@@ -58,8 +58,10 @@ class HullStatus(Enum):
 
     CERTIFIED = "The total duality gap, over all nodes of the graph, is below tol."
     NOISE_LIMITED = (
-        "The kernels left out could not be proven useless: what their sums amount to "
-        "does not stand out from noise. certify=True and a larger weight_base go on."
+        "The gap on the nodes looked at (reduced_gap_) is below tol, that over the "
+        "whole graph (duality_gap_) is not. The kernels left out could not be proven "
+        "useless: what their sums amount to does not stand out from noise. "
+        "certify=True and a larger weight_base go on."
     )
     MAX_KERNELS = (
         "The hull has max_kernels nodes and its optimality is not proven: raise "

@@ -81,7 +81,8 @@ class HullSearch:
     Parameters
     ----------
     tol : float, default=1e-3
-        Total relative duality gap at which a search ends.
+        Relative duality gap to reach: on the active set, and with `certify` over the
+        whole graph. Where the latter is reached a search ends in any case.
     max_kernels : int or None, default=None
         Nodes of the active set; 300 when None, 1000 with `certify`.
     certify : bool, default=False
@@ -342,7 +343,8 @@ class _Run:
             max(with_rounding(relative_gap(primal, bound), hidden, primal), 0.0)
             for bound in (point.dual.value(problem, within), below)
         )
-        if status is HullStatus.CERTIFIED and gap > settings.tol:
+        reached = {HullStatus.CERTIFIED: gap, HullStatus.NOISE_LIMITED: reduced}
+        if reached.get(status, 0.0) > settings.tol:
             status = HullStatus.STALLED
         places = np.flatnonzero(used)
         solution = HullSolution(

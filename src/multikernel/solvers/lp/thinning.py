@@ -88,9 +88,12 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
             break
         used[best] = True
         taken = np.flatnonzero(used)
-        found[taken] = _nonnegative_solution(
-            products[np.ix_(taken, taken)], aims[taken]
-        )
+        try:
+            found[taken] = _nonnegative_solution(
+                products[np.ix_(taken, taken)], aims[taken]
+            )
+        except RuntimeError:  # The limit of steps: models of fewer kernels are there.
+            break
         used = found > 0.0
         models.append(found / sizes)
     return models

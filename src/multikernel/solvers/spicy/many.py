@@ -52,6 +52,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
+from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import Loss, SmoothConjugateLoss, is_smooth
 from multikernel.losses.weighted import WeightedLoss, is_squared
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
@@ -257,6 +258,7 @@ class ManyTargets:
         penalty = alphas * norms.sum(axis=0)
         spread = self.roots.T @ (eta * np.sqrt(unit * rounding)) + EPS * np.abs(f)
         losses = loss.value(y, f).sum(axis=0)
+        refuse_nan(loss, "value", losses, f)
         hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
         dual, moved = self._inside(own, rho)

@@ -448,12 +448,13 @@ class WorkingSet:
         # The dearer a pass, the more kernels it may bring in.
         least = SETTINGS.new_together if self._joint else SETTINGS.new_kernels
         n_new = max(least, round(self.problem.gram.shape[0] ** SETTINGS.new_power))
-        room = max(n_new, active.size // 2)
+        made = self.problem.gram.makes_factors
+        room = max(SETTINGS.new_made if made else n_new, active.size // 2)
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        if not self._joint and self._too_large(chosen):
+        if not (self._joint or made) and self._too_large(chosen):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen
 

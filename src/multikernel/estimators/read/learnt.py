@@ -1,0 +1,161 @@
+"""What kernels learn without labels: widths, landmarks, means."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from multikernel._typing import Array
+from multikernel.kernels import (
+    CenteredKernel,
+    ColumnKernel,
+    ExpectedKernel,
+    GaussianKernel,
+    Kernel,
+    KernelDictionary,
+    LinearKernel,
+    ListDictionary,
+    NystroemKernel,
+    OptionalKernel,
+    ParameterGrid,
+    ProductKernel,
+    RandomFourierFeatures,
+    kernel_name,
+    kernel_names,
+)
+from multikernel.kernels.columns import Columns, select_columns
+from multikernel.kernels.dictionary import told_apart
+from multikernel.kernels.expected import filled_gaps
+from multikernel.kernels.gaussian import MEDIAN, is_radial
+from multikernel.kernels.median import distinct_rows, median_between
+from multikernel.kernels.views import present_rows
+
+Learnt = TypeVar("Learnt")
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """Samples to learn from, their weights, and what was asked for on some columns."""
+
+    X: Array
+    sample_weight: Array | None
+    known: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    @cached_property
+    def distinct(self) -> tuple[Array, Array]:
+        """Return some rows that differ, and their weights."""
+        rows, weights, _ = distinct_rows(self.X, self.sample_weight)
+        return rows, weights
+
+    def seen(self, columns: Columns | None) -> Array:
+        """Return the samples on the columns that a kernel sees."""
+        return self.X if columns is None else select_columns(self.X, columns)
+
+    def median(self, columns: Columns | None) -> float:
+        """Return the median distance there, learnt once for all kernels."""
+
+        def learn() -> float:
+            rows, weights = self.distinct
+            chosen = rows if columns is None else select_columns(rows, columns)
+            return median_between(chosen, weights)
+
+        return self._once("median", columns, learn)
+
+    def present(self, columns: Columns | None) -> "Lesson":
+        """Return the samples that have these columns, without all others."""
+
+        def cut() -> Lesson:
+            X = self.seen(columns)
+            rows = present_rows(X)
+            own = None if self.sample_weight is None else self.sample_weight[rows]
+            return Lesson(X[rows], own)
+
+        return self._once("present", columns, cut)
+
+    def filled(self, columns: Columns | None) -> "Lesson":
+        """Return the samples on these columns, without gaps."""
+
+        def fill() -> Lesson:
+            return Lesson(filled_gaps(self.seen(columns)), self.sample_weight)
+
+        return self._once("filled", columns, fill)
+
+    def _once(
+        self, what: str, columns: Columns | None, learn: Callable[[], Learnt]
+    ) -> Learnt:
+        key = (what, repr(columns))
+        if key not in self.known:
+            self.known[key] = learn()
+        found: Learnt = self.known[key]
+        return found
+
+
+def learnt_kernel(
+    kernel: Kernel, lesson: Lesson, columns: Columns | None = None
+) -> Kernel:
+    """Return a kernel with what it learns from samples on its columns, all for None."""
+    if isinstance(kernel, GaussianKernel):
+        if kernel.sigma != MEDIAN:
+            return kernel
+        # The number in the kernel's name is then its width, not a rounded one.
+        sigma = float(f"{kernel.multiple * lesson.median(columns):.3g}")
+        return replace(kernel, sigma=sigma, multiple=1.0)
+    if isinstance(kernel, RandomFourierFeatures):
+        gaussian = learnt_kernel(kernel.gaussian, lesson, columns)
+        assert isinstance(gaussian, GaussianKernel)
+        same = gaussian is kernel.gaussian
+        return kernel if same else replace(kernel, gaussian=gaussian)
+    if isinstance(kernel, ColumnKernel):
+        inner = learnt_kernel(kernel.kernel, lesson, kernel.columns)
+    elif isinstance(kernel, OptionalKernel):
+        inner = learnt_kernel(kernel.kernel, lesson.present(columns))
+    elif isinstance(kernel, ExpectedKernel):
+        inner = learnt_kernel(kernel.kernel, lesson.filled(columns))
+    elif isinstance(kernel, NystroemKernel | CenteredKernel):
+        inner = learnt_kernel(kernel.kernel, lesson, columns)
+    elif isinstance(kernel, ProductKernel):
+        factors = [learnt_kernel(factor, lesson, columns) for factor in kernel.kernels]
+        return replace(kernel, kernels=factors)
+    else:
+        return kernel
+    known = kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
+    return _with_samples(known, lesson, columns)
+
+
+def _with_samples(kernel: Kernel, lesson: Lesson, columns: Columns | None) -> Kernel:
+    """Return a kernel with the samples, or their means, that it holds."""
+    if isinstance(kernel, NystroemKernel):
+        return kernel.learnt(lesson.seen(columns))
+    if isinstance(kernel, CenteredKernel):
+        return kernel.learnt(lesson.seen(columns), lesson.sample_weight)
+    if isinstance(kernel, ExpectedKernel) and kernel.learnt is None:
+        return kernel.learnt_from(lesson.seen(columns), lesson.sample_weight)
+    return kernel
+
+
+def learnt_dictionary(
+    dictionary: KernelDictionary, X: Array, sample_weight: Array | None = None
+) -> KernelDictionary:
+    """Return a dictionary whose kernels have learnt what they need from samples.
+
+    It is the same one where no kernel learns anything. A name that a kernel has given
+    itself follows what it has learnt.
+    """
+    if is_radial(dictionary):
+        return dictionary
+    lesson = Lesson(X, sample_weight)
+    if type(dictionary) is ParameterGrid:
+        first = ColumnKernel(LinearKernel(), dictionary.column_sets[0]).columns
+        own = dictionary.kernels
+        if all(learnt_kernel(kernel, lesson, first) is kernel for kernel in own):
+            return dictionary
+    kernels = [dictionary[m] for m in range(len(dictionary))]
+    learnt = [learnt_kernel(kernel, lesson) for kernel in kernels]
+    if all(new is old for new, old in zip(learnt, kernels, strict=True)):
+        return dictionary
+    triples = zip(kernel_names(dictionary), kernels, learnt, strict=True)
+    names = [
+        name.replace(kernel_name(old), kernel_name(new)) if new is not old else name
+        for name, old, new in triples
+    ]
+    return ListDictionary(learnt, told_apart(names))

@@ -1,0 +1,292 @@
+"""Kernels in factors, centred, and factors of the products of two."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.factors.features import CenteredFeatures
+from multikernel.gram.factors.growth import ROUNDING, on_its_columns
+from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.gram.memory import byte_limit, check_room
+from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
+from multikernel.kernels.columns import ColumnKernel
+from multikernel.kernels.products import CenteredKernel, uncentred
+from multikernel.linalg import EPS
+from multikernel.linalg.tables import equal_shares, evenly_spaced, read_only
+from multikernel.linalg.tall import slices_between
+from multikernel.linalg.threads import compiled
+
+LOOPS = "multikernel.gram.product_loops"
+
+CHUNK = 2**19
+"""Entries of the mains' factors that a step of a pass multiplies. With 430 columns of
+100 000 samples 2**18 took 1.1 times as long, and 2**20 as long."""
+
+SAMPLED = 2000
+"""Samples among which the landmarks of a product are looked for at first."""
+
+FAR = 10.0
+"""How many times the tolerance the square of the mean root of what is left may be, over
+the mean diagonal. Of two Gaussian kernels on columns of 100 000 normal values, of width
+one, 2000 samples and a tolerance of 1e-6 gave 107 landmarks and 2.5e-6."""
+
+ROUNDS = 3
+"""How often samples that a factor is far from join these."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProductFactor:
+    """The factor of one product of two mains.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (rank, n_samples)
+        The factor, transposed.
+    roots : ndarray of shape (n_samples,)
+        Roots of the diagonal of what it leaves of the product of the mains' factors.
+    landmarks : ndarray of shape (n_landmarks,)
+        The samples that it is made of.
+    triangle : ndarray of shape (n_landmarks, n_landmarks)
+        Its values there.
+    """
+
+    rows: Array
+    roots: Array
+    landmarks: Indices
+    triangle: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CenteredMains:
+    """Kernels in factors, centred, and what their products leave.
+
+    Parameters
+    ----------
+    stack : LowRankStack
+        The kernels before they are centred.
+    shifts : ndarray of shape (total_rank,)
+        Means of the columns of their factors over what they are centred in.
+    drifts : ndarray of shape (n_mains,)
+        Means of the roots of what the factors leave there.
+    tol : float
+        Trace of what the factor of a product leaves, as a share of its own.
+    """
+
+    stack: LowRankStack
+    shifts: Array
+    drifts: Array
+    tol: float = 0.0
+    made: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Return the columns of every main."""
+        return slices_between(self.stack.offsets)
+
+    def factor(self, main: int) -> Array:
+        """Return the centred factor of a main, (rank, n_samples)."""
+        part = self.parts[main]
+        return np.asarray(self.stack.factors.T[part] - self.shifts[part, None])
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Return the lengths of the rows of centred factors, (n_mains, n_samples)."""
+        lengths = np.empty(self.stack.shape[:2])
+        for main in range(len(lengths)):
+            lengths[main] = np.sqrt(np.sum(self.factor(main) ** 2, axis=0))
+        return lengths
+
+    @cached_property
+    def roots(self) -> Array:
+        """Return roots of the diagonals of what is left of mains before centring."""
+        residual = self.stack.residual
+        return np.zeros(self.stack.shape[:2]) if residual is None else residual.roots
+
+    @property
+    def centred_roots(self) -> Array:
+        """Return bounds on these roots once the mains are centred."""
+        return np.asarray(self.roots + self.drifts[:, None])
+
+    def main_roots(self, v: Array) -> Array:
+        """Return roots of bounds on forms of what is left of mains, (n_mains,)."""
+        drift = float(np.linalg.norm(v.sum(axis=0)))
+        return np.asarray(self.roots @ sizes_of(v) + drift * self.drifts)
+
+    def product_roots(self, v: Array) -> Array:
+        """Return those of products, (n_mains, n_mains).
+
+        With z and e a row and the root of what is left of a main, what is left of a
+        product has a diagonal of at most (z_i e_j + e_i z_j + e_i e_j)^2.
+        """
+        left = self.centred_roots
+        half = ((self.lengths + 0.5 * left) * sizes_of(v)) @ left.T
+        return np.asarray(half + half.T)
+
+    def product_diagonal(self, first: int, second: int) -> Array:
+        """Return a bound on the diagonal of what is left of a product of mains."""
+        z, y = self.lengths[first], self.lengths[second]
+        e, f = (self.roots[i] + self.drifts[i] for i in (first, second))
+        return np.asarray((z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2)
+
+    def inner_products(self, mains: Indices, v: Array) -> Array:
+        """Return Z^T diag(v) Z for the centred factors of some mains, side by side.
+
+        Both factors get the root of |v|, for positive and negative entries apart: the
+        product of a matrix with its own transpose takes half of the steps.
+        """
+        parts = [self.parts[main] for main in mains]
+        columns = np.concatenate([np.arange(p.start, p.stop) for p in parts])
+        write = compiled(LOOPS, "write_shifted_rows")
+        rows, shifts = read_only(self.stack.factors.T), self.shifts[columns]
+        step = max(1, CHUNK // columns.size)
+        total = np.zeros((columns.size, columns.size))
+        buffer = np.empty(columns.size * step)
+        for sign in (1.0, -1.0):
+            samples = np.flatnonzero(sign * v > 0.0)
+            roots = np.sqrt(np.abs(v[samples]))
+            for start in range(0, samples.size, step):
+                some = samples[start : start + step]
+                part = buffer[: columns.size * some.size].reshape(columns.size, -1)
+                write(rows, columns, some, shifts, roots[start : start + step], part)
+                total += sign * np.dot(part, part.T)
+        return total
+
+    # Products in use.
+
+    def product(self, first: int, second: int) -> ProductFactor:
+        """Return the factor of a product, which is made once."""
+        key = first, second
+        if key not in self.made:
+            made = self._make(self.factor(first), self.factor(second))
+            numbers = [each.rows.size for each in (made, *self.made.values())]
+            check_room(
+                f"The factors of {len(numbers)} interactions on {made.roots.size} "
+                "samples take",
+                8 * sum(numbers),
+                byte_limit(None),
+                "Use a larger alpha, or fewer kernels.",
+            )
+            self.made[key] = made
+        return self.made[key]
+
+    def _make(self, A: Array, B: Array) -> ProductFactor:
+        """Factorise the product of two mains by its values at some samples.
+
+        Landmarks are chosen from a sample. Where what is left of others adds much to a
+        bound of dual points of one size, the samples join it that most is left of.
+        """
+        diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
+        some = evenly_spaced(diagonal.size, SAMPLED)
+        for _ in range(ROUNDS):
+            chosen, triangle = landmarks_of(A[:, some], B[:, some], self.tol)
+            landmarks = some[chosen]
+            rows = A[:, landmarks].T @ A
+            rows *= B[:, landmarks].T @ B
+            rows = solve_triangular(triangle, rows, lower=True, overwrite_b=True)
+            left = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
+            left[landmarks] = 0.0
+            bound = float(np.sqrt(left).mean() ** 2)
+            if some.size == diagonal.size or bound <= FAR * self.tol * diagonal.mean():
+                break
+            worst = np.argpartition(left, -(SAMPLED // 4))[-(SAMPLED // 4) :]
+            some = np.union1d(some, worst)
+        left += (ROUNDING + landmarks.size) * EPS * diagonal
+        if not landmarks.size:
+            rows = np.zeros((1, diagonal.size))
+        return ProductFactor(rows, np.sqrt(left), landmarks, triangle)
+
+    # Functions.
+
+    def over_features(self, first: int, second: int, coefs: Array) -> Array:
+        """Return coefficients over products of features of a function K coefs."""
+        made, A, B = (
+            self.product(first, second),
+            self.factor(first),
+            self.factor(second),
+        )
+        A, B = A[:, made.landmarks], B[:, made.landmarks]
+        u = (made.rows @ coefs)[: made.landmarks.size]
+        u = solve_triangular(made.triangle, u, lower=True, trans="T")
+        values = np.einsum("rl,sl,lk->rsk", A, B, u, optimize=True)
+        return np.asarray(values.reshape(-1, coefs.shape[1]))
+
+    def predictor(self, main: int) -> Kernel:
+        """Return the kernel whose features are the columns of a main's factor."""
+        features = features_of(self.stack, main, self.shifts[self.parts[main]])
+        assert self.stack.landmarks is not None
+        kernel = self.stack.landmarks.dictionary[main]
+        if type(kernel) is not ColumnKernel:
+            return features
+        return ColumnKernel(features, kernel.columns, kernel.label)
+
+
+def sizes_of(v: Array) -> Array:
+    """Return absolute values, of several outputs the lengths of rows."""
+    return np.abs(v) if v.ndim == 1 else np.asarray(np.linalg.norm(v, axis=1))
+
+
+def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
+    """Return what the columns of a factor are of a kernel on its columns of samples."""
+    landmarks = stack.landmarks
+    assert landmarks is not None
+    kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.chosen[m]]
+    inner, own = on_its_columns(kernel, points)
+    triangle = landmarks.triangle(stack, m) if len(own) else np.zeros((0, 0))
+    return CenteredFeatures(inner, own, triangle, shift)
+
+
+def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
+    """Return landmarks of the product of two kernels, and its Cholesky factor there.
+
+    The factors, (rank, n_samples), are on the samples that they are chosen from; what
+    is left there has this share of the trace.
+    """
+    K = (A.T @ A) * (B.T @ B)
+    total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
+    if not largest > 0.0:
+        return np.empty(0, dtype=np.intp), np.zeros((0, 0))
+    lower, order, rank, _ = dpstrf(K.T, tol=ROUNDING * EPS * largest, lower=1)
+    lower = np.tril(lower[:, :rank])
+    left = total - np.cumsum(np.sum(lower**2, axis=0))
+    met = np.flatnonzero(left <= tol * total)
+    rank = int(met[0]) + 1 if met.size else int(rank)
+    return (order[:rank] - 1).astype(np.intp), lower[:rank, :rank]
+
+
+def centred_mains(
+    mains: KernelDictionary, stack: LowRankStack, tol: float
+) -> CenteredMains:
+    """Return the factors of kernels, centred in what each of these is centred in.
+
+    Parameters
+    ----------
+    mains : KernelDictionary
+        The kernels; those on some columns are `CenteredKernel` where they are centred.
+    stack : LowRankStack
+        Their factors before.
+    tol : float
+        As in `CenteredMains`.
+    """
+    shifts, drifts = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
+    for m, part in enumerate(slices_between(stack.offsets)):
+        kernel = mains[m]
+        if uncentred(kernel) is kernel:
+            continue
+        assert isinstance(kernel, ColumnKernel)
+        centred, rank = kernel.kernel, part.stop - part.start
+        assert isinstance(centred, CenteredKernel)
+        assert centred.samples is not None
+        weights = equal_shares(len(centred.samples), centred.weights)
+        own = features_of(stack, m, np.zeros(rank))
+        Z = own.features(centred.samples)
+        diagonal = kernel_diagonal(centred.kernel, centred.samples)
+        left = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)
+        left += (ROUNDING + rank) * EPS * np.abs(diagonal)
+        shifts[part] = weights @ Z
+        # Features leave nothing.
+        drifts[m] = weights @ np.sqrt(left) if own.landmarks.size else 0.0
+    return CenteredMains(stack, shifts, drifts, tol)

@@ -1,0 +1,111 @@
+"""Kernels that are inner products of what factors hold: mains, and products of two."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from multikernel._typing import Array
+from multikernel.gram.factors.landmarks import kernel_features
+from multikernel.kernels.base import Kernel, kernel_name
+
+
+@dataclass(frozen=True, eq=False)
+class CenteredFeatures:
+    r"""A kernel's part in the span of its landmarks, centred.
+
+    Its features are :math:`R^{-\top} k(L, x)`, with R the Cholesky factor of the kernel
+    at the landmarks L, or features that the kernel has itself, minus a shift. It is
+    below the centred kernel: their difference is a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    landmarks : ndarray of shape (rank, n_columns)
+        The landmarks, of no rows where the kernel has features.
+    triangle : ndarray of shape (rank, rank)
+        R transposed.
+    shift : ndarray of shape (n_features_out,)
+        What is subtracted.
+    """
+
+    kernel: Kernel
+    landmarks: Array
+    triangle: Array
+    shift: Array
+
+    @property
+    def name(self) -> str:
+        """Return the name of the kernel."""
+        return kernel_name(self.kernel)
+
+    def features(self, X: Array) -> Array:
+        """Return features, shape (n_samples, n_features_out)."""
+        if len(self.landmarks):
+            values = np.asarray(self.kernel(X, self.landmarks))
+            features = solve_triangular(self.triangle, values.T, lower=True).T
+            return np.asarray(features - self.shift)
+        features = np.zeros((len(X), self.shift.size))
+        given = kernel_features(self.kernel, X)
+        if given is not None:
+            # Shorter sequences have fewer features, the others of which are zero.
+            width = min(given.shape[1], self.shift.size)
+            features[:, :width] = given[:, :width]
+        return features - self.shift
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        Z = self.features(X)
+        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples_X,)."""
+        return np.asarray(np.sum(self.features(X) ** 2, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class ProductFeatures:
+    """The product of two kernels that are inner products of features.
+
+    Parameters
+    ----------
+    first, second : Kernel
+        The kernels, see `kernel_features`.
+    label : str
+        The name.
+    """
+
+    first: Kernel
+    second: Kernel
+    label: str
+
+    @property
+    def name(self) -> str:
+        """Return the label."""
+        return self.label
+
+    def features(self, X: Array) -> Array:
+        """Return the products of the features of both, row by row."""
+        A, B = kernel_features(self.first, X), kernel_features(self.second, X)
+        assert A is not None
+        assert B is not None
+        return np.asarray((A[:, :, None] * B[:, None, :]).reshape(len(X), -1))
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        first, second = (
+            np.asarray(kernel(X) if Y is None else kernel(X, Y))
+            for kernel in (self.first, self.second)
+        )
+        return first * second
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples_X,)."""
+        return np.asarray(np.sum(self.features(X) ** 2, axis=1))
+
+
+@kernel_features.register
+def _own_features(kernel: CenteredFeatures | ProductFeatures, X: Array) -> Array | None:
+    """Return its own features."""
+    return kernel.features(X)

@@ -1,0 +1,470 @@
+r"""All products of two of some kernels in factors, at the price of these.
+
+With factors :math:`Z_i` of the mains, the quadratic form of the product of two is the
+squared Frobenius norm of a block of :math:`Z^\top \operatorname{diag}(\rho) Z`,
+
+.. math:: \rho^\top (Z_i Z_i^\top \circ Z_j Z_j^\top) \rho
+    = \| Z_i^\top \operatorname{diag}(\rho) Z_j \|_F^2,
+
+so that a pass over all products is one matrix product. Products in use get factors.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.factors.centred import (
+    CenteredMains,
+    ProductFactor,
+    centred_mains,
+    sizes_of,
+)
+from multikernel.gram.factors.factorise import build_low_rank, cut_low_rank, refine
+from multikernel.gram.factors.features import ProductFeatures
+from multikernel.gram.factors.landmarks import Landmarks, LowRank
+from multikernel.gram.factors.low_rank import LowRankStack, Residual
+from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.normalization import BuiltStack, Normalization
+from multikernel.gram.views import ScaledStack
+from multikernel.kernels.base import Kernel
+from multikernel.kernels.dictionary import ListDictionary
+from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.products import CENTRING_ROWS, uncentred
+from multikernel.linalg import EPS
+from multikernel.linalg.tables import equal_shares
+
+ROUGHER = 100.0
+"""Tolerance of the factors of products, in that of the mains: a product's factor has
+ten times as many columns, and what it leaves is in the bounds. With 1 a factor of
+100 000 samples had 145 columns, with 100 it has 107."""
+
+FINER = 1e-3
+"""What refinement multiplies the tolerance of products by."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProductLandmarks(Landmarks):
+    """What the factors of products were made of: the factors of their mains."""
+
+    def predictor(self, stack: GramStack, m: int) -> Kernel:
+        """Return the kernel that a stack holds the features of."""
+        assert isinstance(stack, FactoredProducts)
+        first, second = stack.terms[m].tolist()
+        one = stack.mains.predictor(first)
+        if second < 0:
+            return one
+        label = getattr(self.dictionary[m], "name", "")
+        return ProductFeatures(one, stack.mains.predictor(second), label)
+
+    def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
+        """Return how many features some kernels of a stack have."""
+        widths = stack.held_numbers()[kernels] / stack.shape[1]
+        return tuple(widths.astype(int).tolist())
+
+    def coefficients(
+        self, stack: GramStack, m: int, coefs: Array
+    ) -> tuple[Array, Array]:
+        """Return coefficients over features of the function K_m coefs."""
+        assert isinstance(stack, FactoredProducts)
+        first, second = stack.terms[m].tolist()
+        if second < 0:
+            values = stack.mains.factor(first) @ coefs
+        else:
+            values = stack.mains.over_features(first, second, coefs)
+        return stack.scales[m] * values, np.zeros(coefs.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredProducts(GramStack):
+    r"""Products of at most two of some kernels, all centred, in factors.
+
+    Quadratic forms of all come from the mains' factors; kernels that are taken get
+    factors of their own, which are then what the stack holds of them.
+
+    Parameters
+    ----------
+    mains : CenteredMains
+        The mains.
+    terms : ndarray of shape (n_kernels, 2)
+        The numbers of the two mains of every kernel; the second is -1 where a main
+        stands alone.
+    scales : ndarray of shape (n_kernels,)
+        What kernels are multiplied by.
+    landmarks : ProductLandmarks, optional
+        What the factors were made of, where more could be made of it.
+    chosen : ndarray of shape (n_kernels,), optional
+        The numbers of the kernels there; all when left out.
+    """
+
+    mains: CenteredMains
+    terms: Indices
+    scales: Array
+    landmarks: ProductLandmarks | None = None
+    chosen: Indices | None = None
+
+    makes_factors = True
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        n_samples = self.mains.stack.shape[1]
+        return len(self.terms), n_samples, n_samples
+
+    @cached_property
+    def alone(self) -> Indices:
+        """Return the kernels that are mains."""
+        return np.flatnonzero(self.terms[:, 1] < 0)
+
+    @cached_property
+    def _pairs(self) -> Indices:
+        """Return the kernels that are products."""
+        return np.flatnonzero(self.terms[:, 1] >= 0)
+
+    @cached_property
+    def _used(self) -> tuple[Indices, Indices, Indices]:
+        """Return the mains of products, their places there, and where columns begin."""
+        used, places = np.unique(self.terms[self._pairs], return_inverse=True)
+        ends = np.concatenate([[0], np.cumsum(self.mains.stack.ranks[used])])
+        return used, places.reshape(-1, 2), ends
+
+    def _made(self) -> Iterator[tuple[int, ProductFactor]]:
+        """Yield the products that have factors, with these."""
+        made = self.mains.made
+        for m in self._pairs.tolist() if made else ():
+            first, second = self.terms[m].tolist()
+            if (first, second) in made:
+                yield m, made[first, second]
+
+    def mains_alone(self) -> GramStack:
+        """Return the kernels that are mains before they are centred."""
+        return self.mains.stack.take(self.terms[self.alone, 0])
+
+    # Products.
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        forms, columns = np.zeros(self.shape[0]), v.reshape(len(v), -1).T
+        if self.alone.size:
+            stack, totals = self.mains.stack, columns.sum(axis=1)
+            u = columns @ stack.factors - np.multiply.outer(totals, self.mains.shifts)
+            sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
+            forms[self.alone] = sums[self.terms[self.alone, 0]]
+        if self._pairs.size:
+            used, places, ends = self._used
+            for column in columns:
+                squares = self.mains.inner_products(used, column) ** 2
+                squares = np.add.reduceat(squares, ends[:-1], axis=0)
+                sums = np.add.reduceat(squares, ends[:-1], axis=1)
+                forms[self._pairs] += sums[places[:, 0], places[:, 1]]
+        for m, made in self._made():
+            forms[m] = np.sum((made.rows @ v) ** 2)
+        return self.scales * forms
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        columns = v.reshape(len(v), -1)
+        images = np.zeros((*self.shape[:2], columns.shape[1]))
+        for m in self.alone.tolist():
+            Z = self.mains.factor(int(self.terms[m, 0]))
+            images[m] = Z.T @ (Z @ columns)
+        for k, column in enumerate(columns.T):
+            self._write_images(column, images[:, :, k])
+        for m, made in self._made():
+            images[m] = made.rows.T @ (made.rows @ columns)
+        images *= self.scales[:, None, None]
+        return images.reshape(*self.shape[:2], *v.shape[1:])
+
+    def _write_images(self, v: Array, out: Array) -> None:
+        """Write the images of products: z_i,a^T (Z_i^T diag(v) Z_j) z_j,a for all a."""
+        used, places, ends = self._used
+        if not self._pairs.size:
+            return
+        blocks = self.mains.inner_products(used, v)
+        factors = [self.mains.factor(main) for main in used.tolist()]
+        for m, (i, j) in zip(self._pairs.tolist(), places.tolist(), strict=True):
+            block = blocks[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
+            np.einsum("ri,ri->i", factors[i], block @ factors[j], out=out[m])
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        images = np.zeros(coefs.shape)
+        for m in np.flatnonzero(coefs.reshape(len(coefs), -1).any(axis=1)).tolist():
+            rows = self._rows(m)
+            images[m] = self.scales[m] * (rows.T @ (rows @ coefs[m]))
+        return images
+
+    def _rows(self, m: int) -> Array:
+        """Return the factor of one kernel, transposed and not scaled."""
+        first, second = self.terms[m].tolist()
+        if second < 0:
+            return self.mains.factor(first)
+        return self.mains.product(first, second).rows
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        v = np.zeros(self.shape[1])
+        np.add.at(v, support, values)
+        return self.matvec(v)
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+        used = np.flatnonzero(weights)
+        return self.take(used).combine(weights[used])
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        mains = np.empty((self.mains.drifts.size, self.shape[1], np.size(indices)))
+        for main in np.unique(self.terms[self.terms >= 0]).tolist():
+            Z = self.mains.factor(main)
+            mains[main] = Z.T @ Z[:, indices]
+        columns = mains[self.terms[:, 0]]
+        columns[self._pairs] *= mains[self.terms[self._pairs, 1]]
+        for m, made in self._made():
+            columns[m] = made.rows.T @ made.rows[:, indices]
+        columns *= self.scales[:, None, None]
+        return columns
+
+    # Sizes.
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        squares = self.mains.lengths**2
+        diagonals = squares[self.terms[:, 0]]
+        diagonals[self._pairs] *= squares[self.terms[self._pairs, 1]]
+        diagonals *= self.scales[:, None]
+        return diagonals
+
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
+        return self._traces(self.mains.lengths**2, shares)
+
+    def _traces(self, squares: Array, shares: Array | None) -> Array:
+        """Return (weighted) traces of kernels whose mains have these diagonals."""
+        weighted = squares if shares is None else squares * shares
+        return self._of_each(weighted.sum(axis=1), weighted @ squares.T)
+
+    def _of_each(self, mains: Array, products: Array) -> Array:
+        """Return numbers of every kernel from those of mains and of all products."""
+        first, second = self.terms.T
+        numbers = np.where(second < 0, mains[first], products[first, second])
+        return np.asarray(self.scales * numbers)
+
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero: those with a zero diagonal."""
+        return np.flatnonzero(self.traces() <= 0.0)
+
+    def held_numbers(self) -> Array:
+        """Return how many numbers the features of each kernel are, (n_kernels,)."""
+        ranks = np.append(self.mains.stack.ranks, 1)
+        return np.asarray(float(self.shape[1]) * np.prod(ranks[self.terms], axis=1))
+
+    def pass_numbers(self) -> float:
+        """Return the numbers of the mains, which is all that a pass reads."""
+        return float(self.mains.stack.factors.size)
+
+    # What factors leave.
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the factors may leave; see `GramStack.residual_bounds`."""
+        roots = self.mains.main_roots(v), self.mains.product_roots(v)
+        bounds = self._of_each(roots[0] ** 2, roots[1] ** 2)
+        sizes = sizes_of(v)
+        for m, made in self._made():
+            bounds[m] += self.scales[m] * float(made.roots @ sizes) ** 2
+        return bounds
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return bounds on weighted traces of what is left; see `GramStack`."""
+        left, whole = self.mains.centred_roots**2, self.mains.lengths**2
+        half = ((whole + 0.5 * left) * shares) @ left.T
+        traces = self._of_each(left @ shares, half + half.T)
+        for m, made in self._made():
+            traces[m] += self.scales[m] * float(made.roots**2 @ shares)
+        return traces
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        # Of more samples every block would be centred anew: refinement takes less.
+        if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
+            return np.full(kernels.size, np.nan)
+        forms = self.landmarks.full_forms(self._numbers[kernels], v)
+        return np.asarray(self.scales[kernels] * forms)
+
+    @property
+    def _numbers(self) -> Indices:
+        """Return the numbers of the kernels among those of the landmarks."""
+        return np.arange(self.shape[0]) if self.chosen is None else self.chosen
+
+    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
+        """Return what to ask of `refine`; see `GramStack.refinement`."""
+        if self.landmarks is None or not goals:
+            return None
+        return Refinement(dual, {int(self._numbers[m]): g for m, g in goals.items()})
+
+    def refine(
+        self, refinement: Refinement, max_bytes: int | None = None
+    ) -> "FactoredProducts | None":
+        """Return mains with more landmarks, and products nearer to them."""
+        mains, landmarks = self.mains, self.landmarks
+        assert landmarks is not None
+        dictionary = landmarks.dictionary
+        assert isinstance(dictionary, InteractionDictionary)
+        sizes = sizes_of(refinement.dual)
+        # At the samples that mains are centred in as much is left as at others.
+        sizes = sizes + sizes.mean()
+        goals = self._goals_of_mains(sizes, refinement.goals)
+        stack = refine(mains.stack, sizes, goals, max_bytes) if goals else mains.stack
+        tol = max(FINER * mains.tol, EPS)
+        if tol == mains.tol and not np.any(stack.ranks > mains.stack.ranks):
+            return None
+        finer = centred_mains(dictionary.mains, stack, tol)
+        return replace(self, mains=finer)
+
+    def _goals_of_mains(
+        self, sizes: Array, goals: Mapping[int, float]
+    ) -> dict[int, float]:
+        """Return what bounds of mains must become so that half of the goals are met.
+
+        The roots of what both mains of a product leave shrink alike.
+        """
+        left, products = self.mains.roots @ sizes, self.mains.product_roots(sizes)
+        known = self.mains.stack.landmarks
+        assert known is not None
+        own: dict[int, float] = {}
+        for m, goal in goals.items():
+            first, second = self.terms[m].tolist()
+            root = left[first] if second < 0 else products[first, second]
+            allowed = np.sqrt(0.5 * goal / self.scales[m])
+            for main in {first, second} - {-1} if root > allowed else ():
+                if not known.chosen[main].size:
+                    continue  # features, which leave nothing
+                most = float((left[main] * allowed / root) ** 2)
+                own[main] = min(own.get(main, np.inf), most)
+        return own
+
+    # Parts.
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the factors of the chosen kernels."""
+        kernels = np.arange(self.shape[0])[kernels]
+        mains, n_samples = self.mains, self.shape[1]
+        left, drifts = np.zeros((kernels.size, n_samples)), np.zeros(kernels.size)
+        blocks = [self._rows(m) for m in kernels.tolist()]
+        offsets = np.cumsum([0, *map(len, blocks)]).astype(np.intp)
+        rows = np.empty((offsets[-1], n_samples))
+        for place, m in enumerate(kernels.tolist()):
+            out = rows[offsets[place] : offsets[place + 1]]
+            np.multiply(blocks[place], np.sqrt(self.scales[m]), out=out)
+            first, second = self.terms[m].tolist()
+            if second < 0:
+                left[place] = mains.roots[first] ** 2
+                drifts[place] = mains.drifts[first]
+            else:
+                left[place] = mains.product_diagonal(first, second)
+                left[place] += mains.product(first, second).roots ** 2
+        residual = Residual(np.sqrt(left), drifts).scaled(self.scales[kernels])
+        return LowRankStack(rows.T, offsets, residual, None, self._numbers[kernels])
+
+    def once(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels for a single product."""
+        return replace(
+            self,
+            terms=self.terms[kernels],
+            scales=self.scales[kernels],
+            chosen=self._numbers[kernels],
+        )
+
+    def restrict(self, samples: Indices) -> GramStack:
+        """Return the stack on the chosen samples; the factors' rows are copied."""
+        stack = self.mains.stack.restrict(samples)
+        assert isinstance(stack, LowRankStack)
+        mains = replace(self.mains, stack=stack, made={})
+        return replace(self, mains=mains, landmarks=None)
+
+
+class WholeTraces(FactoredProducts):
+    """The same with the traces of the kernels, for what is learnt of their sizes.
+
+    Diagonals are those of mains before they are centred in what factors leave.
+    """
+
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the (weighted) trace of every kernel."""
+        return self._traces(self.mains.lengths**2 + self.mains.roots**2, shares)
+
+
+def build_products(
+    dictionary: InteractionDictionary,
+    X: Array,
+    normalization: Normalization,
+    sample_weight: Array | None = None,
+    options: LowRank | None = None,
+    max_bytes: int | None = None,
+) -> BuiltStack:
+    """Factorise the mains of a dictionary, and return the stack of all its kernels.
+
+    The normalisation learns scales alone; for the others see `build_low_rank`.
+    """
+    options = LowRank() if options is None else options
+    plain = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
+    stack = build_low_rank(
+        plain, X, sample_weight=sample_weight, options=options, max_bytes=max_bytes
+    ).stack
+    assert isinstance(stack, LowRankStack)
+    n_kernels, none = len(dictionary), np.empty(0, dtype=np.intp)
+    landmarks = ProductLandmarks(
+        dictionary,
+        X,
+        np.arange(len(X)),
+        equal_shares(len(X), sample_weight),
+        False,
+        options,
+        (none,) * n_kernels,
+        (None,) * n_kernels,
+        np.ones(n_kernels),
+        (None,) * n_kernels,
+    )
+    mains = centred_mains(dictionary.mains, stack, ROUGHER * options.tol)
+    return _normalised(mains, dictionary.terms, landmarks, normalization)
+
+
+def cut_products(
+    whole: FactoredProducts,
+    samples: Indices,
+    normalization: Normalization,
+    sample_weight: Array | None = None,
+    max_bytes: int | None = None,
+) -> BuiltStack:
+    """Return a stack on some samples, normalised by what these say alone.
+
+    Mains stay centred in what they were, and landmarks are those of all samples.
+    """
+    stack = cut_low_rank(
+        whole.mains.stack, samples, sample_weight=sample_weight, max_bytes=max_bytes
+    ).stack
+    assert isinstance(stack, LowRankStack)
+    assert whole.landmarks is not None
+    shares = equal_shares(samples.size, sample_weight)
+    landmarks = replace(
+        whole.landmarks, rows=whole.landmarks.rows[samples], weights=shares
+    )
+    mains = replace(whole.mains, stack=stack, made={})
+    return _normalised(mains, whole.terms, landmarks, normalization)
+
+
+def _normalised(
+    mains: CenteredMains,
+    terms: Indices,
+    landmarks: ProductLandmarks,
+    normalization: Normalization,
+) -> BuiltStack:
+    """Return a stack with the scales that a normalisation learns of it."""
+    stack = FactoredProducts(mains, terms, np.ones(len(terms)), landmarks)
+    scaled = normalization.learn_scales(WholeTraces(mains, terms, stack.scales))
+    if isinstance(scaled, ScaledStack):
+        stack = replace(stack, scales=scaled.scales)
+    return BuiltStack(stack, normalization, stack.zero_kernels())

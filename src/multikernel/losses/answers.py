@@ -1,0 +1,102 @@
+"""What a loss of somebody's own answers, looked at before a fit begins.
+
+A wrong shape would end as an error of NumPy or of compiled code somewhere in a solver,
+and nan as a complaint about Gram matrices, or as a model of nothing. The whole suite
+for a loss is `multikernel.testing.check_loss`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.losses.base import Loss, is_smooth
+from multikernel.losses.coupled import is_coupled
+
+OWN_PACKAGE = __name__.partition(".")[0] + "."
+
+NEAR = 1.0
+"""Decision values are tried up to this one: from afar a loss may well overflow."""
+
+
+def check_answers(owner: str, loss: Loss, y: Array) -> None:
+    """Raise where a loss answers in a wrong shape, or with nan, near zero.
+
+    Losses of this package are not looked at.
+
+    Parameters
+    ----------
+    owner : str
+        Whose loss it is, for messages.
+    loss : Loss
+        The loss of one sample, without weights.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The targets of the fit.
+
+    Raises
+    ------
+    ValueError
+        Naming the method, what it returned and what was expected.
+    """
+    if type(loss).__module__.startswith(OWN_PACKAGE):
+        return
+    name = f"{owner}: {type(loss).__name__}"
+    rows = y.shape[:1] if is_coupled(loss) else y.shape
+    _check_bounds(name, loss, y)
+    for level in (0.0, -NEAR, NEAR):
+        f = np.full_like(y, level)
+        _check(f"{name}.value", loss.value(y, f), rows)
+        slope = loss.gradient(y, f.copy())
+        _check(f"{name}.gradient", slope, y.shape)
+        _check(f"{name}.conjugate", loss.conjugate(y, slope), rows)
+        if is_smooth(loss):
+            for method in ("conjugate_gradient", "conjugate_hessian"):
+                answer = getattr(loss, method)(y, 0.5 * slope)
+                _check(f"{name}.{method}", answer, y.shape)
+
+
+def refuse_nan(loss: Loss, method: str, answer: Array | float, at: Array) -> None:
+    """Raise where a loss, weighted or not, made nan of finite numbers.
+
+    A solver would go on for ever, or complain about the Gram matrix.
+    """
+    if np.isnan(np.sum(answer)) and np.isfinite(at).all():
+        inner = getattr(loss, "loss", loss)
+        raise ValueError(
+            f"{type(inner).__name__}.{method} returned nan for finite arguments of up "
+            f"to {np.abs(at).max():.3g}: it must return numbers for all of them, see "
+            "multikernel.testing.check_loss."
+        )
+
+
+def _check_bounds(name: str, loss: Loss, y: Array) -> None:
+    """Raise unless the domain is a pair of ends around zero, for every target."""
+    bounds: Any = loss.dual_bounds(y)
+    try:
+        lower, upper = (np.broadcast_to(each, y.shape) for each in bounds)
+        around = bool(np.all((lower <= 0.0) & (upper >= 0.0)))
+    except (TypeError, ValueError):
+        around = False
+    if not around:
+        raise ValueError(
+            f"{name}.dual_bounds must return (lower, upper), two arrays of shape "
+            f"{y.shape} with lower <= 0 <= upper."
+        )
+
+
+def _check(name: str, answer: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless an answer is an array of a shape, and without nan."""
+    if not isinstance(answer, np.ndarray) or answer.shape != shape:
+        kind = type(answer).__name__
+        if isinstance(answer, np.ndarray):
+            kind = f"an array of shape {answer.shape}"
+        raise ValueError(
+            f"{name} returned {kind}; expected an array of shape {shape}: see "
+            "multikernel.testing.check_loss."
+        )
+    wrong = np.argwhere(np.isnan(answer))
+    if wrong.size:
+        raise ValueError(
+            f"{name} returned nan, first for sample {int(wrong[0][0])}: it must return "
+            "numbers for every target and decision value."
+        )

@@ -1,0 +1,127 @@
+"""Interactions in factors: equal to plain products, and below the kernels by bounds."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
+from multikernel.gram import LowRank, build_part, build_stack
+from multikernel.gram.factors.products import FactoredProducts
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+)
+from multikernel.kernels.columns import Features
+from multikernel.kernels.interactions import Interactions, with_interactions
+from multikernel.testing import check_gram_stack
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 4))
+KERNELS = ListDictionary(
+    [
+        ColumnKernel(GaussianKernel(1.0), 0),
+        ColumnKernel(LinearKernel(), 1),
+        GaussianKernel(1.0),
+        ColumnKernel(GaussianKernel(0.5), 2),
+        ColumnKernel(GaussianKernel(2.0), (1, 3)),
+    ]
+)
+
+
+def dictionary(weights=None, mains=True, X=X):
+    spec = Interactions(mains=mains)
+    return with_interactions(spec, KERNELS, X, weights, Features(X.shape[1]))
+
+
+def factored(options, weights=None, normalize=None, mains=True):
+    given = {"normalize": normalize, "sample_weight": weights, "storage": options}
+    built = build_stack(dictionary(weights, mains), X, **given)
+    assert isinstance(built.stack, FactoredProducts)
+    return built.stack
+
+
+def whole(normalize=None, weights=None, mains=True):
+    built = build_stack(
+        dictionary(weights, mains),
+        X,
+        normalize=normalize,
+        sample_weight=weights,
+        storage="dense",
+    )
+    return built.stack.columns(np.arange(len(X)))
+
+
+@pytest.mark.parametrize("mains", [True, False])
+@pytest.mark.parametrize("normalize", [None, "variance"])
+def test_equal_to_whole_products(mains, normalize):
+    weights = RNG.integers(1, 4, len(X)).astype(float)
+    exact = LowRank(tol=0.0, first=len(X))
+    stack = factored(exact, weights, normalize, mains)
+    check_gram_stack(stack, whole(normalize, weights, mains))
+
+
+@pytest.mark.parametrize("max_rank", [2, 6, 15])
+@pytest.mark.parametrize("used", [False, True], ids=["mains alone", "products made"])
+def test_forms_and_bounds_enclose_the_whole_kernels(max_rank, used, monkeypatch):
+    monkeypatch.setattr("multikernel.gram.factors.centred.SAMPLED", 8)
+    stack = factored(LowRank(max_rank=max_rank, first=max_rank))
+    K = whole()
+    rows = np.sort(RNG.permutation(len(X))[:25])
+    built = build_part(stack, rows)
+    for part, own in ((stack, K), (built.stack, K[:, rows][:, :, rows])):
+        taken = part.take(np.arange(len(K))) if used else part
+        for outputs in ((), (2,)):
+            for trial in range(20):
+                rho = RNG.standard_t(2, size=(len(own[0]), *outputs))
+                # On few samples bounds are nearest to what is left.
+                rho[trial + 1 :] = 0.0
+                columns = rho.reshape(len(rho), -1)
+                forms = np.einsum("it,mij,jt->m", columns, own, columns)
+                size = 1e-9 * np.abs(forms).max()
+                for each in (part, taken):
+                    below = each.quadratic_forms(rho)
+                    assert np.all(below <= forms + size)
+                    assert np.all(below + each.residual_bounds(rho) >= forms - size)
+
+
+def test_bounds_are_far_from_zero_where_much_is_left():
+    stack = factored(LowRank(max_rank=2, first=2))
+    rho = RNG.normal(size=len(X))
+    left = whole() @ rho @ rho - stack.quadratic_forms(rho)
+    assert left.max() > 1.0
+    assert np.all(stack.full_forms(np.arange(len(left)), rho) >= 0.0)
+    np.testing.assert_allclose(
+        stack.full_forms(np.arange(len(left)), rho), whole() @ rho @ rho, rtol=1e-8
+    )
+
+
+def test_refinement_meets_its_goals():
+    stack, rho = factored(LowRank(max_rank=40, first=4)), RNG.normal(size=len(X))
+    stack.take(np.arange(stack.shape[0]))
+    before = stack.residual_bounds(rho)
+    assert before[-1] > 1.0
+    finer = stack
+    while finer.residual_bounds(rho)[-1] > 1e-6:
+        asked = finer.refinement(rho, {len(before) - 1: 1e-6})
+        finer = finer.refine(asked)
+        finer.take(np.arange(stack.shape[0]))
+    K = finer.columns(np.arange(len(X)))
+    np.testing.assert_allclose(K[-1], whole()[-1], atol=1e-5)
+
+
+@pytest.mark.parametrize("first", [3, 200])
+@pytest.mark.parametrize("model", [SpicyMKLRegressor, SpicyMKLClassifier])
+def test_the_published_gap_is_over_the_whole_kernels(first, model):
+    y = X[:, 0] * X[:, 2] + np.sin(X[:, 1])
+    y = y > 0.0 if model is SpicyMKLClassifier else y
+    one = model(Interactions(KERNELS), alpha=0.02, normalize=None, tol=1e-4)
+    exact = clone(one).set_params(storage="dense", tol=1e-8).fit(X, y)
+    one.set_params(storage=LowRank(first=first)).fit(X, y)
+    assert one.duality_gap_ <= 1e-4
+    excess = one.objective_ / exact.objective_ - 1.0
+    assert -1e-7 <= excess <= 1e-4
+    new = RNG.normal(size=(9, 4))
+    values = [getattr(m, "decision_function", m.predict)(new) for m in (one, exact)]
+    np.testing.assert_allclose(*values, atol=0.02)
