@@ -57,7 +57,7 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
         or any_kernel_takes(kernels, CATEGORIES)
     ):
         raise ValueError(
-            f"{owner} takes numbers in partitions, and no precomputed kernels, views, "
+            f"{owner} takes numbers in partitions, and no precomputed kernels, views "
             "or text: give it arrays in memory, for example X.compute()."
         )
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
