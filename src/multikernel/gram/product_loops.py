@@ -86,3 +86,45 @@ def write_shifted_rows(
         row, line, shift = rows[chosen[k]], out[k], shifts[k]
         for a in range(samples.size):
             line[a] = (row[samples[a]] - shift) * roots[a]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def add_products(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    matrices: Stored,
+    mains: Indices,
+    samples: Indices,
+    factors: Indices,
+    vectors: Array,
+    block: int,
+    out: Array,
+) -> None:
+    """Add products of elementwise products of two matrices with vectors of their own.
+
+    Of kernel t, the product of the mains at both `factors[t]` or the first alone where
+    the second is -1, the vectors are the rows of `vectors[t]`. No product is written
+    down, and the lower triangle alone is read: `block` rows of all mains at a time.
+    """
+    n, last = samples.size, mains.size
+    rows = np.ones((last + 1, block, n))
+    entries = np.empty(n)
+    for start in range(0, n, block):
+        size = min(block, n - start)
+        for c in range(last):
+            for a in range(size):
+                whole, line = matrices[mains[c], samples[start + a]], rows[c, a]
+                for b in range(start + a + 1):
+                    line[b] = whole[samples[b]]
+        for t in range(len(factors)):
+            # What stands alone is the product with the row of ones.
+            i, j = factors[t, 0], factors[t, 1] if factors[t, 1] >= 0 else last
+            for p in range(size):
+                first, second, a = rows[i, p], rows[j, p], start + p
+                for b in range(a + 1):
+                    entries[b] = first[b] * second[b]
+                for r in range(vectors.shape[1]):
+                    own, image = vectors[t, r], out[t, r]
+                    value, total = own[a], 0.0
+                    for b in range(a):
+                        total += entries[b] * own[b]
+                        image[b] += entries[b] * value
+                    image[a] += total + entries[a] * value

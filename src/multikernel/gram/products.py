@@ -28,7 +28,7 @@ from multikernel.gram.dense import (
     Stored,
     threads_for,
 )
-from multikernel.gram.matrix import GramMatrix, column_runs
+from multikernel.gram.matrix import GramMatrix, Products, column_runs
 from multikernel.gram.steps import VANISHES
 from multikernel.kernels.products import CenteredKernel
 from multikernel.linalg.tables import equal_shares, read_only, row_chunks, write_block
@@ -42,6 +42,9 @@ Places = NDArray[np.uint32] | NDArray[np.uint64]
 CHUNK_BYTES = 2**24
 """Bytes of entries that one matrix product of a pass takes. With 100 and 300 mains of
 400 samples 2**22 took 1.2 times as long, and 2**26 as long."""
+
+ROWS_BYTES = 2**20
+"""Bytes of rows of mains that stay in a core's cache while all products take theirs."""
 
 FEW = 64
 """Products are made one by one where there are fewer than the square of the mains over
@@ -314,9 +317,40 @@ class ProductStack(GramStack):
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        images = np.empty(coefs.shape)
-        for chosen in self._runs(np.arange(self.shape[0])):
-            images[chosen] = self._whole(chosen).block_matvec(coefs[chosen])
+        n_kernels, n_samples, _ = self.shape
+        rows = coefs.reshape(n_kernels, n_samples, -1).transpose(0, 2, 1)
+        images = self._own_products(np.arange(n_kernels), np.ascontiguousarray(rows))
+        return np.ascontiguousarray(images.transpose(0, 2, 1)).reshape(coefs.shape)
+
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return a function that multiplies by a few kernels again and again."""
+
+        def products(positions: Indices, rows: Array) -> Array:
+            return self._own_products(kernels[positions], np.ascontiguousarray(rows))
+
+        return products
+
+    def _own_products(self, kernels: Indices, rows: Array) -> Array:
+        """Multiply every kernel by rows of its own, (n_chosen, n_rows, n_samples)."""
+        add = compiled(LOOPS, "add_products")
+        array, images = read_only(self.mains.array), np.zeros(rows.shape)
+
+        def work(part: slice) -> None:
+            chosen = self.terms[kernels[part]]
+            used, places = np.unique(chosen, return_inverse=True)
+            # The number -1 comes first, where there is one.
+            alone = int(used[0] < 0)
+            factors = places.reshape(-1, 2) - alone
+            mains = used[alone:]
+            block = max(1, ROWS_BYTES // (8 * mains.size * rows.shape[2]))
+            mine = rows[part], block, images[part]
+            add(array, mains, self._places, factors, *mine)
+
+        entries = kernels.size * rows.shape[2] ** 2
+        threads = threads_for(entries)
+        step = -(-kernels.size // (threads or available_threads())) or 1
+        parts = (slice(i, i + step) for i in range(0, kernels.size, step))
+        run_blocks(work, parts, threads)
         return images
 
     def combine(self, weights: Array) -> GramMatrix:
