@@ -23,6 +23,7 @@ from multikernel.gram.matrix import (
     TermProducts,
     column_runs,
     products_of_arrays,
+    products_of_cuts,
 )
 from multikernel.linalg.tall import TallMatrix, covariances_with_sum
 
@@ -174,6 +175,14 @@ class GramStack(ABC):
             return np.ascontiguousarray(images.transpose(0, 2, 1))
 
         return products
+
+    def outside_products(self, rows: Indices, cols: Indices) -> Products:
+        """Return a function that multiplies rows and columns of kernels by blocks.
+
+        It maps kernels and a block for each, (n_chosen, n_cols, n_outputs), to the
+        products K_m[rows, cols] blocks[m], again and again.
+        """
+        return products_of_cuts(lambda m: self.entries(m, rows, cols))
 
     # The terms of a model, f_m = K_m c_m.
 

@@ -146,6 +146,11 @@ class Normalization:
         """Return whether every step gives a kernel nothing but a factor."""
         return all(isinstance(step, ScaleStep) for step in self.steps)
 
+    def factors(self, kernels: Indices) -> Array:
+        """Return what steps that only scale multiply some kernels by."""
+        scales = [s.factors[kernels] for s in self.steps if isinstance(s, ScaleStep)]
+        return np.asarray(np.prod([np.ones(kernels.size), *scales], axis=0))
+
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Apply every step to one kernel, in place; see `Step.apply`."""
         for step in self.steps:

@@ -128,3 +128,42 @@ def add_products(  # noqa: PLR0913 - compiled code takes arrays, not objects
                         total += entries[b] * own[b]
                         image[b] += entries[b] * value
                     image[a] += total + entries[a] * value
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def write_products_between(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    matrices: Stored,
+    mains: Indices,
+    samples: Indices,
+    others: Indices,
+    factors: Indices,
+    vectors: Array,
+    block: int,
+    out: Array,
+) -> None:
+    """Write what `add_products` adds, of the rows of some samples at others' columns.
+
+    Vectors are over the others, (n_kernels, n_vectors, n_others), and what is written
+    is over the samples.
+    """
+    last = mains.size
+    rows = np.ones((last + 1, block, others.size))
+    entries = np.empty(others.size)
+    for start in range(0, samples.size, block):
+        size = min(block, samples.size - start)
+        for c in range(last):
+            for a in range(size):
+                whole, line = matrices[mains[c], samples[start + a]], rows[c, a]
+                for b in range(others.size):
+                    line[b] = whole[others[b]]
+        for t in range(len(factors)):
+            i, j = factors[t, 0], factors[t, 1] if factors[t, 1] >= 0 else last
+            for p in range(size):
+                first, second = rows[i, p], rows[j, p]
+                for b in range(others.size):
+                    entries[b] = first[b] * second[b]
+                for r in range(vectors.shape[1]):
+                    own, total = vectors[t, r], 0.0
+                    for b in range(others.size):
+                        total += entries[b] * own[b]
+                    out[t, r, start + p] = total

@@ -10,7 +10,7 @@ d x n^2 matrix of the mains, the quadratic forms of all products,
 are the one matrix product :math:`V \operatorname{diag}(\rho \rho^\top) V^\top`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -301,13 +301,20 @@ class ProductStack(GramStack):
         i, j = places.T
         support = np.flatnonzero(v)
         cols, values = self._places[support], v[support]
-        array, pairs = self.mains.array, self._pairs
+        pairs = self._pairs
 
         def write_row(a: int) -> None:
-            rows = array[used[:, None], self._places[a], cols].astype(np.float64)
+            rows = self._row(used, self._places[a], cols)
             out[pairs, a] = np.dot(rows * values, rows.T)[i, j]
 
         run_blocks(write_row, range(self._places.size))
+
+    def _row(self, mains: Indices, row: int, cols: Indices) -> Array:
+        """Return some entries of one row of some mains, (n_mains, n_cols)."""
+        rows = self.mains.array[mains, row]
+        if cols.size < rows.shape[1]:
+            rows = rows.take(cols, axis=1)
+        return np.asarray(rows, dtype=np.float64)
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -330,28 +337,50 @@ class ProductStack(GramStack):
 
         return products
 
+    def outside_products(self, rows: Indices, cols: Indices) -> Products:
+        """Return a function that multiplies rows and columns of kernels by blocks."""
+        write, every = compiled(LOOPS, "write_products_between"), self._places
+
+        def products(kernels: Indices, coefs: Array) -> Array:
+            vectors = np.ascontiguousarray(coefs.transpose(0, 2, 1))
+            images = np.empty((*vectors.shape[:2], rows.size))
+            places = every[rows], every[cols]
+            self._on_mains(write, places, kernels, vectors, images)
+            return images.transpose(0, 2, 1)
+
+        return products
+
     def _own_products(self, kernels: Indices, rows: Array) -> Array:
         """Multiply every kernel by rows of its own, (n_chosen, n_rows, n_samples)."""
-        add = compiled(LOOPS, "add_products")
-        array, images = read_only(self.mains.array), np.zeros(rows.shape)
+        add, images = compiled(LOOPS, "add_products"), np.zeros(rows.shape)
+        self._on_mains(add, (self._places,), kernels, rows, images)
+        return images
+
+    def _on_mains(
+        self,
+        loop: Callable[..., None],
+        places: tuple[Indices, ...],
+        kernels: Indices,
+        vectors: Array,
+        images: Array,
+    ) -> None:
+        """Run a loop over the mains of some kernels, some on each thread."""
+        array = read_only(self.mains.array)
 
         def work(part: slice) -> None:
             chosen = self.terms[kernels[part]]
-            used, places = np.unique(chosen, return_inverse=True)
+            used, factors = np.unique(chosen, return_inverse=True)
             # The number -1 comes first, where there is one.
             alone = int(used[0] < 0)
-            factors = places.reshape(-1, 2) - alone
-            mains = used[alone:]
-            block = max(1, ROWS_BYTES // (8 * mains.size * rows.shape[2]))
-            mine = rows[part], block, images[part]
-            add(array, mains, self._places, factors, *mine)
+            factors = factors.reshape(-1, 2) - alone
+            block = max(1, ROWS_BYTES // (8 * used.size * places[-1].size))
+            each = factors, vectors[part], block, images[part]
+            loop(array, used[alone:], *places, *each)
 
-        entries = kernels.size * rows.shape[2] ** 2
-        threads = threads_for(entries)
+        threads = threads_for(vectors.shape[0] * images.shape[2] * places[-1].size)
         step = -(-kernels.size // (threads or available_threads())) or 1
         parts = (slice(i, i + step) for i in range(0, kernels.size, step))
         run_blocks(work, parts, threads)
-        return images
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -379,8 +408,7 @@ class ProductStack(GramStack):
         np.add.at(theta, (i, j), factors[some._pairs])
 
         def add(p: int) -> None:
-            row = self.mains.array[used[:, None], self._places[rows[p]], self._places]
-            row = row.astype(np.float64)
+            row = self._row(used, self._places[rows[p]], self._places)
             total[p] += np.einsum("ib,ib->b", row, np.dot(theta, row))
 
         run_blocks(add, range(rows.size))

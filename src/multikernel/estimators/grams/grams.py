@@ -23,17 +23,13 @@ from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.files import Storage
+from multikernel.gram.matrix import Products, column_runs, products_of_cuts
 from multikernel.gram.normalization import Steps, check_steps
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
 
 if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
-
-OUTSIDE_BYTES = 2**24
-"""Kernels between the validation and the training samples of a fold are held up to so
-many bytes: to cut them anew for each candidate took an eighth of a search among C and
-p, 24 kernels on 400 samples."""
 
 
 @dataclass(frozen=True)
@@ -200,20 +196,19 @@ def cross_grams(
     return KernelGrams(kernels, training.X[kept], learnt), kept
 
 
-Images = Callable[[int, Array], Array]
-"""From the number of a kernel, and coefficients over the training samples, to the
-values of its function on validation samples, (n_test, n_outputs)."""
-
-
 def images_outside(
     whole: "Training", training: "Training", train: Indices, test: Indices
-) -> Images:
-    """Return what evaluates kernels of a fold on its validation samples."""
+) -> Products:
+    """Return what evaluates kernels of a fold on its validation samples.
+
+    It maps their numbers, and coefficients over the training samples for each, to the
+    values of their functions, (n_chosen, n_test, n_outputs).
+    """
     stack, normalization = whole.stack, training.built.normalization
     if not stack.in_memory:
         X, everyone = whole.X[test], np.arange(train.size)
 
-        def images(m: int, coefs: Array) -> Array:
+        def image(m: int, coefs: Array) -> Array:
             one = np.array([m])
             if training.stack.landmarks is not None:
                 own = over_landmarks(training, m, coefs)
@@ -221,27 +216,30 @@ def images_outside(
             grams, _ = cross_grams(training, one, everyone)
             return grams(X, 0) @ coefs
 
-        return images
+        def images(kernels: Indices, coefs: Array) -> Array:
+            pairs = zip(kernels.tolist(), coefs, strict=True)
+            return np.stack([image(m, own) for m, own in pairs])
 
-    known: dict[int, Array] = {}
+        return images
+    if normalization.only_scales:
+        products = stack.outside_products(test, train)
+
+        def scaled(kernels: Indices, coefs: Array) -> Array:
+            factors = normalization.factors(kernels)
+            return products(kernels, coefs * factors[:, None, None])
+
+        return scaled
 
     def cut(m: int) -> Array:
-        if m in known:
-            return known[m]
-        K, rows, cols = stack.entries(m, test, train), np.empty(0), np.empty(0)
-        if not normalization.only_scales:
-            diagonal = stack.diagonals()[m]
-            rows, cols = diagonal[test], diagonal[train]
-        normalization.apply(m, K, rows, cols)
-        if (len(known) + 1) * K.nbytes <= OUTSIDE_BYTES:
-            known[m] = K
+        K, diagonal = stack.entries(m, test, train), stack.diagonals()[m]
+        normalization.apply(m, K, diagonal[test], diagonal[train])
         return K
 
-    return lambda m, coefs: cut(m) @ coefs
+    return products_of_cuts(cut)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def values_of(images: Images, n_test: int, models: Sequence[Expansion]) -> Array:
+def values_of(images: Products, n_test: int, models: Sequence[Expansion]) -> Array:
     """Return decision values of models on a fold, (n_models, n_test, n_outputs).
 
     Every kernel is read once for all of them.
@@ -251,11 +249,26 @@ def values_of(images: Images, n_test: int, models: Sequence[Expansion]) -> Array
     for model, expansion in enumerate(models):
         for position, kernel in enumerate(expansion.active.tolist()):
             users.setdefault(kernel, []).append((model, position))
+    # Kernels of as many models have blocks of as many columns.
+    by_number: dict[int, list[int]] = {}
     for kernel, places in users.items():
-        coefs = [models[model].coefs[position] for model, position in places]
-        values = images(kernel, np.concatenate(coefs, axis=1))
-        # Not by indices of all: of one model that took longer than the product.
-        for k, (model, _) in enumerate(places):
-            f[model] += values[:, k * f.shape[2] : (k + 1) * f.shape[2]]
+        by_number.setdefault(len(places), []).append(kernel)
+    for number, kernels in by_number.items():
+        for run in column_runs(len(kernels), number * models[0].coefs[:1].size):
+            some = [kernels[place] for place in run]
+            coefs = [_side_by_side(models, users[kernel]) for kernel in some]
+            values = images(np.array(some), np.stack(coefs))
+            # Not by indices of all: of one model that took longer than the product.
+            for kernel, own in zip(some, values, strict=True):
+                for k, (model, _) in enumerate(users[kernel]):
+                    f[model] += own[:, k * f.shape[2] : (k + 1) * f.shape[2]]
     finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD)
     return f
+
+
+def _side_by_side(
+    models: Sequence[Expansion], places: Sequence[tuple[int, int]]
+) -> Array:
+    """Return the coefficients of one kernel in some models, (n, n_columns)."""
+    own = [models[model].coefs[position] for model, position in places]
+    return np.concatenate(own, axis=1)

@@ -183,22 +183,25 @@ class FactorSelector:
         return np.asarray(forms)
 
 
-def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None]:
-    """Return the kernels of low rank, and factors that leave rounding: one pass."""
+def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, float]:
+    """Return the kernels of low rank, factors that leave rounding, and the passes."""
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // SETTINGS.narrowest)
     everyone = np.arange(n_samples)
     few = evenly_spaced(n_samples, max(1, SETTINGS.probed * most))
     found: list[Array | None] = [None] * n_kernels
+    looked = np.zeros(n_kernels, dtype=bool)
 
     def pivoted(K: Array) -> tuple[float, Array, Indices]:
         tol = SETTINGS.rounded * EPS * float(K.diagonal().max())
-        return tol, *landmark_factor(K.__getitem__, K.diagonal(), tol, most + 1)
+        factor, pivots = landmark_factor(K.__getitem__, K.diagonal(), tol, most + 1)
+        return tol, factor, pivots.astype(np.intp)
 
     def look(m: int) -> None:
         # No part of a matrix has a higher rank than all of it.
-        if pivoted(stack.entries(m, few, few))[2].size > most:
+        if few.size < n_samples and pivoted(stack.entries(m, few, few))[2].size > most:
             return
+        looked[m] = True
         K = stack.entries(m, everyone, everyone)
         tol, factor, pivots = pivoted(K)
         if not 0 < pivots.size <= most:
@@ -210,10 +213,13 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None]:
     run_blocks(look, range(n_kernels))
     known = {m: factor for m, factor in enumerate(found) if factor is not None}
     kernels = np.array(list(known), dtype=np.intp)
+    probed = (few.size / n_samples) ** 2 if few.size < n_samples else 0.0
+    passes = probed + float(looked.mean())
     if not known:
-        return kernels, None
+        return kernels, None, passes
     ends = np.cumsum([factor.shape[1] for factor in known.values()])
-    return kernels, LowRankStack(np.hstack(list(known.values())), np.append(0, ends))
+    Z = np.hstack(list(known.values()))
+    return kernels, LowRankStack(Z, np.append(0, ends)), passes
 
 
 class BoundSelector:
@@ -239,8 +245,8 @@ class BoundSelector:
         self.exact: FactorSelector | None = None
         n_kernels, n_samples, _ = stack.shape
         if SETTINGS.narrow * n_kernels * n_samples <= HELD_NUMBERS:
-            self.prepared += 1.0
-            self.narrow, factors = narrow_factors(stack)
+            self.narrow, factors, passes = narrow_factors(stack)
+            self.prepared += passes
             if factors is not None:
                 self.exact = FactorSelector(factors, whitening)
 
