@@ -1,5 +1,7 @@
 """Interactions in estimators: the same as with all products written down."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -190,3 +192,49 @@ def test_factors_take_several_outputs_and_their_shared_selection():
     one.set_params(storage="low_rank").fit(X, Y)
     np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-3)
     assert one.duality_gap_ <= 1e-6
+
+
+class Counted(GaussianKernel):
+    """Notes the shapes that it is called on."""
+
+    calls: ClassVar[list[tuple[int, int]]] = []
+
+    def __call__(self, X, Y=None):
+        self.calls.append((len(X), len(X if Y is None else Y)))
+        return super().__call__(X, Y)
+
+
+def test_a_prediction_evaluates_every_main_once(monkeypatch):
+    spec = Interactions(per_column(Counted(1.0), 5))
+    model = UniformMKLRegressor(spec).fit(X, y)
+    new = RNG.normal(size=(7, 5))
+    first = model.predict(new)
+    Counted.calls.clear()
+    np.testing.assert_array_equal(model.predict(new), first)
+    assert Counted.calls == [(7, 60)] * 5
+    terms = model.contributions(new)
+    assert terms.shape[-1] == 15
+    # One row at a time: no memory for the mains of all rows.
+    n_kept = model.support_.size
+    monkeypatch.setattr("multikernel.linalg.tables.CHUNK_BYTES", 8 * n_kept * 6 * 2)
+    Counted.calls.clear()
+    np.testing.assert_allclose(model.predict(new), first, rtol=1e-12)
+    assert sorted(Counted.calls) == sorted([(2, 60)] * 15 + [(1, 60)] * 5)
+
+
+def test_means_of_kept_samples_are_computed_once():
+    kernel = CenteredKernel(Counted(1.0), X[:, :1])
+    expected = kernel(X[:, :1])
+    Counted.calls.clear()
+    np.testing.assert_allclose(kernel(X[3:9, :1], X[10:20, :1]), expected[3:9, 10:20])
+    assert Counted.calls == [(6, 60)]
+
+
+@pytest.mark.parametrize("storage", ["auto", "dense"])
+def test_several_outputs_share_a_selection(storage):
+    Y = np.column_stack([y, -2.0 * y, X[:, 3]])
+    given = {"alpha": 0.05, "tol": 1e-7, "selection": "shared"}
+    one = SpicyMKLRegressor(SPEC, storage=storage, **given).fit(X, Y)
+    other = SpicyMKLRegressor(written_down(X), **given).fit(X, Y)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-5)
+    assert one.duality_gap_ <= 1e-7

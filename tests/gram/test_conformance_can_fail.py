@@ -66,6 +66,7 @@ METHODS = [
     "sparse_matvec",
     "combined_rows",
     "resident_products",
+    "outside_products",
     "term_products",
     "term_covariances",
     "diagonals",

@@ -1,7 +1,8 @@
 """Steps of normalisation in order: learnt once, applied to any samples."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -231,7 +232,12 @@ def empty_normalization(
 
 
 def cross_gram(
-    kernel: Kernel, X_new: Array, X_train: Array, normalization: Normalization, m: int
+    kernel: Kernel,
+    X_new: Array,
+    X_train: Array,
+    normalization: Normalization,
+    m: int,
+    compute: Callable[[], Array] | None = None,
 ) -> Array:
     """Return one normalised kernel between new and training samples.
 
@@ -247,6 +253,8 @@ def cross_gram(
         From `build_stack`.
     m : int
         The kernel's index in the dictionary.
+    compute : callable, optional
+        Returns the kernel's values, where they are to be had for less than a call.
 
     Returns
     -------
@@ -260,7 +268,8 @@ def cross_gram(
     """
     shape = (X_new.shape[0], X_train.shape[0])
     # A copy: a precomputed kernel returns its own array.
-    K = checked_values(lambda: kernel(X_new, X_train), shape, kernel).copy()
+    compute = compute or partial(kernel, X_new, X_train)
+    K = checked_values(compute, shape, kernel).copy()
     if not normalization.steps:
         return K
     row_diagonal = diagonal = np.empty(0)

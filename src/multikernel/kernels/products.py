@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes, check_weights
 from multikernel.kernels.base import (
     Kernel,
@@ -108,10 +108,24 @@ class CenteredKernel:
         return np.asarray(X - weights @ samples)
 
     @cached_property
+    def _own_means(self) -> Array:
+        """Return m(x) for every sample."""
+        return self.means(self._given[0])
+
+    @cached_property
     def grand_mean(self) -> float:
         """Return the mean of m over the samples."""
-        samples, weights = self._given
-        return float(self.means(samples) @ weights)
+        return float(self._own_means @ self._given[1])
+
+    @cached_property
+    def _places(self) -> dict[bytes, int]:
+        """Return the numbers of the samples, by their values."""
+        return {row.tobytes(): i for i, row in enumerate(self._given[0])}
+
+    def _among_samples(self, X: Array) -> Indices | None:
+        """Return which samples rows are; None where one is none of them."""
+        places = np.array([self._places.get(row.tobytes(), -1) for row in X], np.intp)
+        return None if (places < 0).any() else places
 
     @property
     def _given(self) -> tuple[Array, Array]:
@@ -124,10 +138,20 @@ class CenteredKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        rows = self.means(X)
-        cols = rows if Y is None else self.means(Y)
-        X, Y = self._moved(X), None if Y is None else self._moved(Y)
-        values = self.kernel(X) if Y is None else self.kernel(X, Y)
+        places = self._among_samples(X if Y is None else Y)
+        if Y is None:
+            values = self.kernel(self._moved(X))
+            rows = self.means(X) if places is None else self._own_means[places]
+            cols = rows
+        elif places is None:
+            values = self.kernel(self._moved(X), self._moved(Y))
+            rows, cols = self.means(X), self.means(Y)
+        else:
+            # The columns that means are over have those that are asked for.
+            samples, weights = self._given
+            every = self.kernel(self._moved(X), self._moved(samples))
+            values, rows = every[:, places], every @ weights
+            cols = self._own_means[places]
         # Sums of means first: what is symmetric stays so to the last digit.
         return np.asarray(values - (rows[:, None] + cols) + self.grand_mean)
 
@@ -138,7 +162,8 @@ class CenteredKernel:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a model file holds: not what is computed from it."""
-        return {k: v for k, v in vars(self).items() if k != "grand_mean"}
+        computed = "grand_mean", "_own_means", "_places"
+        return {k: v for k, v in vars(self).items() if k not in computed}
 
 
 def uncentred(kernel: Kernel) -> Kernel:
@@ -222,3 +247,8 @@ class ProductKernel:
 def _resolve_factors(kernel: ProductKernel, features: Features) -> Kernel:
     factors = [resolve_kernel(factor, features) for factor in kernel.kernels]
     return replace(kernel, kernels=factors)
+
+
+def parts(kernel: Kernel) -> tuple[Kernel, ...]:
+    """Return the factors of a product, or the kernel alone."""
+    return tuple(kernel.kernels) if isinstance(kernel, ProductKernel) else (kernel,)

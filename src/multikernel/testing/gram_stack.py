@@ -93,6 +93,10 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
     places = np.arange(some.size)[::-1].copy()
     expected = two @ K[some[places]]
     _compare("resident_products", multiply(places, two), expected, tol)
+    blocks = rng.normal(size=(some.size, cols.size, 2))
+    outside = stack.outside_products(chosen, cols)(some, blocks)
+    expected = K[some][:, chosen][:, :, cols] @ blocks
+    _compare("outside_products", outside, expected, tol)
     m = int(some[0])
     expected = K[m][np.ix_(chosen, cols)]
     _compare("entries", stack.entries(m, chosen, cols), expected, tol)

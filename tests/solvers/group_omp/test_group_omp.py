@@ -16,7 +16,7 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
     UnsupportedProblemError,
 )
-from multikernel.gram import DenseStack, LowRankStack, ScaledStack
+from multikernel.gram import DenseStack, LowRankStack, ProductStack, ScaledStack
 from multikernel.linalg.quadrature import QuadratureBounds
 from multikernel.losses import SquaredLoss
 from multikernel.machines import SMO
@@ -293,6 +293,46 @@ def test_subsampling():
     np.testing.assert_array_equal(
         replace(solver, subsample=8).path(problem).order, full.order
     )
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_products_of_mains_are_selected_as_if_written_down(fit_intercept):
+    X = np.random.default_rng(2).standard_normal((40, 5))
+    columns = np.ascontiguousarray(X.T)
+    mains = np.exp(-((columns[:, :, None] - columns[:, None]) ** 2))
+    i, j = np.triu_indices(5, 1)
+    whole = np.concatenate([mains, mains[i] * mains[j]])
+    terms = np.concatenate(
+        [np.column_stack([np.arange(5), np.full(5, -1)]), np.column_stack([i, j])]
+    )
+    y = X[:, 0] * X[:, 1] + np.sin(X[:, 2])
+    dense = Problem(DenseStack(whole), y, SquaredLoss(), ridge(0.01), fit_intercept)
+    products = replace(dense, gram=ProductStack(DenseStack(mains), terms))
+    solver = GroupOMP(max_kernels=8, tol=0.0)
+    one, other = solver.paths(dense, [0.01, 1.0]), solver.paths(products, [0.01, 1.0])
+    for expected, path in zip(one, other, strict=True):
+        np.testing.assert_array_equal(path.order, expected.order)
+        np.testing.assert_allclose(path.improvements, expected.improvements, rtol=1e-6)
+    assert_greedy(
+        products,
+        other[0],
+        lambda k: y - other[0].decision_values(dense.gram)[k],
+        np.ones(40),
+    )
+
+
+def test_ranks_are_told_by_a_part_of_the_samples_only_where_they_are_high():
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((3, 200, 60))
+    ranks = [3, 40, 60]
+    grams = np.stack([z[:, :r] @ z[:, :r].T for z, r in zip(Z, ranks, strict=True)])
+    # The one of rank 41 shows it in the last samples alone.
+    late = grams[0].copy()
+    late[150:, 150:] += Z[2, 150:] @ Z[2, 150:].T
+    narrow, factors, passes = narrow_factors(DenseStack(np.stack([*grams, late])))
+    np.testing.assert_array_equal(narrow, [0, 1])
+    np.testing.assert_array_equal(factors.ranks, [3, 40])
+    assert passes < 4.0 + 0.25
 
 
 def test_why_it_stops():

@@ -1,5 +1,6 @@
 """A fitted greedy path: the model after every selection, and how each predicts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,6 +67,16 @@ class ReorderedGrams:
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols)."""
         return self.grams.between(X, Y, int(self.positions[position]))
+
+    @property
+    def shared(self) -> int:
+        """Return how many matrices `at` holds at most."""
+        return self.grams.shared
+
+    def at(self, X: Rows) -> Callable[[int], Array]:
+        """Return the matrices of new samples, by positions, which share their parts."""
+        matrix = self.grams.at(X)
+        return lambda position: matrix(int(self.positions[position]))
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
@@ -148,11 +159,12 @@ class StagedModel:
         if self.own is not None:
             width = max((values.shape[1] for values in self.own), default=1)
         f = np.repeat(self.intercepts[:, None, :], X.shape[0], axis=1)
-        for rows in row_chunks(X.shape[0], width):
+        for rows in row_chunks(X.shape[0], width * (1 + self.grams.shared)):
+            matrix = self.grams.at(X[rows])
             for position in range(n_models - 1):
                 later = self.of_kernel(position)[position + 1 : n_models]
                 columns = np.moveaxis(later, 1, 0).reshape(later.shape[1], -1)
-                images = self.grams(X[rows], position) @ columns
+                images = matrix(position) @ columns
                 images = images.reshape(-1, len(later), n_outputs)
                 f[position + 1 :, rows] += np.moveaxis(images, 0, 1)
         finite_predictions(np.moveaxis(f, 1, 0))

@@ -1,7 +1,9 @@
 """Fitted additive models: only active kernels are evaluated, in chunks of rows."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial, reduce
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +23,7 @@ from multikernel.kernels.columns import (
     resolve_indices,
     select_columns,
 )
+from multikernel.kernels.products import parts
 from multikernel.linalg.tables import row_chunks
 from multikernel.linalg.threads import run_blocks
 
@@ -60,6 +63,15 @@ class CrossGrams(Protocol):
 
         A kernel that is known between new and training samples only is refused.
         """
+        ...
+
+    @property
+    def shared(self) -> int:
+        """Return how many matrices `at` holds at most."""
+        ...
+
+    def at(self, X: Rows) -> Callable[[int], Array]:
+        """Return the matrices of new samples, by positions, which share their parts."""
         ...
 
     def __call__(self, X: Rows, position: int) -> Array:
@@ -119,11 +131,45 @@ class KernelGrams:
         self.normalization.apply(position, K, *diagonals)
         return K
 
+    @cached_property
+    def _repeated(self) -> frozenset[int]:
+        """Return which parts several kernels have, by their identities."""
+        counts = Counter(id(part) for kernel in self.kernels for part in parts(kernel))
+        return frozenset(part for part, number in counts.items() if number > 1)
+
+    @property
+    def shared(self) -> int:
+        """Return how many matrices `at` holds at most."""
+        return len(self._repeated)
+
+    def at(self, X: Rows) -> Callable[[int], Array]:
+        """Return the matrices of new samples, by positions, which share their parts."""
+        new = np.asarray(X, dtype=np.float64)
+        held: dict[int, Array] = {}
+
+        def values(part: Kernel) -> Array:
+            if id(part) not in self._repeated:
+                return part(new, self.X)
+            if id(part) not in held:
+                held[id(part)] = part(new, self.X)
+            return held[id(part)]
+
+        def matrix(position: int) -> Array:
+            kernel = self.kernels[position]
+            factors = parts(kernel)
+            compute = partial(reduce, np.multiply, map(values, factors))
+            step = self.normalization, position
+            return cross_gram(kernel, new, self.X, *step, compute)
+
+        return matrix
+
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
-        new = np.asarray(X, dtype=np.float64)
-        kernel = self.kernels[position]
-        return cross_gram(kernel, new, self.X, self.normalization, position)
+        return self.at(X)(position)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a model file holds: not what is computed from it."""
+        return {k: v for k, v in vars(self).items() if k != "_repeated"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +255,12 @@ class LandmarkGrams:
             K = roots[0][:, None] * K * roots[1]
         return np.asarray(self.scales[position] * K)
 
+    shared = 0
+
+    def at(self, X: Rows) -> Callable[[int], Array]:
+        """Return the matrices of new samples, by positions."""
+        return partial(self, X)
+
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, rank[ + 1])."""
         new = np.asarray(X, dtype=np.float64)
@@ -275,6 +327,12 @@ class PrecomputedGrams:
             "their combination is no function of other samples."
         )
 
+    shared = 0
+
+    def at(self, X: Rows) -> Callable[[int], Array]:
+        """Return the matrices of new samples, by positions."""
+        return partial(self, X)
+
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
         K = X[:, self.columns, self.indices[position]].astype(np.float64)
@@ -340,9 +398,10 @@ class AdditiveModel:
         _, n_kept, n_outputs = self.coefs.shape
         terms = np.empty((X.shape[0], n_outputs, len(positions)))
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows in row_chunks(X.shape[0], n_kept):
+            for rows in row_chunks(X.shape[0], n_kept * (1 + self.grams.shared)):
+                matrix = self.grams.at(X[rows])
                 for place, position in enumerate(positions):
-                    K = self.grams(X[rows], position)
+                    K = matrix(position)
                     terms[rows, :, place] = K @ self.coefs[position, : K.shape[1]]
         return finite_predictions(terms)
 
@@ -356,9 +415,10 @@ class AdditiveModel:
 
         @np.errstate(over="ignore", invalid="ignore")
         def add(rows: slice) -> None:
+            matrix = self.grams.at(X[rows])
             for position in range(n_active):
-                K = self.grams(X[rows], position)
+                K = matrix(position)
                 f[rows] += K @ self.coefs[position, : K.shape[1]]
 
-        run_blocks(add, row_chunks(X.shape[0], n_kept))
+        run_blocks(add, row_chunks(X.shape[0], n_kept * (1 + self.grams.shared)))
         return finite_predictions(f)
