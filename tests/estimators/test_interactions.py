@@ -22,6 +22,7 @@ from multikernel.kernels import (
     Interactions,
     ListDictionary,
     ProductKernel,
+    Views,
     median_distance,
     per_column,
 )
@@ -238,3 +239,19 @@ def test_several_outputs_share_a_selection(storage):
     other = SpicyMKLRegressor(written_down(X), **given).fit(X, Y)
     np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-5)
     assert one.duality_gap_ <= 1e-7
+
+
+def test_missing_values_are_expected_in_each_factor():
+    gaps = X.copy()
+    gaps[3:9, 0] = gaps[[1, 20], 2] = np.nan
+    views = Views({"a": [0], "b": [1], "c": [2, 3]}, missing="expected")
+    given = {"kernels": Interactions(views), "alpha": 0.01, "tol": 1e-8}
+    one = SpicyMKLRegressor(**given).fit(gaps, y)
+    whole = SpicyMKLRegressor(storage="dense", **given).fit(gaps, y)
+    assert one.duality_gap_ <= 1e-8
+    assert "a × b" in set(one.summary("view")["view"])
+    new = gaps[::-3]
+    assert np.isnan(new).any()
+    np.testing.assert_allclose(one.predict(new), whole.predict(new), atol=1e-4)
+    # Predictions are of the model that was trained.
+    np.testing.assert_allclose(one.dual_coef_, y - one.predict(gaps), atol=1e-8)

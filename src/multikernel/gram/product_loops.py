@@ -69,7 +69,7 @@ def write_scaled_entries(
             line[k] = row[places[k]] * (inverse * roots[k])
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def write_shifted_rows(
     rows: Array,
     chosen: Indices,
@@ -88,7 +88,7 @@ def write_shifted_rows(
             line[a] = (row[samples[a]] - shift) * roots[a]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def add_products(  # noqa: PLR0913 - compiled code takes arrays, not objects
     matrices: Stored,
     mains: Indices,
@@ -130,7 +130,7 @@ def add_products(  # noqa: PLR0913 - compiled code takes arrays, not objects
                     image[a] += total + entries[a] * value
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def write_products_between(  # noqa: PLR0913 - compiled code takes arrays, not objects
     matrices: Stored,
     mains: Indices,

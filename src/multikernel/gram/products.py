@@ -71,7 +71,7 @@ def center_in_place(K: Array, kernel: CenteredKernel, X: Array) -> None:
 
     A matrix of which rounding alone is left becomes zero.
     """
-    if kernel.samples is not None and np.array_equal(kernel.samples, X):
+    if kernel.samples is not None and np.array_equal(kernel.samples, X, equal_nan=True):
         # The columns of the samples are there already.
         means = K @ equal_shares(len(X), kernel.weights)
         grand_mean = float(means @ equal_shares(len(X), kernel.weights))
