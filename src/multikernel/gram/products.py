@@ -10,7 +10,7 @@ d x n^2 matrix of the mains, the quadratic forms of all products,
 are the one matrix product :math:`V \operatorname{diag}(\rho \rho^\top) V^\top`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ from multikernel.gram.dense import (
     threads_for,
 )
 from multikernel.gram.matrix import GramMatrix, Products, column_runs
+from multikernel.gram.product_images import inside_images, outside_images
 from multikernel.gram.steps import VANISHES
 from multikernel.kernels.products import CenteredKernel
 from multikernel.linalg.tables import equal_shares, read_only, row_chunks, write_block
@@ -42,9 +43,6 @@ Places = NDArray[np.uint32] | NDArray[np.uint64]
 CHUNK_BYTES = 2**24
 """Bytes of entries that one matrix product of a pass takes. With 100 and 300 mains of
 400 samples 2**22 took 1.2 times as long, and 2**26 as long."""
-
-ROWS_BYTES = 2**20
-"""Bytes of rows of mains that stay in a core's cache while all products take theirs."""
 
 FEW = 64
 """Products are made one by one where there are fewer than the square of the mains over
@@ -326,61 +324,30 @@ class ProductStack(GramStack):
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         n_kernels, n_samples, _ = self.shape
         rows = coefs.reshape(n_kernels, n_samples, -1).transpose(0, 2, 1)
-        images = self._own_products(np.arange(n_kernels), np.ascontiguousarray(rows))
+        images = self.resident_products(np.arange(n_kernels))(
+            np.arange(n_kernels), rows
+        )
         return np.ascontiguousarray(images.transpose(0, 2, 1)).reshape(coefs.shape)
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies by a few kernels again and again."""
 
         def products(positions: Indices, rows: Array) -> Array:
-            return self._own_products(kernels[positions], np.ascontiguousarray(rows))
+            terms = self.terms[kernels[positions]]
+            return inside_images(self.mains, terms, self._places, rows)
 
         return products
 
     def outside_products(self, rows: Indices, cols: Indices) -> Products:
         """Return a function that multiplies rows and columns of kernels by blocks."""
-        write, every = compiled(LOOPS, "write_products_between"), self._places
+        places = self._places[rows], self._places[cols]
 
         def products(kernels: Indices, coefs: Array) -> Array:
-            vectors = np.ascontiguousarray(coefs.transpose(0, 2, 1))
-            images = np.empty((*vectors.shape[:2], rows.size))
-            places = every[rows], every[cols]
-            self._on_mains(write, places, kernels, vectors, images)
+            vectors = coefs.transpose(0, 2, 1)
+            images = outside_images(self.mains, self.terms[kernels], *places, vectors)
             return images.transpose(0, 2, 1)
 
         return products
-
-    def _own_products(self, kernels: Indices, rows: Array) -> Array:
-        """Multiply every kernel by rows of its own, (n_chosen, n_rows, n_samples)."""
-        add, images = compiled(LOOPS, "add_products"), np.zeros(rows.shape)
-        self._on_mains(add, (self._places,), kernels, rows, images)
-        return images
-
-    def _on_mains(
-        self,
-        loop: Callable[..., None],
-        places: tuple[Indices, ...],
-        kernels: Indices,
-        vectors: Array,
-        images: Array,
-    ) -> None:
-        """Run a loop over the mains of some kernels, some on each thread."""
-        array = read_only(self.mains.array)
-
-        def work(part: slice) -> None:
-            chosen = self.terms[kernels[part]]
-            used, factors = np.unique(chosen, return_inverse=True)
-            # The number -1 comes first, where there is one.
-            alone = int(used[0] < 0)
-            factors = factors.reshape(-1, 2) - alone
-            block = max(1, ROWS_BYTES // (8 * used.size * places[-1].size))
-            each = factors, vectors[part], block, images[part]
-            loop(array, used[alone:], *places, *each)
-
-        threads = threads_for(vectors.shape[0] * images.shape[2] * places[-1].size)
-        step = -(-kernels.size // (threads or available_threads())) or 1
-        parts = (slice(i, i + step) for i in range(0, kernels.size, step))
-        run_blocks(work, parts, threads)
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
