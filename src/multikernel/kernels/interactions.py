@@ -65,8 +65,7 @@ class Interactions:
     -----
     Columns that are constant, or copies of others up to sign, scale and shift, have no
     interactions. Of the kernels on a column of two values the first has, as all of them
-    are the same once they are centred. Precomputed matrices are on no columns, and are
-    refused, and so are collections of Dask.
+    are the same once they are centred.
 
     References
     ----------
