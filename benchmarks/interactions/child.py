@@ -1,4 +1,4 @@
-"""Measurements of which each has a process of its own, for its memory or a limit.
+"""Measurements in processes of their own, for their memory or a limit.
 
 Called as ``child.py COMMAND JSON``; prints what was found as JSON, last line.
 """

@@ -1,8 +1,8 @@
 """All interactions of columns: accuracy, cost, and planted pairs among others.
 
 Run ``python benchmarks/interactions/run.py`` with MULTIKERNEL_DATA set, some parts with
---kinds. Rows of other parts stay in results.json, of which RESULTS.md is written. Times
-are those of the processor, on one thread of BLAS.
+--kinds (without any for the page alone). Rows of other parts stay in results.json, and
+RESULTS.md is written from it. Times are seconds of the processor, on one BLAS thread.
 """
 
 import os
@@ -175,7 +175,7 @@ KINDS: dict[str, Callable[[bool], Iterator[Row]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--output", type=Path, default=HERE)
     parser.add_argument("--smoke", action="store_true", help="tiny sizes")
     options = parser.parse_args()

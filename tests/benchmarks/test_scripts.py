@@ -88,6 +88,14 @@ def test_interactions(run, tmp_path):
     assert "| both in front of other pairs |" in page
 
 
+def test_the_page_of_interactions_is_that_of_its_results(run, tmp_path):
+    folder = BENCHMARKS / "interactions"
+    (tmp_path / "results.json").write_bytes((folder / "results.json").read_bytes())
+    run("interactions/run.py", "--kinds", "--output", tmp_path)
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_interactions_in_processes_of_their_own(run, tmp_path):
     options = "--smoke", "--output", tmp_path
