@@ -129,9 +129,6 @@ def test_without_mains_and_without_anything():
         made(Interactions(mains=False), X=constant)
     with pytest.raises(ValueError, match="between must be a sequence"):
         Interactions(between="age")
-    for other in ("precomputed", Interactions()):
-        with pytest.raises(ValueError, match="no precomputed ones or interactions"):
-            Interactions(other)
     with pytest.raises(ValueError, match="needs two kernels at least"):
         ProductKernel([LinearKernel()])
 
