@@ -119,6 +119,11 @@ def ufo(n, seed):
     return run_trials("attack.ufo:run_one", range(seed, seed + n))
 
 
+def products(n, seed):
+    """Random problems of all products of some matrices."""
+    return run_trials("attack.products:run_one", range(seed, seed + n))
+
+
 def targets(n, seed):
     """Paths of many targets side by side."""
     return run_trials("attack.targets:run_one", range(seed, seed + n))
@@ -154,6 +159,7 @@ ATTACKS = {
     "commands": (commands, 2000, "command lines"),
     "shapes": (shapes, 2000, "model files with other shapes"),
     "ufo": (ufo, 1000, "problems of UFO-MKL"),
+    "products": (products, 2000, "all products of some kernels"),
     "targets": (targets, 2000, "many targets side by side"),
     "duals": (duals, 2000, "dual points with 60 digits"),
     "searches": (searches, 200, "paths and folds"),

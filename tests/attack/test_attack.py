@@ -8,6 +8,7 @@ from attack import (
     inputs,
     partitions,
     problems,
+    products,
     searches,
     targets,
     ufo,
@@ -170,7 +171,8 @@ def test_mutated_inputs():
 
 
 @pytest.mark.parametrize(
-    ("attack", "n"), [(ufo, 30), (targets, 30), (searches, 4), (dual_points, 30)]
+    ("attack", "n"),
+    [(ufo, 30), (products, 30), (targets, 30), (searches, 4), (dual_points, 30)],
 )
 def test_rivals_and_searches(attack, n):
     assert share(attack.run_one, 10_000, n) == []

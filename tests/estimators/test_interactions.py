@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from multikernel import (
     GroupOMPRegressor,
+    LocalRademacherMKLRegressor,
     LpMKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
@@ -66,6 +67,7 @@ def test_the_same_model_as_with_products_written_down(storage):
         LpMKLRegressor(p=2),
         UniformMKLRegressor(),
         GroupOMPRegressor(max_kernels=3),
+        LocalRademacherMKLRegressor(),
     ],
     ids=str,
 )

@@ -87,7 +87,7 @@ def _read(
         return _large.read_partitions(first, only, request.drop or [])
     plain = not request.sequence and columns_asked(request) == PLAIN
     # What only a file as a whole has goes before a folder of factors.
-    thin = request.folder is not None and request.storage != "memmap"
+    thin = request.folder is not None and request.storage in (None, "auto", "low_rank")
     folder = thin and len(targets) == 1 and request.impute is None
     if _reads_by_batches(first, stream, method, numbers_only=plain, folder=folder):
         only = _large.one_target(targets, "--stream")

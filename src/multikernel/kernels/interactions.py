@@ -189,7 +189,7 @@ def with_interactions(
     X: Array,
     sample_weight: Array | None,
     features: Features,
-    origins: Sequence[int],
+    origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
     """Return the dictionary that `Interactions` stand for.
 
@@ -205,11 +205,13 @@ def with_interactions(
         Their weights.
     features : Features
         The columns of the data as the user gave them, which `between` names.
-    origins : sequence of int
-        For every column of `X` the one of these that it comes from.
+    origins : sequence of int, optional
+        For every column of `X` the one of these that it comes from, its own when left
+        out.
     """
     kernels = [dictionary[m] for m in range(len(dictionary))]
     columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
+    origins = range(X.shape[1]) if origins is None else origins
     pairs = _pairs(columns, _allowed(spec.between, features, origins), X)
     in_pairs = np.unique(pairs)
     mains = list(kernels)

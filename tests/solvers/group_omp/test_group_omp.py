@@ -296,7 +296,11 @@ def test_subsampling():
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_products_of_mains_are_selected_as_if_written_down(fit_intercept):
+@pytest.mark.parametrize("at_once", [2**25, 8 * 40 * 4])
+def test_products_of_mains_are_selected_as_if_written_down(
+    fit_intercept, at_once, monkeypatch
+):
+    monkeypatch.setattr("multikernel.gram.matrix.IMAGE_BYTES", at_once)
     X = np.random.default_rng(2).standard_normal((40, 5))
     columns = np.ascontiguousarray(X.T)
     mains = np.exp(-((columns[:, :, None] - columns[:, None]) ** 2))

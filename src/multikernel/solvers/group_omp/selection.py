@@ -21,6 +21,7 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram.base import HELD_NUMBERS, GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.gram.matrix import column_runs
 from multikernel.linalg import EPS
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
@@ -296,10 +297,15 @@ class _Traces:
 
 def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
     """Return the traces, the whitened ones a little above for rounding."""
-    diagonals = stack.diagonals()
-    squares = 1.0 if whitening.scale is None else whitening.scale**2
-    whitened = np.sum(diagonals * squares, axis=1)
-    raw = np.sum(np.abs(diagonals) * squares, axis=1)
+    n_kernels, n_samples, _ = stack.shape
+    squares = whitening.scaled(whitening.scaled(np.ones(n_samples)))
+    whitened, raw = np.empty((2, n_kernels))
+    # Some at a time: of many products diagonals are more than all that is held.
+    for run in column_runs(n_kernels, n_samples):
+        part = stack if run.size == n_kernels else stack.once(run)
+        diagonals = part.diagonals()
+        whitened[run] = np.sum(diagonals * squares, axis=1)
+        raw[run] = np.sum(np.abs(diagonals) * squares, axis=1)
     if whitening.direction is not None:
         mean = whitening.scaled(whitening.direction)
         forms = stack.quadratic_forms(mean)
