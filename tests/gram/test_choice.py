@@ -61,7 +61,7 @@ def test_what_is_chosen(dictionary, n, max_bytes, expected):
 )
 def test_interactions_are_chosen_for_by_their_mains(n, max_bytes, expected):
     X = samples(n)
-    pairs = with_interactions(Interactions(), THIN, X, None, Features(4))
+    pairs = with_interactions(Interactions(), THIN, X, None, Features(4), range(4))
     choice = choose_storage(pairs, X, "variance", max_bytes=max_bytes)
     assert choice.name == expected
     assert choice.n_kernels == 10

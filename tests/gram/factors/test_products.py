@@ -32,7 +32,8 @@ KERNELS = ListDictionary(
 
 def dictionary(weights=None, mains=True, X=X):
     spec = Interactions(mains=mains)
-    return with_interactions(spec, KERNELS, X, weights, Features(X.shape[1]))
+    d = X.shape[1]
+    return with_interactions(spec, KERNELS, X, weights, Features(d), range(d))
 
 
 def factored(options, weights=None, normalize=None, mains=True):
