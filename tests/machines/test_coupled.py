@@ -100,6 +100,33 @@ def test_an_indefinite_matrix_is_refused(name):
         machine.fit(DenseMatrix(K - 20.0 * np.eye(len(y))), y, loss, fit_intercept=True)
 
 
+def low_rank_classes():
+    """Six samples, and one kernel of rank one and of a scale of 1e6."""
+    x = np.random.default_rng(54).standard_normal(6)
+    return DenseMatrix(1e6 * np.outer(x, x)), np.eye(3)[[0, 1, 2, 2, 0, 0]]
+
+
+def test_a_kernel_of_low_rank_and_large_scale_takes_few_steps():
+    """Sweeps crept along the ways without curvature, and Newton steps bent off them."""
+    gram, y = low_rank_classes()
+    loss = CrammerSingerLoss()
+    fit = CrammerSinger(tol=1e-6).fit(gram, y, loss, fit_intercept=True)
+    assert fit.converged
+    assert fit.n_steps <= 1000
+    form = float(np.vdot(fit.dual, fit.f - fit.intercept))
+    primal = loss.value(y, fit.f).sum() + 0.5 * form
+    assert primal - fit.objective <= 1e-6 * primal
+
+
+def test_proofs_end_where_masses_have_no_more_digits():
+    """Classes that are far apart, next to a kernel of 1e9."""
+    gram = DenseMatrix(1e9 * np.eye(6))
+    loss, y = CrammerSingerLoss(), np.eye(3)[[0, 1, 2, 2, 0, 0]]
+    fit = CrammerSinger(tol=1e-14).fit(gram, y, loss, fit_intercept=True)
+    assert not fit.converged
+    assert fit.n_steps <= 500
+
+
 @pytest.mark.parametrize("C", [30.0, 300.0])
 def test_strong_machines_on_noisy_classes_take_few_steps(C):
     # Where steps on a face ended at the first wall these were 390 and 570 a sample.

@@ -72,17 +72,30 @@ def _best_on_bent_path(
 ) -> Array | None:
     """Return the best masses on a path that bends at the walls, None if none is better.
 
-    Of the objective for fixed intercepts, which the whole change minimises.
+    Of the objective for fixed intercepts, which the whole change minimises. A matrix of
+    low rank and large scale has long ways without curvature, and on these alone
+    anything is gained: where all bent ones leave them, the one to the first wall stays.
     """
     totals, best, least = masses.sum(axis=0), None, 0.0
-    for length in LENGTHS:
-        rows = np.ascontiguousarray((masses + length * change).T)
-        moved = compiled(*PROJECT)(rows, totals).T
+    bent = (
+        compiled(*PROJECT)(np.ascontiguousarray((masses + length * change).T), totals).T
+        for length in LENGTHS
+    )
+    for moved in (*bent, _to_the_first_wall(masses, change)):
         way = moved - masses
         value = 0.5 * float(np.vdot(way @ K, way)) - float(np.vdot(scores, way))
         if value < least:
             best, least = moved, value
     return best
+
+
+def _to_the_first_wall(masses: Array, change: Array) -> Array:
+    """Return the masses where the first one vanishes."""
+    lengths = np.full_like(masses, np.inf)
+    np.divide(masses, -change, out=lengths, where=change < 0.0)
+    moved = np.maximum(masses + lengths.min() * change, 0.0)
+    moved[lengths == lengths.min()] = 0.0
+    return moved
 
 
 def _direction(
