@@ -18,6 +18,10 @@ from threadpoolctl import LibController, ThreadpoolController
 
 Result = TypeVar("Result")
 
+LOOKS = 0.1
+"""Seconds after which the main thread looks for an interrupt while it waits: one that
+comes just before it begins to wait does not wake it."""
+
 
 def uninterrupted(
     work: Callable[[], Result], stop: Callable[[], None] | None = None
@@ -66,7 +70,7 @@ def aside(work: Callable[[], Result]) -> Result:
         start_new_thread(_report, (work, outcome, running))
     except RuntimeError:  # There is no thread to be had.
         return work()
-    with running:
+    while not running.acquire(timeout=LOOKS):
         pass
     return outcome.result()
 
