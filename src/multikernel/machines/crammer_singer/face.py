@@ -95,7 +95,7 @@ def _to_the_first_wall(masses: Array, change: Array) -> Array:
     np.divide(masses, -change, out=lengths, where=change < 0.0)
     moved = np.maximum(masses + lengths.min() * change, 0.0)
     moved[lengths == lengths.min()] = 0.0
-    return moved
+    return np.asarray(moved)
 
 
 def _direction(
