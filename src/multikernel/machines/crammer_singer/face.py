@@ -77,11 +77,11 @@ def _best_on_bent_path(
     anything is gained: where all bent ones leave them, the one to the first wall stays.
     """
     totals, best, least = masses.sum(axis=0), None, 0.0
-    bent = (
-        compiled(*PROJECT)(np.ascontiguousarray((masses + length * change).T), totals).T
-        for length in LENGTHS
-    )
-    for moved in (*bent, _to_the_first_wall(masses, change)):
+    paths = [_to_the_first_wall(masses, change)]
+    for length in LENGTHS:
+        rows = np.ascontiguousarray((masses + length * change).T)
+        paths.append(np.asarray(compiled(*PROJECT)(rows, totals).T))
+    for moved in paths:
         way = moved - masses
         value = 0.5 * float(np.vdot(way @ K, way)) - float(np.vdot(scores, way))
         if value < least:
