@@ -189,8 +189,7 @@ class ProductStack(GramStack):
         forms, errors = np.empty(self.shape[0]), np.zeros(self.shape[0])
         alone, pairs = self.alone, self._pairs
         if alone.size:
-            mains = self._part(self.terms[alone, 0])
-            forms[alone] = mains.quadratic_forms(v)
+            forms[alone] = self.mains_alone().quadratic_forms(v)
         if not pairs.size:
             return forms, errors
         if not self._many:
@@ -282,8 +281,7 @@ class ProductStack(GramStack):
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
         images = np.empty((self.shape[0], *v.shape))
         if self.alone.size:
-            mains = self._part(self.terms[self.alone, 0])
-            images[self.alone] = mains.matvec(v)
+            images[self.alone] = self.mains_alone().matvec(v)
         if not self._many:
             for chosen in self._runs(self._pairs):
                 images[chosen] = self._whole(chosen).matvec(v)
@@ -368,7 +366,7 @@ class ProductStack(GramStack):
                 total += np.tensordot(weights[chosen], products, axes=1)
             return total
         if some.alone.size:
-            mains = self._part(some.terms[some.alone, 0])
+            mains = some.mains_alone()
             total += mains.combined_rows(factors[some.alone], rows)
         used, (i, j) = some._used[0], some._used[1].T
         theta = np.zeros((used.size, used.size))
