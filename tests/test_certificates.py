@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.conic import reference_optimum
-from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
+from reference.toys import LOSSES, toy_grams, toy_loss, toy_regularizer, toy_targets
 from scipy.spatial.distance import cdist
 
 from multikernel.certificates import (
@@ -30,7 +30,6 @@ from multikernel.certificates import (
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram import DenseStack
 from multikernel.losses import (
-    LOSSES,
     EpsilonInsensitiveLoss,
     HingeLoss,
     LogisticLoss,

@@ -22,17 +22,20 @@ class Number:
     Parameters
     ----------
     low, high : float
-        The ends, which belong to the interval unless `above` says otherwise.
+        The ends, which belong to the interval unless `above` and `below` say otherwise.
     above : bool, default=False
         Whether the value must lie strictly above `low`.
     integer : bool, default=False
         Whether only whole numbers are right.
+    below : bool, default=False
+        Whether the value must lie strictly below `high`.
     """
 
     low: float = -np.inf
     high: float = np.inf
     above: bool = False
     integer: bool = False
+    below: bool = False
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
@@ -43,7 +46,8 @@ class Number:
             except OverflowError:  # of Python's integers, which have no largest
                 number = np.inf
             low = number > self.low if self.above else number >= self.low
-            if math.isfinite(number) and low and number <= self.high:
+            high = number < self.high if self.below else number <= self.high
+            if math.isfinite(number) and low and high:
                 return None
         return f"{'an integer' if self.integer else 'a finite number'}{self._range()}"
 
@@ -51,7 +55,8 @@ class Number:
         if math.isfinite(self.high) and not math.isfinite(self.low):
             return f" of at most {self.high:g}"
         if math.isfinite(self.high):
-            return f" in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
+            left, right = "(" if self.above else "[", ")" if self.below else "]"
+            return f" in {left}{self.low:g}, {self.high:g}{right}"
         if math.isfinite(self.low):
             return f" {'above' if self.above else 'of at least'} {self.low:g}"
         return ""

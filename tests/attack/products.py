@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 import numpy as np
 from attack.cases import decades, make_grams
+from reference.toys import LOSSES
 
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import DenseStack, ProductStack, ScaledStack
-from multikernel.losses import LOSSES
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL

@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 from attack.cases import decades, make_grams
+from reference.toys import LOSSES
 from sklearn.model_selection import KFold
 
 from multikernel import estimators
 from multikernel.gram import DenseStack
 from multikernel.kernels import GaussianKernel, LinearKernel
 from multikernel.kernels.graph import AnovaGrid, PolynomialGrid
-from multikernel.losses import LOSSES
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import (

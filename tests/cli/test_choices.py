@@ -50,6 +50,7 @@ def test_task_of_targets(y, task):
         ("log_loss", "classification"),
         ("epsilon_insensitive", "regression"),
         ("squared_error", "regression"),
+        ("poisson", "regression"),
     ],
 )
 def test_loss_settles_the_task_or_leaves_it_to_the_targets(loss, task):

@@ -118,7 +118,7 @@ def test_sentences(run, mixed, options, message):
         ("fit a.csv --drop-", []),
         ("fit a.csv --sto", ["--storage"]),
         ("fit a.csv --method al", ["alignment"]),
-        ("fit a.csv --loss ", ["log_loss", "hinge", "squared_error", "epsilon_insens"]),
+        ("fit a.csv --loss squared", ["squared_error", "squared_hinge"]),
     ],
 )
 def test_shells_complete(typed, completed):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from reference.conic import reference_lp_optimum, reference_optimum
-from reference.own_losses import HuberLoss
+from reference.own_losses import Undeclared
 from sklearn.base import clone
 
 from multikernel.certificates import (
@@ -261,7 +261,7 @@ def test_only_what_is_known_to_be_equivariant_is_centred():
     same = [
         Problem(None, y, SquaredLoss(), None, fit_intercept=False),
         Problem(None, y, HingeLoss(), None),
-        Problem(None, y, HuberLoss(), None),
+        Problem(None, y, Undeclared(), None),
         Problem(None, y, Scaled(), None),
         Problem(None, y, weighted(Scaled(), np.array([1.0, 2.0, 3.0])), None),
     ]
@@ -272,7 +272,7 @@ def test_only_what_is_known_to_be_equivariant_is_centred():
 def test_what_cannot_be_resolved_is_said(free):
     """A loss that declares nothing, or no intercept: digits are lost, and counted."""
     X, z = example()
-    loss = HuberLoss(1.0) if free else SquaredLoss()
+    loss = Undeclared(1.0) if free else SquaredLoss()
     grams, y = np.moveaxis(gaussians(X), 0, -1), z + 1e12
     model = MKLRegressor(
         "precomputed",

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.own_losses import HuberLoss, PinballLoss
 
 from multikernel.losses import (
     LOSSES,
     EpsilonInsensitiveLoss,
+    GammaLoss,
+    HuberLoss,
+    PinballLoss,
+    PoissonLoss,
     SoftmaxLoss,
     SquaredLoss,
     weighted,
@@ -16,11 +19,12 @@ from multikernel.losses import (
 from multikernel.losses.weighted import is_squared
 from multikernel.testing import check_loss
 
-CLASSIFICATION = ("hinge", "log_loss")
-REGRESSION = tuple(name for name in LOSSES if name not in CLASSIFICATION)
+CLASSIFICATION = ("hinge", "log_loss", "squared_hinge")
+AMOUNTS = ("poisson", "gamma")
+REGRESSION = tuple(name for name in LOSSES if name not in CLASSIFICATION + AMOUNTS)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", [name for name in LOSSES if name not in AMOUNTS])
 def test_conformance_on_labels(name):
     check_loss(LOSSES[name]())
 
@@ -31,6 +35,52 @@ def test_conformance_on_real_targets(name):
     check_loss(LOSSES[name](), y)
 
 
+@pytest.mark.parametrize("mean", [0.5, 3.0, 1000.0])
+def test_conformance_on_counts_and_amounts(mean):
+    random = np.random.default_rng(2)
+    check_loss(PoissonLoss(), random.poisson(mean, 20).astype(float))
+    check_loss(GammaLoss(), random.gamma(2.0, mean, 20))
+
+
+@pytest.mark.parametrize("loss", [PinballLoss(0.1), HuberLoss(0.1), HuberLoss(20.0)])
+def test_conformance_of_other_levels(loss):
+    check_loss(loss, np.linspace(-2.0, 3.0, 15))
+
+
+@pytest.mark.parametrize("name", AMOUNTS)
+def test_far_decision_values_are_numbers(name):
+    y = np.array([1e-300, 1.0, 1e300]) if name == "gamma" else np.array([0.0, 1.0, 9.0])
+    for f in (-1e9, -800.0, 800.0, 1e9):
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            for numbers in (LOSSES[name]().value, LOSSES[name]().gradient):
+                assert np.isfinite(numbers(y, np.full(3, f))).all()
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "sentence"),
+    [
+        (PoissonLoss(), [1.0, -2.0], "needs counts, and y is -2 at row 1"),
+        (PoissonLoss(), [0.0, 0.0], "needs a count above 0"),
+        (GammaLoss(), [1.0, 2.0, 0.0], "needs y above 0, y is 0 at row 2"),
+    ],
+)
+def test_targets_that_do_not_suit(loss, y, sentence):
+    assert sentence in loss.unsuitable(np.array(y))
+    assert loss.unsuitable(np.array([1.0, 2.0])) is None
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.0, np.nan])
+def test_bad_levels_are_refused(quantile):
+    with pytest.raises(ValueError, match="quantile must be between 0 and 1"):
+        PinballLoss(quantile)
+
+
+@pytest.mark.parametrize("delta", [0.0, np.inf, np.nan])
+def test_bad_lengths_are_refused(delta):
+    with pytest.raises(ValueError, match="delta must be positive and finite"):
+        HuberLoss(delta)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_conformance_of_other_tubes(epsilon):
     check_loss(EpsilonInsensitiveLoss(epsilon), np.linspace(-2.0, 3.0, 15))
@@ -39,7 +89,7 @@ def test_conformance_of_other_tubes(epsilon):
 reals = st.floats(-1e6, 1e6)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", REGRESSION + CLASSIFICATION)
 @given(label=st.sampled_from([-1.0, 1.0]), target=reals, f=reals, share=st.floats(0, 1))
 def test_fenchel_young_for_any_numbers(name, label, target, f, share):
     loss = LOSSES[name]()

@@ -2,11 +2,16 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from reference.conic import LOSS_NAMES
 
-from multikernel.losses import LOSSES, Loss, weighted
+from multikernel.losses import LOSSES as ALL_LOSSES
+from multikernel.losses import Loss, weighted
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 
 Array = NDArray[np.float64]
+
+LOSSES = {name: ALL_LOSSES[name] for name in LOSS_NAMES}
+"""The losses that `reference.conic` knows."""
 
 CLASSIFICATION = ("hinge", "log_loss")
 

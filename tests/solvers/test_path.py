@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
+from reference.toys import LOSSES, toy_grams, toy_loss, toy_regularizer, toy_targets
 
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack
-from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Status
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.base import alpha_grid, solve_path, with_alpha

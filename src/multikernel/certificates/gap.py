@@ -126,9 +126,13 @@ def project_dual(problem: DualDomain, rho: Array) -> Array:
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
     """Return clip(rho - shift, lower, upper) with the shift that gives it a sum."""
     left, right = float(np.min(rho - upper)), float(np.max(rho - lower))
-    if not (np.isfinite(left) and np.isfinite(right)):
+    if np.isinf(lower).all() and np.isinf(upper).all():
         centred: Array = rho - (rho.mean() - total / rho.size)
         return centred
+    # Domains contain zero: this far out, every entry is at its end or has that sign.
+    reach = 1.0 + float(np.abs(rho).max()) + abs(total)
+    left = left if np.isfinite(left) else -reach
+    right = right if np.isfinite(right) else reach
     clipped: Array = np.clip(rho, lower, upper)
     shift = 0.0
     for _ in range(200):

@@ -17,6 +17,11 @@ LOSS_TASKS: Mapping[str, Sequence[str]] = {
     "hinge": ("classification",),
     "squared_error": TASKS,
     "epsilon_insensitive": ("regression",),
+    "squared_hinge": ("classification",),
+    "quantile": ("regression",),
+    "huber": ("regression",),
+    "poisson": ("regression",),
+    "gamma": ("regression",),
 }
 
 

@@ -107,7 +107,9 @@ LossName = Annotated[
     str | None,
     typer.Option(
         "--loss",
-        help="log_loss, hinge, squared_error or epsilon_insensitive.",
+        help="log_loss, hinge, squared_hinge or squared_error for classes; "
+        "squared_error, epsilon_insensitive, huber, quantile, poisson or gamma for "
+        "numbers.",
         autocompletion=complete("LOSS_TASKS"),
         metavar="NAME",
     ),

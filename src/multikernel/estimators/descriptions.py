@@ -220,11 +220,17 @@ Cs : sequence of float or str, default=None
     the M kernels (p is infinite for their sum); for "epsilon_insensitive" times
     the deviation of the targets.
 epsilon : float or str, default="scale"
-    For "epsilon_insensitive" only: the error that costs nothing, in units of y. "scale"
-    is a tenth of the deviation of the targets, and "0.5scale" half of that.
+    For "epsilon_insensitive" the error that costs nothing, in units of y; "scale" is a
+    tenth of the deviation of the targets, and "0.5scale" half of that. For "huber" the
+    error from which on the loss is linear; "scale" is 0.7 times the deviation.
+quantile : float, default=0.5
+    For "quantile" only: the level of the quantile, between 0 and 1.
 loss : str or Loss, default="epsilon_insensitive"
     "squared_error" for half the squared error, "epsilon_insensitive" for the
-    absolute error beyond ``epsilon``, or a loss object.
+    absolute error beyond ``epsilon``, "quantile" for the error whose best constant is a
+    quantile, "huber" for squares that go on as lines, "poisson" and "gamma" for half
+    the deviance of counts and of positive amounts, whose mean is the exponential of the
+    decision values; or a loss object.
 block_norms_ : ndarray of shape (n_kernels,)
     Norms of the functions f_m in the spaces of their normalised kernels.
 variance_shares_ : ndarray of shape (n_kernels,)
@@ -266,8 +272,9 @@ selection : {"shared", "separate"}, default="shared"
 """
 
 MEAN_LOSS_CLASSIFIER_TEXTS = """
-loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
-    Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+loss : str or Loss, default="log_loss"
+    "log_loss", "hinge", "squared_hinge" or "squared_error", whose targets are -1 and 1,
+    or a loss object. Only
     "log_loss" has `predict_proba`.
 dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
     The feasible dual point that proves ``duality_gap_``, zero at samples of weight
@@ -275,9 +282,12 @@ dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
 """
 
 MEAN_LOSS_REGRESSOR_TEXTS = """
-loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
-    Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-    a loss object.
+loss : str or Loss, default="squared_error"
+    By name half the squared error, or the absolute error beyond ``epsilon``;
+    "quantile" for the error whose best constant is a quantile, "huber" for squares that
+    go on as lines, "poisson" and "gamma" for half the deviance of counts and of
+    positive amounts, whose mean is the exponential of the decision values; or a loss
+    object.
 """
 
 SEVERAL_TARGETS_TEXTS = """

@@ -13,6 +13,7 @@ from multikernel.estimators.parameters import (
     find_joint_loss,
     find_loss,
     is_likelihood,
+    loss_of,
     shares_selection,
 )
 from multikernel.estimators.progress import tell_building, watching
@@ -27,6 +28,7 @@ from multikernel.estimators.read.samples import (
 from multikernel.estimators.read.tables import check_fit_data
 from multikernel.exceptions import DictionaryWarning
 from multikernel.linalg.tables import is_dask
+from multikernel.losses.base import link_of
 from multikernel.problem import Callback
 
 
@@ -122,6 +124,7 @@ def named(
         loss=repr(loss),
         has_probabilities=is_likelihood(loss),
         link=find_link(loss, samples),
+        deviance=None if loss is None else loss_of(estimator).deviance(),
         outputs=samples.output_names,
         known=known,
     )
@@ -131,11 +134,14 @@ def named(
 
 
 def find_link(loss: Any, samples: Samples) -> str:
-    """Return what the decision values of a classifier stand for.
+    """Return what decision values stand for.
 
     It is "labels" where each column is a label of its own, "joint" where a loss takes
-    all classes at once, otherwise "one_vs_rest".
+    all classes at once, otherwise "one_vs_rest". Of a regression it is "log" where
+    predictions are exponentials of decision values, otherwise "identity".
     """
+    if samples.classes is None:
+        return link_of(find_loss(loss)) or "identity"
     if samples.several:
         return "labels"
     many = samples.shared and samples.classes is not None and samples.classes.size > 2

@@ -55,7 +55,7 @@ class OwnMethod(GramMethod):
         losses, numbers = self.loss.on(units)
         penalties: list[BlockRegularizer]
         if self.regularizer is None:
-            alphas = sparse_strengths(units, self.loss.degree, "scale")
+            alphas = sparse_strengths(units, self.loss.power(1), "scale")
             numbers["alpha"] = units.published("scale", alphas)
             penalties = [BlockL1(alpha) for alpha in alphas.tolist()]
         else:

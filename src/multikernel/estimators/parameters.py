@@ -28,12 +28,14 @@ from multikernel.losses import (
     COUPLED_LOSSES,
     LOSSES,
     EpsilonInsensitiveLoss,
+    HuberLoss,
     LogisticLoss,
     Loss,
+    PinballLoss,
     SoftmaxLoss,
     is_coupled,
 )
-from multikernel.losses.base import degree
+from multikernel.losses.base import degree, link_of
 
 NORMALIZER = InstanceOf(Normalizer, "a normaliser")
 
@@ -116,17 +118,29 @@ def class_weight_choice(value: Any) -> str | None:
     return "None, 'balanced', or a dict from class labels to positive weights"
 
 
-CLASSIFIER_LOSSES = ("log_loss", "hinge", "squared_error")
+CLASSIFIER_LOSSES = ("log_loss", "hinge", "squared_hinge", "squared_error")
 
 
-REGRESSOR_LOSSES = ("squared_error", "epsilon_insensitive")
+REGRESSOR_LOSSES = (
+    "squared_error",
+    "epsilon_insensitive",
+    "quantile",
+    "huber",
+    "poisson",
+    "gamma",
+)
 
 
 MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
 """What a `Loss` has."""
 
-STANDARD_EPSILON = 0.1
-"""What ``epsilon="scale"`` stands for, times the deviation of the targets."""
+STANDARD_EPSILON = {"epsilon_insensitive": 0.1, "huber": 0.7}
+"""What ``epsilon="scale"`` stands for, times the deviation of the targets. For "huber"
+it is 1.345 deviations of the error, where least squares gain 5 % from normal errors
+(Huber 1964), of a model that explains three quarters of the variance."""
+
+STANDARD_QUANTILE = 0.5
+"""The ``quantile`` of estimators that have no such parameter."""
 
 
 def is_loss(value: object) -> bool:
@@ -159,15 +173,22 @@ class LossChoice:
         return f"{expected}, or a loss object{missing}"
 
 
-def find_loss(choice: Any, epsilon: float = STANDARD_EPSILON) -> Loss:
+def find_loss(
+    choice: Any, epsilon: float = 1.0, quantile: float = STANDARD_QUANTILE
+) -> Loss:
     """Return the loss that a ``loss`` parameter stands for, an object being itself.
 
-    The `epsilon` is for "epsilon_insensitive".
+    The `epsilon` is for the losses of `STANDARD_EPSILON`, the `quantile` for
+    "quantile".
     """
     if choice == "epsilon_insensitive":
         return EpsilonInsensitiveLoss(float(epsilon))
-    found: Loss = LOSSES[choice]() if isinstance(choice, str) else choice
-    return found
+    if choice == "huber":
+        return HuberLoss(float(epsilon))
+    if choice == "quantile":
+        return PinballLoss(float(quantile))
+    loss: Loss = LOSSES[choice]() if isinstance(choice, str) else choice
+    return loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,32 +200,56 @@ class LossSetting:
     choice : str or Loss
         Its ``loss``.
     epsilon : float or str, default=0.1
-        Its ``epsilon``, for "epsilon_insensitive".
+        Its ``epsilon``, for the losses of `STANDARD_EPSILON`.
+    quantile : float, default=0.5
+        Its ``quantile``, for "quantile".
     """
 
     choice: Any
-    epsilon: Amount = STANDARD_EPSILON
+    epsilon: Amount = "scale"
+    quantile: float = STANDARD_QUANTILE
 
-    @property
-    def degree(self) -> int | None:
-        """Return the degree of the loss, None where it does not declare one."""
-        return degree(find_loss(self.choice))
+    def power(self, order: int) -> int | None:
+        """Return in which power of the targets' deviation a strength is.
+
+        The strength is that of a penalty which grows with functions to the power of
+        `order`. None stands for a loss that does not declare its degree; with a link
+        functions have no unit, and strengths have none either.
+        """
+        loss = find_loss(self.choice)
+        if link_of(loss) is not None:
+            return 0
+        grows = degree(loss)
+        return None if grows is None else grows - order
+
+    def deviance(self) -> tuple[str, float] | None:
+        """Return which D^2 of scikit-learn the loss declares, None for R^2."""
+        loss = find_loss(self.choice, quantile=self.quantile)
+        declared: tuple[str, float] | None = getattr(loss, "deviance", None)
+        return declared
 
     def on(self, units: Units) -> tuple[list[Loss], dict[str, Any]]:
         """Return the losses of all problems, and the numbers that they are made of.
 
         These are the ``epsilon`` that was used, where there is one.
         """
-        if self.choice != "epsilon_insensitive":
-            return [find_loss(self.choice)] * units.deviations.size, {}
-        each = units.numbers("epsilon", self.epsilon, STANDARD_EPSILON, power=1)
+        named = isinstance(self.choice, str)
+        standard = STANDARD_EPSILON.get(self.choice) if named else None
+        if standard is None:
+            loss = find_loss(self.choice, quantile=self.quantile)
+            return [loss] * units.deviations.size, {}
+        each = units.numbers("epsilon", self.epsilon, standard, power=1)
         losses = [find_loss(self.choice, epsilon) for epsilon in each]
         return losses, {"epsilon": units.published(self.epsilon, each)}
 
 
 def loss_of(model: Any) -> LossSetting:
     """Return what an estimator says of its loss."""
-    return LossSetting(model.loss, getattr(model, "epsilon", STANDARD_EPSILON))
+    return LossSetting(
+        model.loss,
+        getattr(model, "epsilon", "scale"),
+        getattr(model, "quantile", STANDARD_QUANTILE),
+    )
 
 
 def find_joint_loss(loss: Loss) -> Loss | None:
@@ -265,6 +310,7 @@ CHECKS: Mapping[str, Check] = {
     "max_kernels": AnyOf((NOTHING, COUNT)),
     "selection": OneOf(("shared", "separate")),
     "epsilon": InUnits(NON_NEGATIVE),
+    "quantile": Number(0.0, 1.0, above=True, below=True),
     "class_weight": class_weight_choice,
     "normalize": normalization_steps,
     "fit_intercept": FLAG,

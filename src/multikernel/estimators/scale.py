@@ -184,13 +184,12 @@ with 0.05 -0.017 and -0.090; absolute error -0.001 and -0.395, -0.000 and -0.185
 and -0.086. Classes, 7 sets: with 0.01 -0.003 and -0.022."""
 
 
-def sparse_strengths(units: Units, degree: int | None, alpha: Amount) -> Array:
+def sparse_strengths(units: Units, power: int | None, alpha: Amount) -> Array:
     """Return the strengths of a sum of norms beside a mean loss, shape (n_problems,).
 
-    The `degree` is that of the loss, where it declares one, and `alpha` the parameter
-    of `SpicyMKLRegressor`.
+    They are in that `power` of the deviation of the targets, where it is known, and
+    `alpha` is the parameter of `SpicyMKLRegressor`.
     """
-    power = None if degree is None else degree - 1
     standard = CLASS_ALPHA if units.classes else TARGET_ALPHA
     return units.numbers("alpha", alpha, standard, power)
 

@@ -21,6 +21,9 @@ from multikernel.estimators.parameters import (
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import lazy
 
+FARTHEST = 700.0
+"""Means are predicted up to exp(700): every one of them is positive and finite."""
+
 
 def has_probabilities(estimator: Any) -> bool:
     """Return whether the loss is a likelihood, or say why there are none."""
@@ -148,14 +151,79 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs) after a fit on \
                 several targets
+            The mean, or with loss="quantile" the quantile, in the units of the targets.
+        """
+        f = self.decision_function(X)
+        if self._state.link == "log":
+            return np.exp(np.clip(f, -FARTHEST, FARTHEST))
+        return f
+
+    @lazy
+    def decision_function(self, X: Any) -> Array:
+        """Return the sum of the functions and the intercept.
+
+        That is what `predict` returns, and its logarithm for "poisson" and "gamma".
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         return one_column(self._decision_values(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the deviance that predictions explain.
+
+        That is R^2, and for the losses "quantile", "poisson" and "gamma" the D^2 of
+        `sklearn.metrics.d2_pinball_score` and `sklearn.metrics.d2_tweedie_score`; of
+        several targets the mean.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            One for perfect predictions, zero for a constant.
+        """
+        state = vars(self).get("_state")
+        deviance = None if state is None else state.deviance
+        if deviance is None:
+            return float(super().score(X, y, sample_weight))
+        return _explained_deviance(y, self.predict(X), sample_weight, *deviance)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that several targets are welcome where these have a selection."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = hasattr(self, "selection")
         return tags
+
+
+def _explained_deviance(
+    y: Any, predicted: Array, sample_weight: Any, kind: str, number: float
+) -> float:
+    """Return the D^2 of predictions; see `FittedModel`."""
+    from sklearn.metrics import d2_pinball_score, d2_tweedie_score
+
+    keywords: dict[str, Any] = {"sample_weight": sample_weight}
+    if kind == "pinball":
+        score, keywords["alpha"] = d2_pinball_score, number
+    else:
+        score, keywords["power"] = d2_tweedie_score, number
+    targets = np.asarray(y).reshape(len(predicted), -1).T
+    columns = predicted.reshape(len(predicted), -1).T
+    pairs = zip(targets, columns, strict=True)
+    return float(np.mean([score(*pair, **keywords) for pair in pairs]))
 
 
 def one_column(f: Array) -> Array:

@@ -12,9 +12,14 @@ from multikernel.losses.coupled import (
     project_coupled,
 )
 from multikernel.losses.epsilon_insensitive import EpsilonInsensitiveLoss
+from multikernel.losses.gamma import GammaLoss
 from multikernel.losses.hinge import HingeLoss
+from multikernel.losses.huber import HuberLoss
 from multikernel.losses.logistic import LogisticLoss
+from multikernel.losses.pinball import PinballLoss
+from multikernel.losses.poisson import PoissonLoss
 from multikernel.losses.squared import SquaredLoss
+from multikernel.losses.squared_hinge import SquaredHingeLoss
 from multikernel.losses.weighted import WeightedLoss, weighted
 
 LOSSES: dict[str, type[Loss]] = {
@@ -22,6 +27,11 @@ LOSSES: dict[str, type[Loss]] = {
     "log_loss": LogisticLoss,
     "squared_error": SquaredLoss,
     "epsilon_insensitive": EpsilonInsensitiveLoss,
+    "squared_hinge": SquaredHingeLoss,
+    "quantile": PinballLoss,
+    "huber": HuberLoss,
+    "poisson": PoissonLoss,
+    "gamma": GammaLoss,
 }
 """Every loss by the name that estimators know it by."""
 
@@ -31,14 +41,19 @@ __all__ = [
     "CoupledLoss",
     "CrammerSingerLoss",
     "EpsilonInsensitiveLoss",
+    "GammaLoss",
     "HingeLoss",
+    "HuberLoss",
     "LogisticLoss",
     "Loss",
+    "PinballLoss",
+    "PoissonLoss",
     "PolyhedralCoupledLoss",
     "PolyhedralLoss",
     "SmoothConjugateLoss",
     "SmoothCoupledLoss",
     "SoftmaxLoss",
+    "SquaredHingeLoss",
     "SquaredLoss",
     "WeightedLoss",
     "is_coupled",

@@ -20,9 +20,11 @@ NEAR = 1.0
 
 
 def check_answers(owner: str, loss: Loss, y: Array) -> None:
-    """Raise where a loss answers in a wrong shape, or with nan, near zero.
+    """Raise where targets do not suit a loss, or it answers wrongly near zero.
 
-    Losses of this package are not looked at.
+    Whether answers have a wrong shape, or are nan, is not asked of losses of this
+    package. A loss with a method ``unsuitable(y)`` returns by it why targets are none
+    of its own, or None.
 
     Parameters
     ----------
@@ -38,6 +40,9 @@ def check_answers(owner: str, loss: Loss, y: Array) -> None:
     ValueError
         Naming the method, what it returned and what was expected.
     """
+    reason = unsuitable(loss, y)
+    if reason is not None:
+        raise ValueError(f"{owner}: {reason}.")
     if type(loss).__module__.startswith(OWN_PACKAGE):
         return
     name = f"{owner}: {type(loss).__name__}"
@@ -53,6 +58,13 @@ def check_answers(owner: str, loss: Loss, y: Array) -> None:
             for method in ("conjugate_gradient", "conjugate_hessian"):
                 answer = getattr(loss, method)(y, 0.5 * slope)
                 _check(f"{name}.{method}", answer, y.shape)
+
+
+def unsuitable(loss: Loss, y: Array) -> str | None:
+    """Return why targets are none that a loss is for, or None; any are by default."""
+    inner = getattr(loss, "loss", loss)
+    asked: str | None = inner.unsuitable(y) if hasattr(inner, "unsuitable") else None
+    return asked
 
 
 def refuse_nan(loss: Loss, method: str, answer: Array | float, at: Array) -> None:

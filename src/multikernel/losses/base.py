@@ -73,6 +73,17 @@ def is_shift_equivariant(loss: Loss) -> bool:
     return bool(vars(type(inner)).get("shift_equivariant", False))
 
 
+def link_of(loss: Loss) -> str | None:
+    """Return the link that a loss declares, None where decision values predict.
+
+    A class says so by ``link = "log"`` in its own body: its predictions are
+    exponentials of the decision values, which have no unit.
+    """
+    inner = getattr(loss, "loss", loss)
+    link: str | None = vars(type(inner)).get("link")
+    return link
+
+
 def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
     """Return whether a loss is a `SmoothConjugateLoss`; see `is_polyhedral`."""
     return hasattr(loss, "conjugate_hessian")

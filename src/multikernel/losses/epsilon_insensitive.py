@@ -29,6 +29,7 @@ class EpsilonInsensitiveLoss:
 
     shift_equivariant: ClassVar[bool] = True
     degree: ClassVar[int] = 1
+    length: ClassVar[str] = "epsilon"
 
     epsilon: float = 0.1
 

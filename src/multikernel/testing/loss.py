@@ -1,6 +1,8 @@
 """Conformance of a loss: its conjugate, its capabilities, and its weighted form."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -54,6 +56,8 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     )
     targets.flags.writeable = False
     _check_promises(loss, targets, rng)
+    if degree(loss) is not None:
+        _check_degree(loss, targets, rng)
     weights: Array = rng.uniform(0.2, 3.0, size=targets.shape)
     _check_weighting(loss, targets, weights, rng)
     _check_promises(weighted(loss, weights), targets, rng)
@@ -75,8 +79,6 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
     _check_far_away(loss, y)
     if is_shift_equivariant(loss):
         _check_shift(loss, y, rng)
-    if degree(loss) is not None:
-        _check_degree(loss, y, rng)
     if isinstance(loss, SmoothConjugateLoss):
         _check_conjugate_derivatives(loss, y, rng)
     if isinstance(loss, PolyhedralLoss):
@@ -84,9 +86,13 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
-    """Compare losses of large errors, where lengths such as a tube do not count."""
+    """Compare losses of errors, and of a hundred times these, with lengths alike."""
     error = 1e6 * (1.0 + rng.uniform(size=y.shape))
-    small, large = loss.value(y, y + error), loss.value(100.0 * y, 100.0 * (y + error))
+    length = vars(type(loss)).get("length")
+    lengths = {length: 100.0 * getattr(loss, length)} if length else {}
+    longer: Loss = replace(cast(Any, loss), **lengths) if lengths else loss
+    small = loss.value(y, y + error)
+    large = longer.value(100.0 * y, 100.0 * (y + error))
     expected = 100.0 ** float(degree(loss) or 0)
     assert np.allclose(large, expected * small, rtol=1e-3), (
         f"degree is {degree(loss)}, and the loss grows otherwise with its targets."

@@ -21,6 +21,7 @@ from multikernel.gram.dense import DenseStack
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.linalg import TINY
 from multikernel.losses import LOSSES
+from multikernel.losses.answers import unsuitable
 from multikernel.problem import Problem, Progress, Solution, Status
 from multikernel.regularizers import REGULARIZERS
 from multikernel.solvers.base import Solver
@@ -49,7 +50,8 @@ def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]
     for loss in LOSSES.values():
         for regularizer in REGULARIZERS:
             for fit_intercept in (True, False):
-                yield Problem(gram, y, loss(), regularizer(2.0), fit_intercept)
+                targets = y if unsuitable(loss(), y) is None else y + 2.0
+                yield Problem(gram, targets, loss(), regularizer(2.0), fit_intercept)
 
 
 def _gaussian(X: Array, m: int) -> Array:

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.toys import CLASSIFICATION, toy_loss
+from reference.toys import CLASSIFICATION, LOSSES, toy_loss
 from scipy.optimize import linprog
 
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import DenseStack, build_stack
 from multikernel.kernels import spicy_dictionary
-from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.lp_problems import P_VALUES, lp_problem
-from reference.toys import toy_grams, toy_loss, toy_targets
+from reference.toys import LOSSES, toy_grams, toy_loss, toy_targets
 
 from multikernel.gram import DenseStack
-from multikernel.losses import LOSSES, HingeLoss, weighted
+from multikernel.losses import HingeLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from reference.toys import CLASSIFICATION, toy_loss
+from reference.toys import CLASSIFICATION, LOSSES, toy_loss
 
 from multikernel.gram import DenseStack
-from multikernel.losses import LOSSES
 from multikernel.machines import Newton
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm

@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.conic import reference_lp_optimum
 from reference.lp_problems import P_VALUES, lp_problem
-from reference.toys import toy_grams, toy_loss, toy_targets
+from reference.toys import LOSSES, toy_grams, toy_loss, toy_targets
 from sklearn.svm import SVC
 
 from multikernel.certificates import alpha_max, decision_values
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram import DenseStack, lazy_stack
 from multikernel.kernels import random_subset_gaussians
-from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1, SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm

@@ -5,14 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.lp_problems import lp_problem
-from reference.toys import toy_loss
+from reference.toys import LOSSES, toy_loss
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.certificates import duality_gap
 from multikernel.gram import DenseStack, build_stack
 from multikernel.kernels import spicy_dictionary
-from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.reference.conic import LOSS_NAMES, reference_optimum
+from tests.reference.toys import LOSSES
 
 from multikernel.certificates import alpha_max, duality_gap
 from multikernel.gram import DenseStack, LowRankStack
-from multikernel.losses import LOSSES, weighted
+from multikernel.losses import weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL

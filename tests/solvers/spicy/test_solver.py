@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.conic import reference_lp_optimum, reference_optimum
-from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
+from reference.toys import LOSSES, toy_grams, toy_loss, toy_regularizer, toy_targets
 
 from multikernel.certificates import alpha_max, constant_model, decision_values
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import DenseStack
 from multikernel.losses import (
-    LOSSES,
     EpsilonInsensitiveLoss,
     LogisticLoss,
     SquaredLoss,

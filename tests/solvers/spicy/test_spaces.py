@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.toys import toy_loss, toy_regularizer, toy_targets
+from reference.toys import LOSSES, toy_loss, toy_regularizer, toy_targets
 
 import multikernel.linalg.tall as tall
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack, LowRankStack, ScaledStack
 from multikernel.linalg.column_products import ColumnProducts
 from multikernel.linalg.tall import TallArray
-from multikernel.losses import LOSSES, HingeLoss, LogisticLoss, SquaredLoss, weighted
+from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL

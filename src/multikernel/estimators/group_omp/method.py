@@ -120,8 +120,7 @@ class GreedyMethod:
         total = data.samples.total_weight
         units = target_units(self.source.owner, data.samples, pooled=True)
         losses, numbers = self.loss.on(units)
-        k = self.loss.degree
-        power = None if k is None else k - 2
+        power = self.loss.power(2)
         (alpha,) = units.numbers("alpha", self.alpha, STANDARD_RIDGE, power)
         numbers["alpha"] = float(alpha)
         ridge = BlockElasticNet(alpha * total, l1_ratio=0.0)

@@ -190,8 +190,7 @@ class HullMethod:
         samples = data.samples
         units = target_units(self.source.owner, samples, pooled=False)
         losses, numbers = self.loss.on(units)
-        k = self.loss.degree
-        power = None if k is None else k - 2
+        power = self.loss.power(2)
         alphas = units.numbers("alpha", self.alpha, STANDARD_ALPHA, power)
         numbers["alpha"] = units.published(self.alpha, alphas)
         for target, loss in zip(samples.targets, losses, strict=True):

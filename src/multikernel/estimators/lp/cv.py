@@ -212,6 +212,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: Amount = "scale",
+        quantile: float = 0.5,
         solver: str = "auto",
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
@@ -233,6 +234,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         self.refit = refit
         self.loss = loss
         self.epsilon = epsilon
+        self.quantile = quantile
         self.solver = solver
         self.selection = selection
         self.normalize = normalize

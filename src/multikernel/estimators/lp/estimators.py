@@ -188,6 +188,7 @@ class LpMKLRegressor(RegressorMKL):
         *,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: Amount = "scale",
+        quantile: float = 0.5,
         solver: str = "auto",
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
@@ -205,6 +206,7 @@ class LpMKLRegressor(RegressorMKL):
         self.p = p
         self.loss = loss
         self.epsilon = epsilon
+        self.quantile = quantile
         self.solver = solver
         self.selection = selection
         self.normalize = normalize

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number, OneOf
+from multikernel.certificates.null_model import best_intercept
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
@@ -15,6 +16,7 @@ from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import Amount, multiple_of_scale, target_units
 from multikernel.losses import Loss, SmoothConjugateLoss
+from multikernel.losses.base import link_of
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer, SquaredBlockNorm
 from multikernel.solvers import (
@@ -113,12 +115,12 @@ class MarginMethod(GramMethod):
         """
         units = target_units(self.source.owner, data.samples)
         losses, numbers = self.loss.on(units)
-        k = self.loss.degree
-        power = None if k is None else 2 - k
+        power = self.loss.power(2)
         standard = 1.0
         if multiple_of_scale(self.C) is not None:
             standard = STANDARD_C * margin_unit(losses[0], data, self.spread)
-        Cs = units.numbers("C", self.C, standard, power)
+        inverse = None if power is None else -power
+        Cs = units.numbers("C", self.C, standard, inverse)
         numbers["C"] = units.published(self.C, Cs)
         penalties = [SquaredBlockNorm(1.0 / C, self.p) for C in Cs.tolist()]
         return Recipe(
@@ -159,6 +161,10 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
     if not isinstance(loss, SmoothConjugateLoss):
         return 1.0
     y = samples.targets[0]
+    if link_of(loss) is not None:
+        b, _ = best_intercept(loss, y, np.zeros_like(y))
+        slopes = loss.gradient(y, np.full_like(y, b))
+        return float(loss.conjugate_hessian(y, slopes).mean())
     ends = np.stack(loss.dual_bounds(y))
     # The middle of an unbounded interval is zero, where there is no loss.
     middle = np.where(np.isfinite(ends).all(axis=0), ends, 0.0).mean(axis=0)

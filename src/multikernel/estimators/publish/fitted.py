@@ -183,8 +183,11 @@ class FittedModel:
         The ``loss`` of the fit, as messages write it.
     has_probabilities : bool
         Whether that loss is a likelihood.
-    link : {"one_vs_rest", "joint", "labels"}, default="one_vs_rest"
-        What decision values of a classifier stand for, see `find_link`.
+    link : {"one_vs_rest", "joint", "labels", "log", "identity"}
+        What decision values stand for, see `find_link`; default="one_vs_rest".
+    deviance : (str, float) or None, default=None
+        Which D^2 of scikit-learn scores a regressor: "pinball" with its level, or
+        "tweedie" with its power. None stands for R^2.
     outputs : tuple of str, default=()
         What the outputs are called.
     known : (array-like, ndarray of shape (n_samples, n_outputs)) or None, default=None
@@ -198,6 +201,7 @@ class FittedModel:
     loss: str
     has_probabilities: bool
     link: str = "one_vs_rest"
+    deviance: tuple[str, float] | None = None
     outputs: tuple[str, ...] = ()
     known: tuple[Any, Array] | None = None
 

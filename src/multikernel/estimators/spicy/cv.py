@@ -195,6 +195,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         refit: bool = True,
         loss: str | Loss = "squared_error",
         epsilon: Amount = "scale",
+        quantile: float = 0.5,
         l1_ratio: float = 1.0,
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
@@ -217,6 +218,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         self.refit = refit
         self.loss = loss
         self.epsilon = epsilon
+        self.quantile = quantile
         self.l1_ratio = l1_ratio
         self.selection = selection
         self.normalize = normalize

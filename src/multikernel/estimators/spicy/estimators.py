@@ -179,6 +179,7 @@ class SpicyMKLRegressor(RegressorMKL):
         *,
         loss: str | Loss = "squared_error",
         epsilon: Amount = "scale",
+        quantile: float = 0.5,
         l1_ratio: float = 1.0,
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
@@ -195,6 +196,7 @@ class SpicyMKLRegressor(RegressorMKL):
         self.alpha = alpha
         self.loss = loss
         self.epsilon = epsilon
+        self.quantile = quantile
         self.l1_ratio = l1_ratio
         self.selection = selection
         self.normalize = normalize

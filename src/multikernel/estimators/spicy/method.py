@@ -155,7 +155,8 @@ class SparseMethod(GramMethod):
 
     def strengths(self, units: Units) -> tuple[Array, Array]:
         """Return strength and share of the block l1 norm for every problem."""
-        r, alphas = self.l1_ratio, sparse_strengths(units, self.loss.degree, self.alpha)
+        r, power = self.l1_ratio, self.loss.power(1)
+        alphas = sparse_strengths(units, power, self.alpha)
         if r == 1.0 or multiple_of_scale(self.alpha) is None:
             return alphas, np.full(alphas.size, r)
         # alpha (r |f| + (1 - r) |f|^2 / 2s), as an elastic net in plain numbers.

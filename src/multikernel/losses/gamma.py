@@ -1,0 +1,69 @@
+"""Half the gamma deviance: regression on positive amounts, by a logarithmic link."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from multikernel._typing import Array
+
+FARTHEST = -500.0
+"""Below this difference of f and log y the loss goes on as its tangent: every number is
+finite, and no model is changed."""
+
+
+@dataclass(frozen=True)
+class GammaLoss:
+    r"""Half the deviance of positive targets whose mean is the exponential of f.
+
+    .. math:: \ell(y, f) = f + y e^{-f} - 1 - \log y, \qquad y > 0
+
+    The deviation of a target is in proportion to its mean. With :math:`w = 1 - u \ge 0`
+    the conjugate is :math:`w \log w + u + u \log y`.
+
+    References
+    ----------
+    .. [1] McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, chapter
+       8. Chapman and Hall. https://doi.org/10.1201/9780203753736
+    """
+
+    link: ClassVar[str] = "log"
+    deviance: ClassVar[tuple[str, float]] = ("tweedie", 2.0)
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return half the deviances."""
+        z = f - np.log(y)
+        near = np.maximum(z, FARTHEST)
+        ratio = np.exp(-near)
+        return near + np.expm1(-near) + (z - near) * (1.0 - ratio)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return one less the ratio of y and the mean."""
+        slope: Array = -np.expm1(-np.maximum(f - np.log(y), FARTHEST))
+        return slope
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return w log w + u + u log y of w = 1 - u, infinity below zero."""
+        w = np.maximum(1.0 - u, 0.0)
+        entropy: Array = xlogy(w, w) + u * (1.0 + np.log(y))
+        return np.where(u <= 1.0, entropy, np.inf)
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return log(y / (1 - u))."""
+        return np.log(y) - np.log1p(-u)
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return 1 / (1 - u)."""
+        return 1.0 / (1.0 - u)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return the half line up to one."""
+        return np.full_like(y, -np.inf), np.ones_like(y)
+
+    def unsuitable(self, y: Array) -> str | None:
+        """Return why targets have no gamma model, or None."""
+        if np.min(y) <= 0.0:
+            row = int(np.argmin(y)) // max(y[0].size, 1)
+            return f"the gamma loss needs y above 0, y is {np.min(y):g} at row {row}"
+        return None

@@ -1,0 +1,70 @@
+"""Huber's loss: regression that outliers pull no harder than other samples."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from multikernel._typing import Array
+
+
+@dataclass(frozen=True)
+class HuberLoss:
+    r"""Half the squared error up to delta, and its tangent beyond.
+
+    .. math:: \ell(y, f) = \tfrac12 r^2 \text{ for } |r| \le \delta, \quad
+        \delta |r| - \tfrac12 \delta^2 \text{ otherwise}, \qquad r = y - f
+
+    The conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u` on :math:`|u| \le \delta`.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        The error from which on the loss is linear, in units of y; positive.
+
+    Raises
+    ------
+    ValueError
+        If delta is not positive and finite.
+
+    References
+    ----------
+    .. [1] Huber, P. J. (1964). Robust estimation of a location parameter. Annals of
+       Mathematical Statistics 35, 73-101. https://doi.org/10.1214/aoms/1177703732
+    """
+
+    shift_equivariant: ClassVar[bool] = True
+    degree: ClassVar[int] = 2
+    length: ClassVar[str] = "delta"
+
+    delta: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.delta) and self.delta > 0.0):
+            raise ValueError(f"delta must be positive and finite, got {self.delta}.")
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses."""
+        size = np.abs(f - y)
+        within = np.minimum(size, self.delta)
+        return within * (size - 0.5 * within)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return f - y, at most delta in size."""
+        return np.clip(f - y, -self.delta, self.delta)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return u^2 / 2 + y u on the domain, infinity outside."""
+        return np.where(np.abs(u) <= self.delta, u * (0.5 * u + y), np.inf)
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return u + y."""
+        return u + y
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return ones."""
+        return np.ones_like(u)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return [-delta, delta]."""
+        return np.full_like(y, -self.delta), np.full_like(y, self.delta)

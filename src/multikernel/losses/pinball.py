@@ -1,0 +1,72 @@
+"""The pinball loss: regression on a quantile."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from multikernel._typing import Array
+
+
+@dataclass(frozen=True)
+class PinballLoss:
+    r"""Absolute errors with two slopes, the best constant of which is a quantile.
+
+    .. math:: \ell(y, f) = \max(\tau (y - f), (1 - \tau) (f - y))
+
+    The conjugate is :math:`\ell^*(y, u) = y u` on :math:`-\tau \le u \le 1 - \tau`.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        The level :math:`\tau`, between 0 and 1; 0.5 is half the absolute error.
+
+    Raises
+    ------
+    ValueError
+        If the level is not between 0 and 1.
+
+    References
+    ----------
+    .. [1] Koenker, R. and Bassett, G. (1978). Regression quantiles. Econometrica 46,
+       33-50. https://doi.org/10.2307/1913643
+    """
+
+    shift_equivariant: ClassVar[bool] = True
+    degree: ClassVar[int] = 1
+
+    quantile: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.quantile < 1.0:
+            raise ValueError(f"quantile must be between 0 and 1, got {self.quantile}.")
+
+    @property
+    def deviance(self) -> tuple[str, float]:
+        """Return which of scikit-learn's D^2 is made of this loss."""
+        return "pinball", self.quantile
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses."""
+        error = y - f
+        return np.maximum(self.quantile * error, (self.quantile - 1.0) * error)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return a subgradient: -quantile below the target, 1 - quantile elsewhere."""
+        return np.where(f < y, -self.quantile, 1.0 - self.quantile)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return y u on the domain, infinity outside."""
+        lower, upper = self.dual_bounds(y)
+        return np.where((u >= lower) & (u <= upper), y * u, np.inf)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return [-quantile, 1 - quantile]."""
+        return np.full_like(y, -self.quantile), np.full_like(y, 1.0 - self.quantile)
+
+    def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return one piece for slopes above zero, and one for slopes below."""
+        one = np.ones_like(y)
+        signs = np.stack([one, -one])
+        sizes = np.stack([(1.0 - self.quantile) * one, self.quantile * one])
+        return signs, signs * y, sizes

@@ -1,0 +1,73 @@
+"""Half the Poisson deviance: regression on counts, by a logarithmic link."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from multikernel._typing import Array
+
+FARTHEST = 500.0
+"""Beyond this decision value, a mean of 1e217, the loss goes on as its tangent: every
+number is finite, and no mean of a model is changed."""
+
+
+@dataclass(frozen=True)
+class PoissonLoss:
+    r"""Half the deviance of counts whose mean is the exponential of f.
+
+    .. math:: \ell(y, f) = e^f - y f + y \log y - y, \qquad y \ge 0
+
+    With :math:`v = y + u \ge 0` the conjugate is :math:`v \log v - v - y \log y + y`.
+    The loss is zero where the mean is y, so that a gap may be divided by it.
+
+    References
+    ----------
+    .. [1] McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, section
+       2.3. Chapman and Hall. https://doi.org/10.1201/9780203753736
+    """
+
+    link: ClassVar[str] = "log"
+    deviance: ClassVar[tuple[str, float]] = ("tweedie", 1.0)
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return half the deviances."""
+        near = np.minimum(f, FARTHEST)
+        mean = np.exp(near)
+        beyond = (f - near) * mean
+        least: Array = xlogy(y, y) - y
+        return (mean + beyond) - y * f + least
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the mean less y."""
+        mean: Array = np.exp(np.minimum(f, FARTHEST))
+        return mean - y
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return v log v - v - y log y + y of v = y + u, infinity below zero."""
+        v = y + u
+        positive = np.maximum(v, 0.0)
+        entropy: Array = (xlogy(positive, positive) - xlogy(y, y)) - u
+        return np.where(v >= 0.0, entropy, np.inf)
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return log(y + u)."""
+        return np.log(y + u)
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return 1 / (y + u)."""
+        return 1.0 / (y + u)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return the half line from -y upwards."""
+        return -y, np.full_like(y, np.inf)
+
+    def unsuitable(self, y: Array) -> str | None:
+        """Return why targets have no Poisson model, or None."""
+        if np.min(y) < 0.0:
+            row = int(np.argmin(y)) // max(y[0].size, 1)
+            return f"the Poisson loss needs counts, and y is {np.min(y):g} at row {row}"
+        if not np.all(np.any(y > 0.0, axis=0)):
+            return "the Poisson loss needs a count above 0, and all of y are 0"
+        return None

@@ -1,0 +1,41 @@
+"""The squared hinge loss: classification by a margin, smooth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array
+
+
+@dataclass(frozen=True)
+class SquaredHingeLoss:
+    r"""Half the squared violation of the margin, :math:`\max(0, 1 - y f)^2 / 2`.
+
+    Targets y are -1 or +1. The conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u` on
+    :math:`y u \le 0`, a domain with one end.
+    """
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses."""
+        return 0.5 * np.maximum(0.0, 1.0 - y * f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return -y times the violation."""
+        return -y * np.maximum(0.0, 1.0 - y * f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return u^2 / 2 + y u on the domain, infinity outside."""
+        return np.where(y * u <= 0.0, u * (0.5 * u + y), np.inf)
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return u + y."""
+        return u + y
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return ones."""
+        return np.ones_like(u)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return the half line from zero against y."""
+        positive = y > 0.0
+        return np.where(positive, -np.inf, 0.0), np.where(positive, 0.0, np.inf)

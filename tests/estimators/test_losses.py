@@ -1,0 +1,213 @@
+"""Quantiles, outliers, counts and amounts: losses by name in estimators."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from reference.conic import features
+from sklearn.linear_model import GammaRegressor, PoissonRegressor
+from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
+
+from multikernel import (
+    GroupOMPRegressor,
+    HKLRegressor,
+    LpMKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    load,
+    save,
+)
+from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+
+KERNELS = [ColumnKernel(GaussianKernel(1.0), column) for column in range(3)]
+NAMES = ("quantile", "huber", "poisson", "gamma", "squared_hinge")
+
+
+def example(loss, n=40):
+    """Return data whose targets suit a loss."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3))
+    f = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1]
+    y = {
+        "quantile": f + 0.2 * random.standard_t(2, n),
+        "huber": f + 0.2 * random.standard_t(2, n),
+        "poisson": random.poisson(np.exp(f + 0.5)).astype(float),
+        "gamma": random.gamma(3.0, np.exp(f) / 3.0),
+        "squared_hinge": np.where(f > 0.2, 1.0, -1.0),
+    }
+    return X, y[loss]
+
+
+def sum_of_losses(loss, y, f, model):
+    """Return an expression of cvxpy, but for what does not depend on f."""
+    error = y - f
+    return {
+        "quantile": lambda: cp.sum(cp.maximum(0.8 * error, -0.2 * error)),
+        "huber": lambda: 0.5 * cp.sum(cp.huber(error, model.epsilon_)),
+        "poisson": lambda: cp.sum(cp.exp(f) - cp.multiply(y, f)),
+        "gamma": lambda: cp.sum(f + cp.multiply(y, cp.exp(-f))),
+        "squared_hinge": lambda: 0.5 * cp.sum_squares(cp.pos(1 - cp.multiply(y, f))),
+    }[loss]()
+
+
+def least_loss(loss, y):
+    """Return what `sum_of_losses` leaves out."""
+    if loss == "poisson":
+        return float(np.sum(np.where(y > 0, y * np.log(np.maximum(y, 1)) - y, -y)))
+    return float(-np.sum(1.0 + np.log(y))) if loss == "gamma" else 0.0
+
+
+def conic_optimum(loss, y, grams, model, penalty):
+    """Return the optimum of a sum of losses and a penalty of the norms."""
+    maps = [features(K + 1e-9 * np.eye(len(K))) for K in grams]
+    w, b = [cp.Variable(L.shape[1]) for L in maps], cp.Variable()
+    f = b + sum(L @ v for L, v in zip(maps, w, strict=True))
+    norms = cp.hstack([cp.norm(v, 2) for v in w])
+    total = sum_of_losses(loss, y, f, model) + penalty(norms)
+    solved = cp.Problem(cp.Minimize(total)).solve(solver=cp.CLARABEL)
+    return solved + least_loss(loss, y)
+
+
+def normalised_grams(model, X):
+    """Return the matrices of a model whose kernels were not normalised."""
+    return np.stack([kernel(X) for kernel in model.kernels])
+
+
+@pytest.mark.parametrize("loss", NAMES)
+def test_sparse_models_are_optimal(loss):
+    X, y = example(loss)
+    family = SpicyMKLClassifier if loss == "squared_hinge" else SpicyMKLRegressor
+    model = family(KERNELS, 0.05, loss=loss, normalize=None, tol=1e-7)
+    if loss == "quantile":
+        model.set_params(quantile=0.8)
+    model.fit(X, y)
+    best = conic_optimum(
+        loss,
+        y,
+        normalised_grams(model, X),
+        model,
+        lambda norms: 0.05 * len(y) * cp.sum(norms),
+    )
+    assert model.duality_gap_ <= 1e-7
+    assert model.objective_ * len(y) == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["quantile", "huber", "poisson", "gamma"])
+def test_spread_models_are_optimal(loss):
+    X, y = example(loss)
+    model = LpMKLRegressor(
+        KERNELS, p=2.0, C=2.0, loss=loss, quantile=0.8, normalize=None, tol=1e-6
+    ).fit(X, y)
+    best = conic_optimum(
+        loss,
+        y,
+        normalised_grams(model, X),
+        model,
+        lambda norms: 0.25 * cp.square(cp.pnorm(norms, 4 / 3, approx=False)),
+    )
+    assert model.objective_ == pytest.approx(2.0 * best, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "peer"), [("poisson", PoissonRegressor), ("gamma", GammaRegressor)]
+)
+def test_without_a_penalty_it_is_the_generalised_linear_model(loss, peer):
+    X, y = example(loss, 200)
+    linear = [ColumnKernel(LinearKernel(), column) for column in range(3)]
+    model = SpicyMKLRegressor(linear, 1e-5, loss=loss, tol=1e-5).fit(X, y)
+    same = peer(alpha=0.0, tol=1e-10, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=5e-3)
+    np.testing.assert_allclose(
+        np.exp(model.decision_function(X)), model.predict(X), rtol=1e-12
+    )
+    assert model.score(X, y) == pytest.approx(same.score(X, y), abs=1e-4)
+
+
+def test_quantiles_are_those_of_the_targets():
+    X, y = example("quantile", 300)
+    levels = [0.1, 0.5, 0.9]
+    shares = [
+        np.mean(
+            y
+            <= SpicyMKLRegressor(alpha=0.05, loss="quantile", quantile=q)
+            .fit(X, y)
+            .predict(X)
+        )
+        for q in levels
+    ]
+    np.testing.assert_allclose(shares, levels, atol=0.04)
+
+
+def test_scores_are_shares_of_the_deviance():
+    for loss, score in {
+        "quantile": lambda *pair: d2_pinball_score(*pair, alpha=0.8),
+        "huber": r2_score,
+        "poisson": lambda *pair: d2_tweedie_score(*pair, power=1),
+        "gamma": lambda *pair: d2_tweedie_score(*pair, power=2),
+    }.items():
+        X, y = example(loss)
+        model = SpicyMKLRegressor(KERNELS, loss=loss, quantile=0.8).fit(X, y)
+        assert model.score(X, y) == pytest.approx(score(y, model.predict(X)))
+
+
+def test_outliers_pull_no_further():
+    X, y = example("huber", 120)
+    far = y.copy()
+    far[7] += 1e4
+    change = {}
+    for loss in ("huber", "squared_error"):
+        model = SpicyMKLRegressor(loss=loss, epsilon=0.5, alpha=0.02)
+        near, pulled = (model.fit(X, each).predict(X) for each in (y, far))
+        change[loss] = np.abs(np.delete(near - pulled, 7)).max()
+    assert change["huber"] < 1.0 < 50.0 < change["squared_error"]
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_weights_count_as_copies(loss):
+    X, y = example(loss)
+    weights = np.arange(40) % 3
+    model = SpicyMKLRegressor(KERNELS, 0.03, loss=loss, normalize=None, tol=1e-8)
+    heavy = model.fit(X, y, sample_weight=weights).predict(X)
+    often = np.repeat(np.arange(40), weights)
+    np.testing.assert_allclose(
+        heavy, model.fit(X[often], y[often]).predict(X), rtol=1e-3
+    )
+
+
+@pytest.mark.parametrize("loss", ["quantile", "poisson", "gamma"])
+def test_searches_choose_by_the_deviance_and_models_are_saved(loss, tmp_path):
+    X, y = example(loss, 80)
+    search = SpicyMKLRegressorCV(KERNELS, loss=loss, cv=3).fit(X, y)
+    assert search.duality_gap_ <= search.tol
+    path = save(search, tmp_path / "model.skops")
+    again = load(path or tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(X), search.predict(X))
+    assert again.score(X, y) == search.score(X, y) > 0.2
+
+
+@pytest.mark.parametrize("family", [GroupOMPRegressor, HKLRegressor])
+def test_other_methods_predict_in_units_of_the_targets(family):
+    X, y = example("poisson", 80)
+    model = family(loss="poisson").fit(X, y)
+    assert np.all(model.predict(X) > 0.0)
+    assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "sentence"),
+    [
+        ("poisson", [1.0, 2.0, -1.0, 3.0], "needs counts, and y is -1 at row 2"),
+        ("poisson", [0.0, 0.0, 0.0, 0.0], "needs a count above 0, and all of y are 0"),
+        ("gamma", [1.0, 2.0, 0.0, 3.0], "needs y above 0, y is 0 at row 2"),
+    ],
+)
+def test_targets_that_do_not_suit_get_a_sentence(loss, y, sentence):
+    X = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(ValueError, match=sentence):
+        SpicyMKLRegressor(loss=loss).fit(X, y)
+
+
+def test_levels_are_checked():
+    X, y = example("quantile")
+    with pytest.raises(ValueError, match=r"quantile must be a finite number in \(0, 1"):
+        SpicyMKLRegressor(loss="quantile", quantile=1.0).fit(X, y)
