@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
@@ -457,6 +457,42 @@ def test_bad_settings_get_a_sentence(settings, message):
     y = np.array([0, 0] + [1, 0] * 14)
     with pytest.raises(ValueError, match=message):
         SpicyMKLClassifierCV([LinearKernel()], **{"n_alphas": 2} | settings).fit(X, y)
+
+
+RARE = np.zeros(40, dtype=int)
+RARE[:3] = 1
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss"])
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+def test_folds_without_a_class_have_no_part_in_mean_scores(scoring):
+    X, _ = binary(40)
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=3, scoring=scoring, class_weight={})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(X, RARE)
+    (sentence,) = [str(w.message) for w in caught if "mean scores" in str(w.message)]
+    assert "no validation sample of fold 3, 4 is of some class" in sentence
+    assert not any(issubclass(w.category, UndefinedMetricWarning) for w in caught)
+    results = search.cv_results_
+    scores = np.array([results[f"split{k}_test_score"] for k in range(5)])
+    assert np.isnan(scores[3:]).all()
+    np.testing.assert_allclose(results["mean_test_score"], scores[:3].mean(axis=0))
+    np.testing.assert_allclose(results["std_test_score"], scores[:3].std(axis=0))
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*is left out:UserWarning")
+def test_a_score_that_needs_all_classes_is_not_advised_where_no_fold_has_them():
+    X, _ = binary(40)
+    alone = np.zeros(40, dtype=int)
+    alone[0] = 1
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=3)
+    with pytest.warns(SearchWarning, match=r"class 0 for all.*: weigh classes with"):
+        search.fit(X, alone)
+    search.set_params(scoring="neg_log_loss")
+    with pytest.raises(ValueError, match=r"a finite score .*The scorer says: .*label"):
+        search.fit(X, alone)
 
 
 def test_constant_targets_leave_nothing_to_choose():

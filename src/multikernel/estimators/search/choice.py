@@ -83,10 +83,16 @@ def predicted_alike(folds: Sequence[FoldScores], best: int, samples: Samples) ->
     return f"class {samples.classes[answers].tolist()[0]!r}"
 
 
-def against_one_class(parameters: Mapping[str, Any], samples: Samples) -> str:
-    """Return what helps against predicting one class for everybody."""
+def against_one_class(
+    parameters: Mapping[str, Any], samples: Samples, folds: Sequence[FoldScores]
+) -> str:
+    """Return what helps against predicting one class for everybody.
+
+    Scores of an order need some fold that holds every class.
+    """
     helps = []
-    if "scoring" in parameters and parameters["scoring"] in (None, "accuracy"):
+    ordered = not all(fold.lacks_class for fold in folds)
+    if ordered and parameters.get("scoring", "") in (None, "accuracy"):
         many = not samples.several and len(samples.output_names) > 1
         score = "balanced_accuracy" if many else "roc_auc"
         helps.append(f"choose by scoring={score!r}")
@@ -99,18 +105,35 @@ def against_one_class(parameters: Mapping[str, Any], samples: Samples) -> str:
     return ", or ".join(helps) or "look at its decision values, which order samples"
 
 
+def warn_unscored(owner: str, folds: Sequence[FoldScores]) -> None:
+    """Name the folds that no candidate has a score on, as they lack a class."""
+    lacking = [
+        number
+        for number, fold in enumerate(folds)
+        if fold.lacks_class and np.isnan(fold.scores).all()
+    ]
+    if lacking:
+        warnings.warn(
+            f"{owner}: no validation sample of fold {listed(lacking)} is of some "
+            "class, and scoring needs all: mean scores are over the other folds. Use "
+            "fewer or stratified folds.",
+            SearchWarning,
+            stacklevel=5,
+        )
+
+
 def warn_choice(
     owner: str,
     parameters: Mapping[str, Any],
     grids: Mapping[str, Grid],
     results: Mapping[str, Any],
     best: int,
-    samples: Samples,
     alike: str,
+    advice: str,
 ) -> None:
     """Say so where a choice has no kernel, one class, or lies at an end of a grid.
 
-    It predicts `alike` for all, see `predicted_alike`.
+    It predicts `alike` for all, see `predicted_alike`, and the `advice` helps.
     """
     chosen = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
@@ -122,10 +145,9 @@ def warn_choice(
         )
         return
     if alike:
-        helps = against_one_class(parameters, samples)
         warnings.warn(
             f"{owner} chose {said(chosen)}, a model that predicts {alike} for all "
-            f"validation samples: {helps}.",
+            f"validation samples: {advice}.",
             SearchWarning,
             stacklevel=5,
         )

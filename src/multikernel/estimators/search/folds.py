@@ -6,12 +6,14 @@ know the other classes only, and what they say of the missing one is filled in.
 
 import reprlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from multikernel._typing import Array, Indices
@@ -140,6 +142,16 @@ def learnt_classes(samples: Samples, train: Indices) -> Indices | None:
     else:
         learnt = np.bincount(samples.labels[train], minlength=samples.classes.size) > 0
     return None if learnt.all() else np.flatnonzero(learnt)
+
+
+@contextmanager
+def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
+    """Keep metrics quiet where validation sides lack a class: a search says it once."""
+    sides = (learnt_classes(samples, test) for _, test in splits)
+    with warnings.catch_warnings():
+        if any(classes is not None for classes in sides):
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+        yield
 
 
 def _missing(samples: Samples, learnt: Indices) -> str:

@@ -18,6 +18,7 @@ from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import target_units
+from multikernel.estimators.search.folds import learnt_classes
 from multikernel.estimators.tasks import class_codes, log_probabilities
 
 Scorer = Callable[..., float]
@@ -42,6 +43,10 @@ class FoldScores:
         Which candidates were solved for: all, unless a callback asked to stop.
     gaps : ndarray of shape (n_solves,)
         Relative duality gaps of the solves.
+    lacks_class : bool, default=False
+        Whether no validation sample is of some class.
+    refusal : str, default=""
+        What the scorer said of such a fold, where it refused to score it.
     """
 
     scores: Array
@@ -50,6 +55,8 @@ class FoldScores:
     n_active: Array
     done: Array
     gaps: Array
+    lacks_class: bool = False
+    refusal: str = ""
 
 
 class FoldScorer:
@@ -85,6 +92,9 @@ class FoldScorer:
         self.losses = loss_of(search).on(units)[0]
         self.X = fold.inputs(self.whole)
         samples = fold.outside
+        everyone = np.arange(samples.rows.size)
+        self.lacks_class = learnt_classes(samples, everyone) is not None
+        self.refusal = ""
         self.y, self.arguments = samples.y[samples.rows], {}
         if samples.sample_weight is not None and takes(self.scorer, 3, "sample_weight"):
             self.arguments["sample_weight"] = samples.sample_weight
@@ -94,6 +104,7 @@ class FoldScorer:
 
         Its `attributes` are asked for where the scorer looks at them. A scorer that
         wants probabilities the loss does not have, or returns no number, is refused.
+        The score is nan where the scorer refuses a fold that lacks a class.
         """
         model = self._model(attributes() if self.whole else {}, f)
         try:
@@ -106,6 +117,11 @@ class FoldScorer:
                 f"{self.search.loss!r} does not have: use loss='log_loss', or a score "
                 "of decision values or labels, such as 'roc_auc' or 'accuracy'."
             ) from error
+        except ValueError as error:
+            if not self.lacks_class:
+                raise
+            self.refusal = str(error)
+            return np.nan
         try:
             return float(score)
         except (TypeError, ValueError) as error:
@@ -214,14 +230,15 @@ def cv_results(
 
     The `columns` are the parameters that candidates differ in. Where a callback stopped
     the search, candidates are compared on the folds that were finished, or where none
-    was, on what there is of every candidate.
+    was, on what there is of every candidate. Folds without any score count in no mean.
     """
     size = len(next(iter(columns.values())))
     scores = np.array([fold.scores[:size] for fold in folds])
     done = np.array([fold.done[:size] for fold in folds])
     n_active = np.array([fold.n_active[:size] for fold in folds])
     losses = np.array([fold.losses[:size] for fold in folds])
-    mean, std, mean_active = _moments(scores, n_active, done)
+    used = scored_folds(scores, done)
+    mean, std, mean_active = _moments(scores[used], n_active[used], done[used])
     if not done.any():
         raise RuntimeError(
             "A callback stopped the search before any candidate was scored."
@@ -231,6 +248,7 @@ def cv_results(
             f"No {' and '.join(columns)} has a finite score in every fold: check "
             "scoring, that every fold holds every class, and for r2, the default of a "
             "regression, that it holds at least two samples."
+            + next((f" The scorer says: {f.refusal}" for f in folds if f.refusal), "")
         )
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     results: dict[str, Any] = {
@@ -243,9 +261,18 @@ def cv_results(
     results["rank_test_score"] = rankdata(
         np.where(np.isnan(mean), np.inf, -comparable(mean)), method="min"
     ).astype(np.intp)
-    results["mean_test_loss"] = _moments(losses, n_active, done)[0]
+    results["mean_test_loss"] = _moments(losses[used], n_active[used], done[used])[0]
     results["mean_n_active"] = mean_active
     return results
+
+
+def scored_folds(scores: Array, done: Array) -> Mask:
+    """Return the folds that a scorer has given a score, all of them where it gave none.
+
+    Both have shape (n_folds, n_candidates). A fold without some class may have none.
+    """
+    some = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
+    return some if some.any() else np.ones_like(some)
 
 
 def comparable(values: Array) -> Array:

@@ -17,15 +17,23 @@ from multikernel.estimators.forecast import Work
 from multikernel.estimators.method import Candidates, D, Method, P, S, Solved, Source
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.choice import (
+    against_one_class,
     best_candidate,
     predicted_alike,
     warn_choice,
+    warn_unscored,
 )
-from multikernel.estimators.search.folds import Split, cut_fold, make_splits
+from multikernel.estimators.search.folds import (
+    Split,
+    cut_fold,
+    make_splits,
+    quiet_metrics,
+)
 from multikernel.estimators.search.scores import (
     FoldScorer,
     FoldScores,
     cv_results,
+    scored_folds,
     scoring_choice,
 )
 from multikernel.exceptions import ConvergenceWarning
@@ -150,13 +158,14 @@ class Search(Generic[D, P, S]):
             watch.fold_ended(number)
 
         each = partial(for_each, len(splits), jobs, watch)
-        if together:
-            each(begin)
-            while not all(run.ended for run in runs.values()):
-                each(partial(step, means=mean_scores(list(runs.values()))))
-            each(end)
-        else:
-            each(finish)
+        with quiet_metrics(data.samples, splits):
+            if together:
+                each(begin)
+                while not all(run.ended for run in runs.values()):
+                    each(partial(step, means=mean_scores(list(runs.values()))))
+                each(end)
+            else:
+                each(finish)
         refit = partial(problem.candidates.refit, problem.whole, watch)
         scores = [folds[number] for number in range(len(splits))]
         return Outcome(scores, refit if model.refit else None)
@@ -188,7 +197,9 @@ class Search(Generic[D, P, S]):
         alike = predicted_alike(folds, best, data.samples)
         attributes["predicted_alike_"] = alike
         grids, parameters = candidates.edges(chosen), self.model.get_params(deep=False)
-        args = parameters, grids, results, best, data.samples, alike
+        advice = against_one_class(parameters, data.samples, folds)
+        warn_unscored(self.source.owner, folds)
+        args = parameters, grids, results, best, alike, advice
         warn_choice(self.source.owner, *args)
         return attributes
 
@@ -278,7 +289,14 @@ class FoldRun(Generic[D]):
         """Return what the fold says of every candidate."""
         gaps = np.concatenate(self._gaps)
         return FoldScores(
-            self.score, self.losses, self.predicted, self.n_active, self.done, gaps
+            self.score,
+            self.losses,
+            self.predicted,
+            self.n_active,
+            self.done,
+            gaps,
+            self._scorer.lacks_class,
+            self._scorer.refusal,
         )
 
 
@@ -310,7 +328,9 @@ def mean_scores(runs: Sequence[FoldRun[Any]]) -> Array | None:
     done = np.all([run.done for run in runs], axis=0)
     if not done.any():
         return None
-    return np.where(done, np.mean([run.score for run in runs], axis=0), np.nan)
+    scores = np.array([run.score for run in runs])
+    used = scored_folds(scores, np.array([run.done for run in runs]))
+    return np.where(done, np.mean(scores[used], axis=0), np.nan)
 
 
 class SearchCV(BaseMKL):
