@@ -12,7 +12,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import SpicyMKLRegressor, load, report, save
-from multikernel.gram.temporary import lock
+from multikernel.gram.temporary import lock, made_folder
 from multikernel.persistence.places import find_place, write_whole
 
 pytestmark = pytest.mark.skipif(
@@ -155,3 +155,23 @@ def test_only_names_that_are_made_here_are_swept(tmp_path):
         (tmp_path / name).touch()
     write_whole(tmp_path / "file", b"")
     assert {*os.listdir(tmp_path)} == {"file", *names[1:]}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/stderr")
+def test_standard_error_in_a_file_is_written_to(tmp_path, monkeypatch):
+    with (tmp_path / "log").open("w+") as log:
+        monkeypatch.setattr(sys, "stderr", log)
+        log.write("before\n")
+        write_whole(tmp_path / "log", b"whole\n")
+        log.write("after\n")
+        log.flush()
+        assert (tmp_path / "log").read_text() == "before\nwhole\nafter\n"
+
+
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_file_where_a_folder_is_meant_is_a_sentence(tmp_path, inside):
+    file = tmp_path / "data.csv"
+    file.write_text("a,b\n")
+    with pytest.raises(NotADirectoryError, match="must be a folder, and it, or"):
+        made_folder(file / inside)
+    assert file.read_text() == "a,b\n"

@@ -1,5 +1,8 @@
 """Errors and warnings of the library; each message says what to do next."""
 
+import sys
+import warnings
+
 from sklearn.exceptions import (
     ConvergenceWarning,
     InconsistentVersionWarning,
@@ -19,6 +22,23 @@ __all__ = [
     "UntrustedTypesError",
     "VersionWarning",
 ]
+
+
+def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
+    """Warn at the line that called this package, however deep the call is here.
+
+    The category is that of the message, where this is a warning itself.
+    """
+    package, level = __name__.partition(".")[0], 2
+    frame = sys._getframe(1)  # that of the caller, which is two levels up for `warn`
+    while frame.f_back is not None and _belongs_to(package, frame.f_globals):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _belongs_to(package: str, namespace: dict[str, object]) -> bool:
+    """Return whether a frame's globals are those of a module of a package."""
+    return str(namespace.get("__name__", "")).partition(".")[0] == package
 
 
 class UnsupportedProblemError(ValueError):

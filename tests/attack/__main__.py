@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from attack import hostile_files
-from attack.cases import make_case, make_offset_case
+from attack.cases import make_case, make_loss_case, make_offset_case
 from attack.pool import Outcome, run_trials
 
 FATAL = (
@@ -94,6 +94,11 @@ def offsets(n, seed):
     return run_trials("attack.problems:run_offsets", range(seed, seed + n))
 
 
+def losses(n, seed):
+    """Random problems of quantiles, outliers, counts and amounts."""
+    return run_trials("attack.problems:run_losses", range(seed, seed + n))
+
+
 def inputs(n, seed):
     """Mutated inputs."""
     return run_trials("attack.inputs:run_one", range(seed, seed + n))
@@ -151,6 +156,7 @@ def partitions(n, seed):
 
 ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
+    "losses": (losses, 4000, "problems of other losses"),
     "offsets": (offsets, 2000, "problems with offsets"),
     "inputs": (inputs, 20_000, "mutated inputs"),
     "types": (types, 2000, "types of columns"),
@@ -197,7 +203,11 @@ def main(arguments=None):
             outcome = outcomes[name] = attack(number, options.seed)
             print(f"{title}: {number} in {outcome.seconds:.0f} s", flush=True)
             for category, trial, sentence in sorted(outcome.findings, key=str):
-                made = {"problems": make_case, "offsets": make_offset_case}
+                made = {
+                    "problems": make_case,
+                    "losses": make_loss_case,
+                    "offsets": make_offset_case,
+                }
                 shown = made[name](trial) if name in made else trial
                 print(f"  {category}: {sentence}  [{shown}]", flush=True)
     text = table(outcomes)

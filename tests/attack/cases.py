@@ -17,6 +17,16 @@ TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 LOSS_NAMES = {kind.__name__: name for name, kind in losses.LOSSES.items()}
 CLASSIFICATION = ("HingeLoss", "LogisticLoss", "SquaredLoss")
 REGRESSION = ("SquaredLoss", "EpsilonInsensitiveLoss")
+MORE_LOSSES = (
+    "SquaredHingeLoss",
+    "PinballLoss",
+    "HuberLoss",
+    "PoissonLoss",
+    "GammaLoss",
+)
+CENTRED = ("SquaredLoss", "EpsilonInsensitiveLoss", "PinballLoss", "HuberLoss")
+"""Losses of y - f alone."""
+
 FAMILIES = ("LpMKL", "SpicyMKL", "UniformMKL", "GroupOMP")
 CONVEX = (
     "LpMKL",
@@ -201,6 +211,11 @@ def make_targets(random, X, loss, classifies, outputs, hostile):
             y = (score > np.quantile(score, random.choice([0.1, 0.5, 0.9]))).astype(int)
         y[:3] = np.arange(3) % (3 if outputs > 1 else 2)
         return y
+    if loss in ("PoissonLoss", "GammaLoss"):
+        mean = np.exp(score) * (decades(random, -1.0, 4.0) if hostile else 1.0)
+        y = random.poisson(mean).astype(float) if loss == "PoissonLoss" else mean
+        y[0] = max(y[0], 1.0)
+        return y
     if hostile and random.random() < 0.05:
         return np.full(len(X), decades(random))
     scale, offset = (decades(random), decades(random)) if hostile else (1.0, 0.0)
@@ -244,16 +259,31 @@ def make_settings(random, family, loss, classifies, y, hostile):
     if loss == "EpsilonInsensitiveLoss":
         spread = float(np.abs(y).max()) or 1.0
         settings["epsilon"] = spread * float(random.choice([0.0, 0.01, 0.1, 0.6, 2.0]))
+    if loss == "HuberLoss":
+        spread = float(np.ptp(y)) or 1.0
+        settings["epsilon"] = spread * float(random.choice([0.01, 0.1, 0.6, 2.0]))
+    if loss == "PinballLoss" and family in ("SpicyMKL", "LpMKL"):
+        settings["quantile"] = float(random.choice([0.01, 0.1, 0.5, 0.8]))
+    if loss == "PinballLoss" and settings.get("solver") in ("simple", "hessian"):
+        settings["solver"] = "auto"
     return settings
 
 
-def make_case(seed):
-    """The problem of a seed."""
-    random = np.random.default_rng([seed, 20])
+def make_loss_case(seed):
+    """The problem of a seed, of a loss beside those of the papers."""
+    loss = MORE_LOSSES[seed % len(MORE_LOSSES)]
+    return make_case(seed, "SquaredHinge" in loss, (loss,), 25)
+
+
+def make_case(seed, classifies=None, allowed=(), line=20):
+    """The problem of a seed, of a loss of those allowed."""
+    random = np.random.default_rng([seed, line])
     hostile = bool(random.random() < 0.8)
     family = str(random.choice(FAMILIES, p=[0.4, 0.3, 0.15, 0.15]))
-    classifies = bool(random.random() < 0.5)
-    loss = str(random.choice(CLASSIFICATION if classifies else REGRESSION))
+    coin = bool(random.random() < 0.5)
+    classifies = coin if classifies is None else classifies
+    allowed = allowed or (CLASSIFICATION if classifies else REGRESSION)
+    loss = str(random.choice(allowed))
     n, n_kernels = int(random.integers(10, 41)), int(random.integers(1, 13))
     X = random.standard_normal((n, int(random.integers(1, 7))))
     outputs = 3 if classifies and random.random() < 0.15 else 1

@@ -11,6 +11,7 @@ that the objective is the objective of what predicts.
 from dataclasses import dataclass
 
 import numpy as np
+from attack.cases import CENTRED
 
 WIDE = np.longdouble
 EPS = np.finfo(np.float64).eps
@@ -140,6 +141,20 @@ def expansion(case, model, m, K, forms):
     return duals * weights[:, None]
 
 
+def xlogx(x):
+    return x * np.log(np.where(x > 0.0, x, 1.0))
+
+
+def level_of(case):
+    """The quantile of a pinball loss."""
+    return WIDE(case.settings.get("quantile", 0.5))
+
+
+def tube_of(case):
+    """The length of a loss that has one."""
+    return WIDE(case.settings["epsilon"])
+
+
 def loss_value(case, y, f):
     if case.loss == "HingeLoss":
         return np.maximum(0.0, 1.0 - y * f)
@@ -148,7 +163,22 @@ def loss_value(case, y, f):
         return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
     if case.loss == "SquaredLoss":
         return 0.5 * (y - f) ** 2
-    return np.maximum(0.0, np.abs(y - f) - WIDE(case.settings["epsilon"]))
+    if case.loss == "SquaredHingeLoss":
+        return 0.5 * np.maximum(0.0, 1.0 - y * f) ** 2
+    if case.loss == "PinballLoss":
+        level = level_of(case)
+        return np.maximum(level * (y - f), (1.0 - level) * (f - y))
+    if case.loss == "HuberLoss":
+        size, delta = np.abs(y - f), tube_of(case)
+        return np.where(size <= delta, size**2 / 2.0, delta * (size - delta / 2.0))
+    if case.loss == "PoissonLoss":
+        count = np.where(y > 0.0, y, 1.0)
+        z = f - np.log(count)
+        return np.where(y > 0.0, count * (np.expm1(z) - z), np.exp(f))
+    if case.loss == "GammaLoss":
+        z = f - np.log(y)
+        return z + np.expm1(-z)
+    return np.maximum(0.0, np.abs(y - f) - tube_of(case))
 
 
 def loss_conjugate(case, y, u):
@@ -157,13 +187,16 @@ def loss_conjugate(case, y, u):
     if case.loss == "LogisticLoss":
         a = np.clip(-y * u, 0.0, 1.0)
 
-        def entropy(x):
-            return x * np.log(np.where(x > 0.0, x, 1.0))
-
-        return entropy(a) + entropy(1.0 - a)
-    if case.loss == "SquaredLoss":
+        return xlogx(a) + xlogx(1.0 - a)
+    if case.loss in ("SquaredLoss", "HuberLoss", "SquaredHingeLoss"):
         return u * (0.5 * u + y)
-    return y * u + WIDE(case.settings["epsilon"]) * np.abs(u)
+    if case.loss == "PinballLoss":
+        return y * u
+    if case.loss == "PoissonLoss":
+        return xlogx(np.maximum(y + u, 0.0)) - xlogx(y) - u
+    if case.loss == "GammaLoss":
+        return xlogx(np.maximum(1.0 - u, 0.0)) + u * (1.0 + np.log(y))
+    return y * u + tube_of(case) * np.abs(u)
 
 
 def dual_box(case, y, c):
@@ -172,6 +205,16 @@ def dual_box(case, y, c):
         return np.minimum(c * y, 0.0), np.maximum(c * y, 0.0)
     if case.loss == "SquaredLoss":
         return np.full_like(c, -np.inf), np.full_like(c, np.inf)
+    if case.loss == "SquaredHingeLoss":
+        return np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0)
+    if case.loss == "PinballLoss":
+        return (level_of(case) - 1.0) * c, level_of(case) * c
+    if case.loss == "HuberLoss":
+        return -tube_of(case) * c, tube_of(case) * c
+    if case.loss == "PoissonLoss":
+        return np.full_like(c, -np.inf), c * y
+    if case.loss == "GammaLoss":
+        return -c, np.full_like(c, np.inf)
     return -c, c
 
 
@@ -209,11 +252,13 @@ def penalty_conjugate(case, dual_norms, strength):
 
 def centred(rho, low, high):
     """The nearest point of the box with sum zero, by bisection."""
-    if not np.isfinite(low).all():
+    if not (np.isfinite(low).any() or np.isfinite(high).any()):
         return rho - rho.mean()
     if rho.sum() == 0.0:
         return rho
-    left, right = (rho - high).min(), (rho - low).max()
+    far = 1.0 + np.abs(rho).max()
+    left = max((rho - high).min(), -far)
+    right = min((rho - low).max(), far)
     for _ in range(200):
         middle = (left + right) / 2.0
         over = np.clip(rho - middle, low, high).sum() > 0.0
@@ -304,7 +349,8 @@ def about(case, targets, c):
     What differs by rounding only is constant (`Constant targets` of the reference).
     """
     offsets = np.zeros(len(targets), dtype=WIDE)
-    if not (case.settings["fit_intercept"] and case.regresses):
+    alone = case.loss in CENTRED
+    if not (case.settings["fit_intercept"] and case.regresses and alone):
         return targets, offsets
     shares = c / c.sum()
     for k, y in enumerate(targets):

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from attack.cases import make_case, make_offset_case
+from attack.cases import make_case, make_loss_case, make_offset_case
 from attack.certificate import is_single, recompute
 from attack.hull_problems import run_hull
 from threadpoolctl import ThreadpoolController
@@ -32,6 +32,11 @@ EXPECTED_WARNINGS = tuple(
 def run_one(seed):
     """Return the findings of one problem, as pairs of a category and a sentence."""
     return judge(make_case(seed))
+
+
+def run_losses(seed):
+    """Return the findings of one problem of a loss beside those of the papers."""
+    return judge(make_loss_case(seed))
 
 
 def run_offsets(seed):
@@ -138,7 +143,7 @@ def inspect_values(case, model, outputs):
     """What the model predicts on its training samples is what its terms say."""
     X = case.inputs()[0]
     classifies = hasattr(model, "decision_function")
-    f = model.decision_function(X) if classifies else model.predict(X)
+    f = model.decision_function(X) if classifies else model.linear_predictor(X)
     f = f.reshape(len(case.y), -1).T
     values = np.concatenate([truth.values for truth in outputs])
     sizes = np.concatenate([truth.sizes for truth in outputs])

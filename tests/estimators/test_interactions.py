@@ -16,6 +16,7 @@ from multikernel import (
     SpicyMKLRegressorCV,
     UniformMKLRegressor,
 )
+from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import (
     CenteredKernel,
     ColumnKernel,
@@ -257,3 +258,10 @@ def test_missing_values_are_expected_in_each_factor():
     np.testing.assert_allclose(one.predict(new), whole.predict(new), atol=1e-4)
     # Predictions are of the model that was trained.
     np.testing.assert_allclose(one.dual_coef_, y - one.predict(gaps), atol=1e-8)
+
+
+def test_where_no_columns_vary_together_it_is_said():
+    X = np.column_stack([np.linspace(0.0, 1.0, 20), np.ones(20)])
+    spec = Interactions([ColumnKernel(GaussianKernel(1.0), c) for c in (0, 1)])
+    with pytest.warns(DictionaryWarning, match="the dictionary has the kernels alone"):
+        SpicyMKLRegressor(spec, check_psd="none").fit(X, np.sin(X[:, 0]))

@@ -118,7 +118,7 @@ def test_without_a_penalty_it_is_the_generalised_linear_model(loss, peer):
     same = peer(alpha=0.0, tol=1e-10, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=5e-3)
     np.testing.assert_allclose(
-        np.exp(model.decision_function(X)), model.predict(X), rtol=1e-12
+        np.exp(model.linear_predictor(X)), model.predict(X), rtol=1e-12
     )
     assert model.score(X, y) == pytest.approx(same.score(X, y), abs=1e-4)
 

@@ -199,3 +199,17 @@ def test_types_of_a_wide_frame_are_looked_at_once():
     wide = pd.DataFrame(np.zeros((2, 300)))
     assert kinds_of(wide) == ["numbers"] * 300
     assert kinds_of(wide.iloc[:0].astype(object)) == ["numbers"] * 300
+
+
+@pytest.mark.parametrize("kind", ["Int128", "UInt128"])
+def test_wide_integers_are_numbers(kind):
+    polars = pytest.importorskip("polars")
+    wide = getattr(polars, kind, None)
+    if wide is None:
+        pytest.skip(f"this polars has no {kind}")
+    table = {"s": BASE["s"], "c": polars.Series(range(N), dtype=wide)}
+    X = polars.DataFrame(table)
+    same = polars.DataFrame(table | {"c": [float(n) for n in range(N)]})
+    views = {"numbers": (["c"], LinearKernel()), "text": ["s"]}
+    a, b = (model(views).fit(each, Y).predict(each) for each in (X, same))
+    np.testing.assert_array_equal(a, b)

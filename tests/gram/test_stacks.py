@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multikernel.gram import DenseStack
+from multikernel.gram.views import ScaledStack
 from multikernel.testing import check_gram_stack
 
 
@@ -103,3 +104,9 @@ def test_a_stack_without_kernels_has_empty_products(make):
     assert empty.quadratic_forms(np.ones(6)).shape == (0,)
     assert empty.block_matvec(np.empty((0, 6))).shape == (0, 6)
     assert empty.block_matvec(np.empty((0, 6, 2))).shape == (0, 6, 2)
+
+
+def test_a_kernel_of_scale_zero_needs_no_refinement():
+    grams = np.stack([np.eye(4), np.ones((4, 4))])
+    stack = ScaledStack(DenseStack(grams), np.array([0.0, 1.0]))
+    assert stack.refinement(np.ones(4), {0: 0.0}) is None

@@ -20,6 +20,7 @@ from multikernel.display import (
 )
 from multikernel.estimators import SpicyMKLClassifier, regularization_path
 from multikernel.exceptions import DictionaryWarning
+from multikernel.gram.temporary import made_folder
 from multikernel.kernels import spicy_dictionary
 from multikernel.persistence.places import find_place
 
@@ -82,7 +83,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     except ImportError as error:
         say(f"No pictures: {error}", stderr=True)
         return []
-    output.mkdir(parents=True, exist_ok=True)
+    made_folder(output)
     model = pipeline["model"]
     with LiveFit("Regularization path", tol=model.tol, n_samples=len(table.y)) as watch:
         found = regularization_path(

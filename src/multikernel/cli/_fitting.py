@@ -1,7 +1,6 @@
 """What `multikernel fit` does."""
 
 import time
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from multikernel.cli._training import (
     targets_asked,
     with_scaling,
 )
-from multikernel.exceptions import SearchWarning
+from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.persistence import dumped
 from multikernel.persistence.places import write_to
 
@@ -127,7 +126,7 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     predicted = pipeline.predict(table.X)
     if not hasattr(pipeline[-1], "best_index_"):  # a search has said so itself
         for text in one_class(pipeline[-1], predicted):
-            warnings.warn(text, SearchWarning, stacklevel=2)
+            warn_user(text, SearchWarning)
     return float(accuracy_score(table.y, predicted))
 
 

@@ -31,6 +31,7 @@ from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.read.batches import spool
 from multikernel.gram.files import written
 from multikernel.gram.memory import available_bytes
+from multikernel.gram.temporary import made_folder
 from multikernel.persistence.places import Place, filled
 
 LARGE_SHARE = 8
@@ -117,7 +118,7 @@ def read_spooled(
 ) -> SpooledTable:
     """Read a CSV or Parquet file into a temporary file of numbers, in a folder."""
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        made_folder(folder)
     drop = parted(drop, columns_of(path)) if drop else []
     with LiveShare(f"Reading {path.name}") as tell:
         found = spool(read_batches(path, drop=drop, tell=tell), target, folder)

@@ -203,8 +203,8 @@ Stream = Annotated[
     bool | None,
     typer.Option(
         "--stream/--no-stream",
-        help="Read the file by batches; if not given, where a folder is named or the "
-        "memory is less than eight times its size.",
+        help="Read the file by batches; if not given, where the memory is less than "
+        "eight times its size, or a folder is named for a fit.",
         show_default=False,
     ),
 ]

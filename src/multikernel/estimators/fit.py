@@ -1,6 +1,5 @@
 """The fit of every estimator, in order: read, prepare, state the problem, solve."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,7 +25,7 @@ from multikernel.estimators.read.samples import (
     read_samples,
 )
 from multikernel.estimators.read.tables import check_fit_data
-from multikernel.exceptions import DictionaryWarning
+from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.linalg.tables import is_dask
 from multikernel.losses.base import link_of
 from multikernel.problem import Callback
@@ -168,9 +167,8 @@ def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
     active = attributes.get("active_kernels_")
     if active is None or active.size or "best_index_" in attributes:
         return
-    warnings.warn(
+    warn_user(
         f"{owner} has no kernel in its model, which is a constant: regularise less, or "
         "choose the strength by cross-validation.",
         DictionaryWarning,
-        stacklevel=4,
     )

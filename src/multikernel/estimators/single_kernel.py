@@ -92,7 +92,7 @@ class KernelCandidates:
         """Return the attributes of one kernel's model."""
         recipe = self.alone(best, training)
         found = solve_outputs(recipe, training, watch)
-        warn_unfinished(self.method.source.owner, training, found, 6)
+        warn_unfinished(self.method.source.owner, training, found)
         return fitted_attributes(recipe, training, found)
 
 

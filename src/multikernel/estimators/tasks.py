@@ -153,13 +153,13 @@ class RegressorMKL(RegressorMixin, BaseMKL):
                 several targets
             The mean, or with loss="quantile" the quantile, in the units of the targets.
         """
-        f = self.decision_function(X)
+        f = self.linear_predictor(X)
         if self._state.link == "log":
             return np.exp(np.clip(f, -FARTHEST, FARTHEST))
         return f
 
     @lazy
-    def decision_function(self, X: Any) -> Array:
+    def linear_predictor(self, X: Any) -> Array:
         """Return the sum of the functions and the intercept.
 
         That is what `predict` returns, and its logarithm for "poisson" and "gamma".

@@ -17,7 +17,7 @@ from multikernel._validation import FOLDER, PRECISION, check_parameter
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.memory import new_file
 from multikernel.gram.normalization import Normalization
-from multikernel.gram.temporary import CAN_LOCK, TemporaryFolder, lock
+from multikernel.gram.temporary import CAN_LOCK, TemporaryFolder, lock, made_folder
 from multikernel.gram.temporary import PathLike as PathLike
 from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks
@@ -134,7 +134,7 @@ def _written_stack(
     place: Path, header: Header, fill: Callable[[Array], Normalization | None]
 ) -> Array:
     """Write a stack into a folder and map it, or leave nothing of it."""
-    place.mkdir(parents=True, exist_ok=True)
+    made_folder(place)
     with _marked(place):
         array = new_file(place / MATRICES, header.shape, header.dtype)
         try:

@@ -91,13 +91,31 @@ class TemporaryFolder:
         weakref.finalize(owner, _drop, None, self, os.getpid())
 
 
+def made_folder(folder: PathLike) -> Path:
+    """Return a folder, which is made where it is not there yet.
+
+    Raises
+    ------
+    NotADirectoryError
+        If there is a file in its place, or in that of a folder above.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise NotADirectoryError(
+            f"{path} must be a folder, and it, or a part of its path, is a file."
+        ) from error
+    return path
+
+
 def scratch(folder: PathLike | None, shape: Sequence[int], dtype: str) -> Array:
     """Return an array to write to, in a temporary file that goes with it.
 
     The file is in a folder, or among the system's temporary ones.
     """
     if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        made_folder(folder)
     return TemporaryFolder(folder).scratch(shape, dtype)
 
 

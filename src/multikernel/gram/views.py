@@ -180,8 +180,9 @@ class ScaledStack(GramStack):
 
     def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
         """Return what to ask of `refine`; see `GramStack.refinement`."""
-        own = {m: goal / self.scales[m] for m, goal in goals.items()}
-        return self.stack.refinement(dual, own)
+        # What a kernel of scale zero leaves is nothing.
+        inner = {m: g / self.scales[m] for m, g in goals.items() if self.scales[m]}
+        return self.stack.refinement(dual, inner) if inner else None
 
     def _scale(self, values: Array) -> Array:
         """Multiply the values of each kernel by its factor."""

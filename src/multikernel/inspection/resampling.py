@@ -20,7 +20,7 @@ from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.progress import watching
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.search import Search, for_each
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import check_model
 from multikernel.problem import Solution
 
@@ -271,10 +271,9 @@ def _warn_unsolved(owner: str, estimator: Any, found: list[dict[str, Any]]) -> N
     gaps = np.array([np.max(each["duality_gap_"]) for each in found])
     unsolved = int(np.count_nonzero(gaps > tol))
     if unsolved:
-        warnings.warn(
+        warn_user(
             f"{unsolved} of the {gaps.size} fits of {owner} stopped above tol={tol:g}; "
             f"the largest relative duality gap is {np.nanmax(gaps):.2e}. Raise "
             "max_iter or loosen tol.",
             ConvergenceWarning,
-            stacklevel=4,
         )

@@ -16,6 +16,7 @@ from multikernel._validation import (
     check_shapes,
     shown,
 )
+from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import (
     ColumnKernel,
@@ -222,6 +223,12 @@ def with_interactions(
         raise ValueError(
             "Interactions: no two kernels stand on different columns that vary, so "
             "there is no interaction; give kernels on single columns, or mains=True."
+        )
+    if not len(pairs):
+        warn_user(
+            "Interactions: no two kernels stand on different columns that vary, so the "
+            "dictionary has the kernels alone.",
+            DictionaryWarning,
         )
     terms = np.vstack(
         [np.array([(m, -1) for m in alone], dtype=np.intp).reshape(-1, 2), pairs]

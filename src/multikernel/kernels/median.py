@@ -1,6 +1,5 @@
 """Median distances between samples, and the default dictionary with such widths."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ from multikernel._validation import (
     check_table,
     check_weights,
 )
-from multikernel.exceptions import DictionaryWarning
+from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.kernels.base import MEMORISES, Kernel, off_diagonal_ratio
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.dictionary import ListDictionary
@@ -124,13 +123,12 @@ def median_dictionary(
             break
     if len(widths) < len(column_multiples):
         left = "one width on each" if single else "no kernel of their own"
-        warnings.warn(
+        warn_user(
             f"The default dictionary has {len(kernels) + len(single)} kernels: "
             f"{len(column_multiples)} widths on each of {len(alone)} columns would be "
             f"too many, and the columns got {left}. Give kernels to choose others, "
             "such as per_column(kernel, n_features).",
             DictionaryWarning,
-            stacklevel=2,
         )
     return ListDictionary([*kernels, *single])
 

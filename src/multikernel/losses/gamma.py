@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import xlog1py
 
 from multikernel._typing import Array
 
@@ -45,9 +45,11 @@ class GammaLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return w log w + u + u log y of w = 1 - u, infinity below zero."""
-        w = np.maximum(1.0 - u, 0.0)
-        entropy: Array = xlogy(w, w) + u * (1.0 + np.log(y))
-        return np.where(u <= 1.0, entropy, np.inf)
+        inside = u <= 1.0
+        slope = np.where(inside, u, 0.0)
+        # Small slopes would lose their digits in 1 - u.
+        entropy: Array = xlog1py(1.0 - slope, -slope) + slope
+        return np.where(inside, entropy + slope * np.log(y), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return log(y / (1 - u))."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import xlog1py, xlogy
 
 from multikernel._typing import Array
 
@@ -34,10 +34,12 @@ class PoissonLoss:
     def value(self, y: Array, f: Array) -> Array:
         """Return half the deviances."""
         near = np.minimum(f, FARTHEST)
-        mean = np.exp(near)
-        beyond = (f - near) * mean
-        least: Array = xlogy(y, y) - y
-        return (mean + beyond) - y * f + least
+        beyond = (f - near) * np.exp(near)
+        count = np.where(y > 0.0, y, 1.0)
+        # As a multiple of y, for y log y would drown what is left of it near the mean.
+        ratio = near - np.log(count)
+        some = count * (np.expm1(ratio) - ratio) - y * (f - near)
+        return np.where(y > 0.0, some, np.exp(near)) + beyond
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the mean less y."""
@@ -46,10 +48,12 @@ class PoissonLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return v log v - v - y log y + y of v = y + u, infinity below zero."""
-        v = y + u
-        positive = np.maximum(v, 0.0)
-        entropy: Array = (xlogy(positive, positive) - xlogy(y, y)) - u
-        return np.where(v >= 0.0, entropy, np.inf)
+        inside = y + u >= 0.0
+        count, rise = np.where(y > 0.0, y, 1.0), np.where(inside, u, 0.0)
+        share = np.maximum(rise / count, -1.0)
+        some = count * (xlog1py(1.0 + share, share) - share) + rise * np.log(count)
+        none = xlogy(rise, np.maximum(rise, 0.0)) - rise
+        return np.where(inside, np.where(y > 0.0, some, none), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return log(y + u)."""

@@ -17,7 +17,7 @@ from zipfile import ZIP_DEFLATED
 from sklearn.exceptions import InconsistentVersionWarning
 
 from multikernel._install import how_to_install
-from multikernel.exceptions import UntrustedTypesError, VersionWarning
+from multikernel.exceptions import UntrustedTypesError, VersionWarning, warn_user
 from multikernel.gram.files import PathLike as PathLike
 from multikernel.persistence.archive import (
     Content,
@@ -198,15 +198,14 @@ def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
         return
     wrote = " and ".join(f"{name} {content.versions[name]}" for name in differing)
     now = " and ".join(f"{name} {here[name]}" for name in differing)
-    warnings.warn(
+    warn_user(
         VersionWarning(
             f"{path} was written with {wrote}, and read with {now}: predictions may "
             "differ or fail. Compare some with earlier ones, or fit the model again.",
             estimator_name=type(loaded).__name__,
             current_sklearn_version=here["scikit-learn"],
             original_sklearn_version=content.versions.get("scikit-learn", "unknown"),
-        ),
-        stacklevel=3,
+        )
     )
 
 

@@ -41,18 +41,21 @@ class Place:
     file : Path or None
         The file to make or to replace, behind links; None where there is none.
     pipe : bool, default=False
-        Whether the path is that of a pipe. Where it is neither, the output goes to
-        standard output.
+        Whether the path is that of a pipe.
+    errors : bool, default=False
+        Whether the path is that of standard error. Where it is none of these, the
+        output goes to standard output.
     """
 
     path: Path
     file: Path | None = None
     pipe: bool = False
+    errors: bool = False
 
     @property
     def is_standard_output(self) -> bool:
         """Return whether the output goes to standard output."""
-        return self.file is None and not self.pipe
+        return self.file is None and not (self.pipe or self.errors)
 
 
 def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
@@ -71,6 +74,9 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
     if _is_stream(state, sys.stdout):
         refuse_input(state, named, inputs)
         return Place(named)
+    if _is_stream(state, sys.stderr):
+        refuse_input(state, named, inputs)
+        return Place(named, errors=True)
     if stat.S_ISDIR(state.st_mode):
         raise IsADirectoryError(f"Cannot save to {named}: it is a folder.")
     for is_kind, kind in KINDS.items():
@@ -173,9 +179,10 @@ def filled(place: Place) -> Iterator[IO[bytes]]:
                 with place.path.open("wb") as pipe:
                     shutil.copyfileobj(file, pipe)
             else:
-                sys.stdout.flush()
-                shutil.copyfileobj(file, sys.stdout.buffer)
-                sys.stdout.buffer.flush()
+                stream = sys.stderr if place.errors else sys.stdout
+                stream.flush()
+                shutil.copyfileobj(file, stream.buffer)
+                stream.buffer.flush()
 
 
 @contextmanager

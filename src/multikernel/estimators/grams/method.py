@@ -1,6 +1,5 @@
 """Methods that learn from Gram matrices: what they prepare, solve and publish."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from multikernel.estimators.publish.fitted import (
     spread_terms,
     told,
 )
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.problem import Solution, Status
 from multikernel.solvers.base import continued, follow_each, solve_path
 
@@ -269,12 +268,11 @@ def solved(
 
 
 def warn_unfinished(
-    owner: str, training: Training, solutions: Sequence[Solution], stacklevel: int = 5
+    owner: str, training: Training, solutions: Sequence[Solution]
 ) -> None:
     """Say so where a solver stopped above the tolerance.
 
-    A kernel that a solver is stuck on is searched for and named. The call is
-    `stacklevel` below that of the user: one more in a search.
+    A kernel that a solver is stuck on is searched for and named.
     """
     for solution in solutions:
         if solution.status is Status.STALLED:
@@ -282,10 +280,9 @@ def warn_unfinished(
     status = worst_status(solutions)
     gap = max(solution.duality_gap for solution in solutions)
     if status not in FINISHED:
-        warnings.warn(
+        warn_user(
             f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )
 
 

@@ -2,7 +2,6 @@
 
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -12,7 +11,7 @@ from multikernel.estimators.grams.training import Training, by_name
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import choose_dictionary
 from multikernel.estimators.read.samples import Samples
-from multikernel.exceptions import IndefiniteKernelError, LongFitWarning
+from multikernel.exceptions import IndefiniteKernelError, LongFitWarning, warn_user
 from multikernel.gram import LowRank
 from multikernel.gram.choice import LONG, choose_storage, readable_magnitude
 from multikernel.gram.factors.engine import SampledRows
@@ -162,7 +161,7 @@ def settle_storage(
     if verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
     if choice.seconds > LONG:
-        warnings.warn(
+        warn_user(
             f"{owner} learns from {choice.n_kernels} kernels on {samples.X.shape[0]} "
             f"samples, with storage {choice.name!r}, as {choice.reason}: that may take "
             f"{readable_magnitude(choice.seconds)}, and "
@@ -170,7 +169,6 @@ def settle_storage(
             'The page "Memory and storage" of the documentation says what is quicker '
             "when; verbose=1 shows progress.",
             LongFitWarning,
-            stacklevel=5,
         )
     attributes = {"storage_": choice.name, "storage_reason_": choice.reason}
     return replace(options, storage=choice.storage), attributes

@@ -260,7 +260,7 @@ class Training:
         if chosen.size < everyone.size:
             X, weights = training.X, training.samples.weights
             training.built = gram_matrices(self.dictionary, X, self.options, weights)
-        warn_degenerate(training, stacklevel=6)
+        warn_degenerate(training)
         return training
 
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["Training"]:

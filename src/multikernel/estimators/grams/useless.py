@@ -1,6 +1,5 @@
 """What a fit says about kernels that are of no use, and about refused ones."""
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from multikernel._validation import listed
 from multikernel.estimators.read.dictionary import LEARNT_ROWS
 from multikernel.estimators.read.samples import Samples
-from multikernel.exceptions import DegenerateKernelWarning, DictionaryWarning
+from multikernel.exceptions import DegenerateKernelWarning, DictionaryWarning, warn_user
 from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
@@ -54,21 +53,19 @@ SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
 
 
-def warn_degenerate(training: "Training", stacklevel: int = 5) -> None:
+def warn_degenerate(training: "Training") -> None:
     """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
 
-    They are zero (or constant, where that counts) on these samples. The call is
-    `stacklevel` below that of the user.
+    They are zero (or constant, where that counts) on these samples.
     """
     degenerate = training.built.degenerate
     if degenerate.size:
         names = training.names(degenerate[:5].tolist())
-        warnings.warn(
+        warn_user(
             f"{training.owner} leaves out {degenerate.size} of "
             f"{training.stack.shape[0]} kernels, which are zero or constant on the "
             f"training data: {listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
-            stacklevel=stacklevel,
         )
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
@@ -100,7 +97,7 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
             f"and they are nearly free: {listed(names, found.size)}. Lower theta, or "
             "leave them out."
         )
-    warnings.warn(message, DegenerateKernelWarning, stacklevel=5)
+    warn_user(message, DegenerateKernelWarning)
 
 
 def warn_dictionary(training: "Training", default: bool, novelty: bool = False) -> None:
@@ -125,9 +122,7 @@ def warn_dictionary(training: "Training", default: bool, novelty: bool = False) 
             "StandardScaler"
         )
     if said:
-        warnings.warn(
-            f"{training.owner}: {'; '.join(said)}.", DictionaryWarning, stacklevel=5
-        )
+        warn_user(f"{training.owner}: {'; '.join(said)}.", DictionaryWarning)
 
 
 def _useless(training: "Training") -> list[str]:

@@ -1,6 +1,5 @@
 """Selection of kernels one after the other; every prefix of it is a model."""
 
-import warnings
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +20,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import FINISHED, Expansion
 from multikernel.estimators.scale import Amount, Grid, target_units
 from multikernel.estimators.search.search import Search
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.losses import weighted
 from multikernel.losses.answers import check_answers
 from multikernel.problem import Problem, Status
@@ -170,16 +169,12 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     return Problem(training.stack, y, loss, recipe.penalties[0], training.fit_intercept)
 
 
-def warn_interrupted(owner: str, path: GreedyPath, stacklevel: int = 5) -> None:
-    """Say so where a selection ended before its time.
-
-    The call is `stacklevel` below that of the user.
-    """
+def warn_interrupted(owner: str, path: GreedyPath) -> None:
+    """Say so where a selection ended before its time."""
     if path.status not in FINISHED:
-        warnings.warn(
+        warn_user(
             f"{owner} stopped with {len(path)} kernels. {path.status.value}",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )
 
 
@@ -250,7 +245,7 @@ class PrefixCandidates:
         solver = replace(self.method.solver, max_kernels=max(chosen, 1))
         alone = replace(self, method=replace(self.method, solver=solver))
         (path,) = alone._paths([recipes[a]], training, watch)
-        warn_interrupted(self.method.source.owner, path, 6)
+        warn_interrupted(self.method.source.owner, path)
         attributes = _attributes(path, min(chosen, len(path)), recipes[a], training)
         numbers = [recipe.numbers["alpha"] for recipe in recipes]
         return attributes | {"alphas_": self.alphas.published(numbers)}

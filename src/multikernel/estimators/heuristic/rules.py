@@ -15,7 +15,6 @@ References
    Neurocomputing 169, 215-224.
 """
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +24,7 @@ from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import UnitSumMethod, lp_solver
 from multikernel.estimators.parameters import loss_of
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram import DenseMatrix, ScaledStack
 from multikernel.gram.base import GramStack
 from multikernel.linalg import TINY
@@ -184,7 +183,7 @@ def _quadratic_program(
             "of kernels or weights of samples that are far apart, or a small "
             "regularization, are the usual causes."
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn_user(message, ConvergenceWarning)
     return fit.dual
 
 

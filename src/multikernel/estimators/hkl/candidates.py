@@ -211,7 +211,7 @@ class HullCandidates:
         chosen = found[-1]
         paths = list(zip(*found, strict=True))
         attributes = self.method.publish(task, data, chosen)
-        warn_unproven(self.method.source.owner, self.method.solver, chosen, 6)
+        warn_unproven(self.method.source.owner, self.method.solver, chosen)
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = all_alphas
         attributes["hull_path_"] = hull_path(alphas, paths, data)

@@ -1,6 +1,5 @@
 """HKL: a structured norm over a graph of kernels, and a search from its roots."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -32,7 +31,11 @@ from multikernel.estimators.publish.fitted import (
     variance_shares,
 )
 from multikernel.estimators.scale import Amount, target_units
-from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
+from multikernel.exceptions import (
+    ConvergenceWarning,
+    UnsupportedProblemError,
+    warn_user,
+)
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.kernels.graph.base import KnownNodes
 from multikernel.losses import weighted
@@ -350,14 +353,12 @@ def warn_unproven(
     owner: str,
     search: HullSearch,
     solutions: Sequence[HullSolution],
-    stacklevel: int = 5,
 ) -> None:
     """Say so where a search ended before what was asked of it.
 
     Without `certify` a search that is limited by noise did what was asked: its gap on
     the nodes looked at is below the tolerance. That over the whole graph, and its
-    status, tell that no more is proven. The call is `stacklevel` below that of the
-    user.
+    status, tell that no more is proven.
     """
     status = worst(solutions)
     asked = (HullStatus.CERTIFIED,) if search.certify else SEVERITY[:2]
@@ -370,9 +371,8 @@ def warn_unproven(
         if search.certify
         else ""
     )
-    warnings.warn(
+    warn_user(
         f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
         f"on the nodes it looked at. {status.value}{larger}",
         ConvergenceWarning,
-        stacklevel=stacklevel,
     )

@@ -271,7 +271,7 @@ class TailCandidates:
             found, i = [next(_followed(recipes, training, watch, ()))], 0
         if not watch.stopped:
             owner = self.method.source.owner
-            warn_unfinished(owner, training, certified(found[i]), 6)
+            warn_unfinished(owner, training, certified(found[i]))
         attributes = fitted_attributes(recipes[i], training, found[i])
         attributes |= method_attributes(recipes[i], found[i])
         paths = list(zip(*map(certified, found), strict=True))

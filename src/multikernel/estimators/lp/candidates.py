@@ -130,7 +130,7 @@ class MarginCandidates:
         way = loose._recipes(training, j)[: i + 1]
         found = follow_to(way, recipes[i], training, watch)
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, found[-1], 6)
+            warn_unfinished(self.method.source.owner, training, found[-1])
         attributes = fitted_attributes(recipes[i], training, found[-1])
         paths = list(zip(*found, strict=True))
         all_Cs = self.Cs[:, j].published([recipe.numbers["C"] for recipe in recipes])

@@ -21,6 +21,7 @@ from multikernel.kernels.columns import (
     Columns,
     Features,
     resolve_indices,
+    resolve_kernel,
     select_columns,
 )
 from multikernel.kernels.products import parts
@@ -102,8 +103,7 @@ class KernelGrams:
         self.normalization.check(len(self.kernels), len(self.X))
         features = Features(self.X.shape[1])
         for kernel in self.kernels:
-            if isinstance(kernel, ColumnKernel):
-                resolve_indices(kernel.columns, features)
+            resolve_kernel(kernel, features)
 
     @property
     def widths(self) -> tuple[int, ...]:

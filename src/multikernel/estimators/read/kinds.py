@@ -118,12 +118,18 @@ def refuse_kinds(
         )
 
 
+WIDE = ("Int128", "UInt128")
+"""Integers of polars that NumPy has no type for: they come as objects."""
+
+
 def values_of(column: Any) -> Array:
     """Return a column of whatever library as an array of one axis."""
     if hasattr(column, "combine_chunks"):  # a chunked array of Arrow
         column = column.combine_chunks()
     if hasattr(column, "is_valid"):
         return np.asarray(column.to_numpy(zero_copy_only=False))
+    if str(getattr(column, "dtype", "")) in WIDE:
+        column = column.cast(float)
     return np.asarray(column)
 
 

@@ -1,6 +1,5 @@
 """Which candidate a search chooses, and what is to be said of the choice."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from multikernel._validation import listed
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.scores import FoldScores, comparable
-from multikernel.exceptions import SearchWarning
+from multikernel.exceptions import SearchWarning, warn_user
 
 
 def best_candidate(results: Mapping[str, Any]) -> int:
@@ -113,12 +112,11 @@ def warn_unscored(owner: str, folds: Sequence[FoldScores]) -> None:
         if fold.lacks_class and np.isnan(fold.scores).all()
     ]
     if lacking:
-        warnings.warn(
+        warn_user(
             f"{owner}: no validation sample of fold {listed(lacking)} is of some "
             "class, and scoring needs all: mean scores are over the other folds. Use "
             "fewer or stratified folds.",
             SearchWarning,
-            stacklevel=5,
         )
 
 
@@ -137,27 +135,24 @@ def warn_choice(
     """
     chosen = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
-        warnings.warn(
+        warn_user(
             f"{owner} chose {said(chosen)}, a model without any kernel: none "
             "scored better than the constant.",
             SearchWarning,
-            stacklevel=5,
         )
         return
     if alike:
-        warnings.warn(
+        warn_user(
             f"{owner} chose {said(chosen)}, a model that predicts {alike} for all "
             f"validation samples: {advice}.",
             SearchWarning,
-            stacklevel=5,
         )
     for name, grid in grids.items():
         end = grid_end(results, best, name, grid)
         if end is not None:
-            warnings.warn(
+            warn_user(
                 f"{owner} chose {said({name: chosen[name]})}, the {end} of those "
                 "tried: a wider grid may hold a better one, by "
                 f"{widened(parameters, name, end)}.",
                 SearchWarning,
-                stacklevel=5,
             )

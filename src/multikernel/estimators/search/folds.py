@@ -21,7 +21,7 @@ from multikernel._validation import listed
 from multikernel.estimators.method import D, Fold
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
-from multikernel.exceptions import SearchWarning
+from multikernel.exceptions import SearchWarning, warn_user
 
 Split = tuple[Indices, Indices]
 
@@ -177,11 +177,10 @@ def _warn_lacking(owner: str, lacking: Sequence[int], single: Sequence[int]) -> 
             "training side holds"
         )
     if said:
-        warnings.warn(
+        warn_user(
             f"{owner}: {'; '.join(said)}. A class has fewer members than there are "
             f"folds, or stands together in the samples: {REMEDY}.",
             SearchWarning,
-            stacklevel=6,
         )
 
 

@@ -1,6 +1,5 @@
 """Choosing parameters by cross-validation: a method, its candidates, and folds."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +35,7 @@ from multikernel.estimators.search.scores import (
     scored_folds,
     scoring_choice,
 )
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Callback
@@ -207,13 +206,12 @@ class Search(Generic[D, P, S]):
         """Say how many solves ended above the tolerance of folds, if any did."""
         unsolved = int(np.count_nonzero(~(gaps <= self.cv_tol)))
         if unsolved:
-            warnings.warn(
+            warn_user(
                 f"{unsolved} of {gaps.size} solves along the paths of "
                 f"{self.source.owner} stopped above cv_tol_={self.cv_tol:g}; the "
                 f"largest relative duality gap is {gaps.max():.2e}. Raise max_iter or "
                 "loosen tol.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
 

@@ -1,6 +1,5 @@
 """Sparse learning: a mean loss with a sum of block norms."""
 
-import warnings
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -41,7 +40,7 @@ from multikernel.estimators.scale import (
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.patience import no_better
 from multikernel.estimators.search.search import Search, loosened
-from multikernel.exceptions import SearchWarning
+from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
@@ -118,13 +117,12 @@ class SparseMethod(GramMethod):
         """Return the recipe; say where many samples deserve a search."""
         n_samples, owner = len(data.samples.y), self.source.owner
         if self.by_default and n_samples >= MANY_SAMPLES:
-            warnings.warn(
+            warn_user(
                 f"{owner} learns from {n_samples} samples with its default alpha, "
                 "chosen for no data: with so many a weaker one often predicts better. "
                 f"{owner}CV (on the command line --cv 5) searches for it, on a "
                 "sample of the rows where all of them take too long.",
                 SearchWarning,
-                stacklevel=4,
             )
         return self.recipe(target_units(owner, data.samples), data.samples.total_weight)
 
@@ -260,7 +258,7 @@ class AlphaCandidates:
         found = follow_to(way, recipe, training, watch)
         alphas = alphas[-len(found) :]
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, found[-1], 6)
+            warn_unfinished(self.method.source.owner, training, found[-1])
         attributes = fitted_attributes(recipe, training, found[-1])
         paths = list(zip(*found, strict=True))
         attributes["n_iter_"] = iterations(paths)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -16,7 +15,7 @@ from multikernel.gram.factors.engine import FactorBlock, RowBlocks, SampledRows,
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.rows import moments, normalised, raw_block, replaced
 from multikernel.gram.files import PathLike
-from multikernel.gram.temporary import TemporaryFolder
+from multikernel.gram.temporary import TemporaryFolder, made_folder
 from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import run_blocks
 
@@ -111,9 +110,8 @@ class FileEngine:
 
     def room(self) -> int:
         """Return the bytes that may be held, were they all in float64."""
-        place = Path(self.folder)
-        place.mkdir(parents=True, exist_ok=True)
-        return shutil.disk_usage(place).free * (2 if self.dtype == "float32" else 1)
+        folder = made_folder(self.folder)
+        return shutil.disk_usage(folder).free * (2 if self.dtype == "float32" else 1)
 
     def _kept(self, block: FactorBlock) -> FactorBlock:
         """Return a block whose arrays are mapped from a file."""
@@ -140,7 +138,7 @@ class FileEngine:
     def _made(self) -> TemporaryFolder:
         """Return the folder of all files: each one holds a lock, and so a file open."""
         if not self._files:
-            Path(self.folder).mkdir(parents=True, exist_ok=True)
+            made_folder(self.folder)
             self._files.append(TemporaryFolder(self.folder))
         return self._files[0]
 

@@ -11,7 +11,6 @@ for the epsilon-insensitive loss, -y rho + epsilon |rho| on [-1, 1], whose kink 
 as it is, so that the problem has n variables and not 2 n.
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import cast
 
@@ -22,6 +21,7 @@ from multikernel.exceptions import (
     ConvergenceWarning,
     IndefiniteKernelError,
     UnsupportedProblemError,
+    warn_user,
 )
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
@@ -206,7 +206,7 @@ class SMO:
             set_slopes(v)
             outcome = self._run(v, gram, fit_intercept)
             if outcome.code == STEPS_DONE and self.max_steps is None:
-                warnings.warn(BAD_SCALES, ConvergenceWarning, stacklevel=2)
+                warn_user(BAD_SCALES, ConvergenceWarning)
             return _checked_fit(v, gram, outcome, fit_intercept, self.tol)
 
         return fit_outputs(fit_one, y, init)

@@ -1,13 +1,12 @@
 """A greedy path: kernels in the order of selection, and the model after each."""
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import evaluate, evaluate_terms
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram.base import GramStack
 from multikernel.problem import Problem, Progress, Solution, Status
 from multikernel.solvers.group_omp.refit import REFIT_GAP
@@ -182,11 +181,10 @@ def _warn_apart(k: int, objective: float, refitted: float) -> None:
     """Warn where the sum of the kernels is not what its terms are, for rounding."""
     off = abs(objective - refitted)
     if off > REFIT_GAP * max(abs(objective), abs(refitted)):
-        warnings.warn(
+        warn_user(
             f"The model of {k} kernels has an objective of {objective:.6g}, and its "
             f"refit found {refitted:.6g}: the kernels are not known precisely enough "
             "for this penalty. Raise alpha, bring the kernels to comparable scales, or "
             "hold them in double precision.",
             ConvergenceWarning,
-            stacklevel=3,
         )

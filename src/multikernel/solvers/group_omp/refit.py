@@ -1,6 +1,5 @@
 """Refits on the sum of the selected kernels, each from the one before it."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -9,7 +8,7 @@ from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array
 from multikernel.certificates import half_range, relative_gap
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
@@ -189,12 +188,11 @@ class MachineRefit:
             machine = replace(machine, tol=0.1 * machine.tol)
             fit, gap = self._run(machine, fit)
         if not fit.converged or gap > REFIT_GAP:
-            warnings.warn(
+            warn_user(
                 f"The refit on {int(self.weights.sum())} kernels stopped at a relative "
                 f"duality gap of {gap:.2g}: raise alpha, or bring the kernels to "
                 "comparable scales.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return fit
 

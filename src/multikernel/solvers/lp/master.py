@@ -17,7 +17,6 @@ it is smooth for every p, and exceeds the kinked one by no more than the barrier
 share: that is what interior point methods for linear programs do, for p = 1.
 """
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,7 +25,7 @@ from scipy.optimize import linprog
 from scipy.special import xlogy
 
 from multikernel._typing import Array
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg import TINY
 from multikernel.linalg.threads import aside
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
@@ -388,7 +387,7 @@ def corner_weights(heights: Array, slopes: Array) -> Array | None:
             "The linear program that looks for a model of fewer kernels was stopped "
             f"after {most} steps: the model may have more kernels than it needs."
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn_user(message, ConvergenceWarning)
     if not solved.success or solved.x is None:
         return None
     weights = np.maximum(solved.x[:-1], 0.0)
