@@ -260,6 +260,7 @@ def test_missing_values_are_expected_in_each_factor():
     np.testing.assert_allclose(one.dual_coef_, y - one.predict(gaps), atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DegenerateKernelWarning")
 def test_where_no_columns_vary_together_it_is_said():
     X = np.column_stack([np.linspace(0.0, 1.0, 20), np.ones(20)])
     spec = Interactions([ColumnKernel(GaussianKernel(1.0), c) for c in (0, 1)])

@@ -396,13 +396,17 @@ class ProductStack(GramStack):
         every = np.arange(self.mains.shape[1])
         whole = np.array_equal(rows, every) and np.array_equal(cols, every)
 
+        # Every main is cut once, however many products it is in.
+        cuts: dict[int, Stored] = {}
+        for main in np.unique(self.terms[kernels]).tolist():
+            if whole or main < 0:
+                continue
+            cuts[main] = np.empty(out.shape[1:], array.dtype)
+            write_block(array[main], rows, cols, cuts[main])
+
         def entries(main: int) -> Stored:
-            if whole:
-                whole_matrix: Stored = array[main]
-                return whole_matrix
-            part: Stored = np.empty(out.shape[1:], array.dtype)
-            write_block(array[main], rows, cols, part)
-            return part
+            matrix: Stored = array[main] if whole else cuts[main]
+            return matrix
 
         def work(t: int) -> None:
             first, second = terms[t]

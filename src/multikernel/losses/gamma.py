@@ -48,8 +48,8 @@ class GammaLoss:
         inside = u <= 1.0
         slope = np.where(inside, u, 0.0)
         # Small slopes would lose their digits in 1 - u.
-        entropy: Array = xlog1py(1.0 - slope, -slope) + slope
-        return np.where(inside, entropy + slope * np.log(y), np.inf)
+        entropy: Array = np.asarray(xlog1py(1.0 - slope, -slope), dtype=np.float64)
+        return np.where(inside, (entropy + slope) + slope * np.log(y), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return log(y / (1 - u))."""

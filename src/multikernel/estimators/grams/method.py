@@ -148,13 +148,21 @@ def follow_outputs(
             return
 
 
+Follower = Callable[[Sequence[Recipe], Training, Watch], Iterator[list[Solution]]]
+"""Yields the solutions of all problems for recipes in turn, as `follow_outputs`."""
+
+
 def follow_to(
-    way: Sequence[Recipe], last: Recipe, training: Training, watch: Watch
+    way: Sequence[Recipe],
+    last: Recipe,
+    training: Training,
+    watch: Watch,
+    follow: Follower = follow_outputs,
 ) -> list[list[Solution]]:
     """Return the solutions of all problems along a way, and those of another recipe.
 
-    The way is one of `follow_outputs`, and the `last` recipe what is asked for: the end
-    of the way, solved for to another tolerance. Solutions are over the matrices that
+    The way is one to `follow`, and the `last` recipe what is asked for: the end of the
+    way, solved for to another tolerance. Solutions are over the matrices that
     `training` holds now. Once stopped, no way leads to its end: one iteration is made
     there, and is all.
     """
@@ -163,7 +171,7 @@ def follow_to(
     # Solutions before matrices were refined are of the coarser ones.
     while built is not training.built and not watch.stopped:
         built = training.built
-        found = list(follow_outputs(way, training, watch))
+        found = list(follow(way, training, watch))
     starts: Sequence[Solution | None] = ()
     if len(found) == len(way):
         starts = found.pop()

@@ -136,7 +136,7 @@ class Training:
     @property
     def n_bytes(self) -> float:
         """Return what the matrices take in memory."""
-        return 8.0 * float(self.stack.held_numbers().sum())
+        return 8.0 * self.stack.pass_numbers()
 
     @property
     def precomputed(self) -> bool:

@@ -23,6 +23,11 @@ from multikernel.estimators.grams.method import (
     solved,
     warn_unfinished,
 )
+from multikernel.estimators.grams.shortlist import (
+    follow_proved,
+    follow_shortlist,
+    is_shortened,
+)
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
@@ -237,7 +242,8 @@ class AlphaCandidates:
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
         recipes, chain = self._recipes(training), range(self.alphas.values.size)
-        for place, found in enumerate(follow_outputs(recipes, training, watch)):
+        follow = follow_shortlist if is_shortened(training) else follow_outputs
+        for place, found in enumerate(follow(recipes, training, watch)):
             if any(solution.status is Status.STOPPED for solution in found):
                 return
             model = solved(place, recipes[place], training, found)
@@ -255,7 +261,8 @@ class AlphaCandidates:
         recipe, alphas = recipes[best], all_alphas[: best + 1]
         loose = self.with_tol(loosened(self.method.tol))
         way = loose._recipes(training)[: best + 1]
-        found = follow_to(way, recipe, training, watch)
+        follow = follow_proved if is_shortened(training) else follow_outputs
+        found = follow_to(way, recipe, training, watch, follow)
         alphas = alphas[-len(found) :]
         if not watch.stopped:
             warn_unfinished(self.method.source.owner, training, found[-1])

@@ -1,0 +1,68 @@
+"""Folds over a short list of all interactions: near the exact paths, and honest."""
+
+import numpy as np
+import pytest
+
+from multikernel import SpicyMKLClassifierCV, SpicyMKLRegressor, SpicyMKLRegressorCV
+from multikernel.estimators.grams import shortlist
+from multikernel.kernels import Interactions
+
+PAIRS = Interactions()
+
+
+def product_of_columns(n=120, d=15):
+    """Targets of one column and one product among many columns."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, d))
+    return X, X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * random.normal(size=n)
+
+
+@pytest.mark.parametrize("kind", ["regression", "two classes", "three classes"])
+def test_paths_are_near_those_over_all_kernels(kind, monkeypatch):
+    X, y = product_of_columns()
+    search = SpicyMKLRegressorCV(PAIRS, cv=3, n_alphas=8)
+    if kind != "regression":
+        search = SpicyMKLClassifierCV(PAIRS, cv=3, n_alphas=8)
+        y = np.digitize(y, [0.0] if kind == "two classes" else [-0.7, 0.7])
+    listed = search.fit(X, y)
+    assert np.max(listed.duality_gap_) <= listed.tol
+    scores, best = listed.cv_results_["mean_test_score"], listed.best_score_
+    monkeypatch.setattr(shortlist, "LISTED", 10_000)
+    exact = search.fit(X, y)
+    known = np.isfinite(scores) & np.isfinite(exact.cv_results_["mean_test_score"])
+    assert known.sum() >= 5
+    np.testing.assert_allclose(
+        scores[known], exact.cv_results_["mean_test_score"][known], atol=0.05
+    )
+    assert best == pytest.approx(exact.best_score_, abs=0.02)
+
+
+def test_the_model_is_proved_over_all_interactions():
+    X, y = product_of_columns()
+    search = SpicyMKLRegressorCV(PAIRS, cv=3, n_alphas=8).fit(X, y)
+    alone = SpicyMKLRegressor(PAIRS, alpha=search.alpha_, tol=1e-6).fit(X, y)
+    assert len(search.kernel_weights_) == len(alone.kernel_weights_) > 100
+    assert search.objective_ <= alone.objective_ * (1.0 + search.tol)
+    assert "x2 × x3" in list(search.summary()["kernel"][:2])
+    assert np.all(search.path_.duality_gaps <= search.cv_tol_)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_among_two_thousand_pairs_scores_at_chance(seed):
+    """The list is made from each fold's training samples alone."""
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(80, 64)), random.normal(size=80)
+    search = SpicyMKLRegressorCV(PAIRS, cv=4, n_alphas=8).fit(X, y)
+    assert len(search.kernel_weights_) > 2000
+    assert search.best_score_ < 0.1
+    labels = random.permutation(np.repeat([0, 1], 40))
+    classified = SpicyMKLClassifierCV(PAIRS, cv=4, n_alphas=8).fit(X, labels)
+    assert classified.best_score_ < 0.66
+
+
+def test_the_list_has_the_kernels_in_use():
+    stack = type(
+        "Stack", (), {"quadratic_forms": lambda self, v: np.arange(100.0) * v.sum()}
+    )()
+    listed = shortlist.shortlist(stack, [np.ones(2)], [np.array([0, 3])])
+    assert listed.tolist() == [0, 3, *range(100 - shortlist.LISTED, 100)]
