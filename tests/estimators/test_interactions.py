@@ -36,7 +36,7 @@ from multikernel.persistence import load, save
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5))
 y = X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + 0.1 * RNG.normal(size=60)
-SPEC = Interactions(per_column(GaussianKernel(1.0), 5))
+SPEC = Interactions(per_column(GaussianKernel(1.0), 5), weight=1.0)
 
 
 def written_down(X, weights=None):
@@ -266,3 +266,38 @@ def test_where_no_columns_vary_together_it_is_said():
     spec = Interactions([ColumnKernel(GaussianKernel(1.0), c) for c in (0, 1)])
     with pytest.warns(DictionaryWarning, match="the dictionary has the kernels alone"):
         SpicyMKLRegressor(spec, check_psd="none").fit(X, np.sin(X[:, 0]))
+
+
+@pytest.mark.parametrize("storage", ["auto", "low_rank"])
+def test_a_weight_is_a_factor_of_normalised_interactions(storage, tmp_path):
+    """A lighter kernel costs its function 1 / sqrt(weight) times as much."""
+    spec = Interactions(SPEC.kernels, weight=0.25)
+    model = SpicyMKLRegressor(spec, alpha=0.05, tol=1e-8, storage=storage).fit(X, y)
+    grams = np.stack([kernel(X) for kernel in written_down(X)])
+    sizes = np.einsum("mii->m", grams) / 60.0 - grams.mean(axis=(1, 2))
+    factors = np.where(np.arange(len(grams)) < 5, 1.0, 0.25) / sizes
+    same = SpicyMKLRegressor("precomputed", alpha=0.05, tol=1e-8, normalize=None).fit(
+        np.moveaxis(grams * factors[:, None, None], 0, -1), y
+    )
+    tol = 1e-6 if storage == "auto" else 1e-4
+    assert model.objective_ == pytest.approx(same.objective_, rel=tol)
+    np.testing.assert_allclose(model.kernel_weights_, same.kernel_weights_, atol=1e-2)
+    new = RNG.normal(size=(10, 5))
+    save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.skops").predict(new), model.predict(new)
+    )
+    search = SpicyMKLRegressorCV(spec, cv=3, storage=storage).fit(X, y)
+    assert search.score(X, y) > 0.8
+
+
+def test_weights_are_checked_and_are_one_without_mains():
+    with pytest.raises(ValueError, match="weight must be a finite number above 0"):
+        Interactions(weight=0.0)
+    given = {"alpha": 0.05, "tol": 1e-8}
+    alone = [
+        SpicyMKLRegressor(Interactions(SPEC.kernels, mains=False, weight=w), **given)
+        for w in (0.1, 1.0)
+    ]
+    first, second = (model.fit(X, y).objective_ for model in alone)
+    assert first == pytest.approx(second, rel=1e-7)

@@ -7,7 +7,7 @@ from multikernel import SpicyMKLClassifierCV, SpicyMKLRegressor, SpicyMKLRegress
 from multikernel.estimators.grams import shortlist
 from multikernel.kernels import Interactions
 
-PAIRS = Interactions()
+PAIRS = Interactions(weight=1.0)
 
 
 def product_of_columns(n=120, d=15):
@@ -30,7 +30,7 @@ def test_paths_are_near_those_over_all_kernels(kind, monkeypatch):
     monkeypatch.setattr(shortlist, "LISTED", 10_000)
     exact = search.fit(X, y)
     known = np.isfinite(scores) & np.isfinite(exact.cv_results_["mean_test_score"])
-    assert known.sum() >= 5
+    assert known.sum() >= 4
     np.testing.assert_allclose(
         scores[known], exact.cv_results_["mean_test_score"][known], atol=0.05
     )

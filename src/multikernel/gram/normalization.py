@@ -14,6 +14,7 @@ from multikernel.gram.dense import DenseStack
 from multikernel.gram.steps import (
     CenterStep,
     CosineStep,
+    GivenScaleStep,
     Moments,
     ScaleStep,
     Step,
@@ -48,6 +49,23 @@ class Normalizer(Protocol):
             How many kernels it is for.
         """
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class GivenScales:
+    """Factors of the kernels that are known beforehand, as a step of normalisation.
+
+    Parameters
+    ----------
+    factors : ndarray of shape (n_kernels,)
+        Positive factors.
+    """
+
+    factors: Array
+
+    def empty(self, weights: Array, n_kernels: int) -> Step:
+        """Return the step, which learns nothing; see `Normalizer.empty`."""
+        return GivenScaleStep(weights, self.factors)
 
 
 StepName = str | Normalizer

@@ -165,6 +165,19 @@ class ScaleStep(Step, ABC):
         _scale(self.factors[m], K, row_diagonal, diagonal)
 
 
+class GivenScaleStep(ScaleStep):
+    """Factors that are given, and not learnt."""
+
+    def learn(
+        self, kernels: slice, stack: GramStack, forms: Array | None = None
+    ) -> None:
+        """Learn nothing; see `ScaleStep.learn`."""
+
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Multiply by the factor of a kernel; see `Step.learn_moments`."""
+        moments.multiply(float(self.factors[m]))
+
+
 class MomentStep(ScaleStep):
     """A factor that the diagonal of a kernel and its mean decide."""
 

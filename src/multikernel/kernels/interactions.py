@@ -11,6 +11,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import (
     FLAG,
+    POSITIVE,
     check_parameter,
     check_places,
     check_shapes,
@@ -56,6 +57,11 @@ class Interactions:
     between : sequence of columns, or a pair of these, default=None
         Columns, by name or position, among which interactions are wanted; of two
         sequences, one column of each. All when left out.
+    weight : float, default=0.25
+        What interactions are multiplied by beside main kernels, once all are
+        normalised; positive. A function of an interaction costs 1 / sqrt(weight) times
+        as much as one of a main kernel that is as large, so that of hundreds of
+        interactions fewer enter by chance. It is 1 where there are no mains.
 
     Raises
     ------
@@ -90,9 +96,11 @@ class Interactions:
     kernels: Any = None
     mains: bool = True
     between: Any = None
+    weight: float = 0.25
 
     def __post_init__(self) -> None:
         check_parameter("Interactions", "mains", self.mains, FLAG)
+        check_parameter("Interactions", "weight", self.weight, POSITIVE)
         if isinstance(self.kernels, Interactions):
             raise ValueError(
                 "Interactions: kernels are Interactions themselves, and products of "
@@ -127,12 +135,15 @@ class InteractionDictionary:
         What the mains are called in the names of products.
     main_views : tuple of str or None, default=None
         The view of every main.
+    weight : float, default=1.0
+        What products are multiplied by once they are normalised.
     """
 
     mains: ListDictionary
     terms: Indices
     labels: tuple[str, ...]
     main_views: tuple[str, ...] | None = None
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         owner, n_mains = "InteractionDictionary", len(self.mains)
@@ -154,6 +165,10 @@ class InteractionDictionary:
             return self.mains[first]
         factors = self.mains[first], self.mains[second]
         return ProductKernel(factors, self._product_name(first, second))
+
+    def scales(self) -> Array:
+        """Return what normalised kernels are multiplied by, shape (n_kernels,)."""
+        return np.where(self.terms[:, 1] < 0, 1.0, self.weight)
 
     def name(self, index: int) -> str:
         """Return the name of one kernel."""
@@ -235,7 +250,10 @@ def with_interactions(
     )
     names = told_apart([kernel_name(kernel) for kernel in mains])
     return InteractionDictionary(
-        ListDictionary(mains, names), terms, _labels(mains, names)
+        ListDictionary(mains, names),
+        terms,
+        _labels(mains, names),
+        weight=float(spec.weight) if alone else 1.0,
     )
 
 

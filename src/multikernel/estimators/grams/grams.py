@@ -24,7 +24,7 @@ from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.files import Storage
 from multikernel.gram.matrix import Products, column_runs, products_of_cuts
-from multikernel.gram.normalization import Steps, check_steps
+from multikernel.gram.normalization import GivenScales, Steps, check_steps
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
 
@@ -58,6 +58,13 @@ class GramOptions:
     random_state: Any = None
     check_psd: str = "auto"
     tell: Callable[[float], None] | None = None
+
+    def scaled(self, factors: Array) -> "GramOptions":
+        """Return options by which normalised kernels are multiplied by factors."""
+        if np.all(factors == 1.0):
+            return self
+        steps = (*check_steps(self.normalize), GivenScales(factors))
+        return replace(self, normalize=steps)
 
     def with_all_landmarks(self) -> "GramOptions":
         """Return options by which factors are at once as fine as they may be."""

@@ -17,6 +17,7 @@ from multikernel.gram.choice import LONG, choose_storage, readable_magnitude
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.memory import readable_bytes
 from multikernel.kernels import KernelDictionary
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import backing
 
 
@@ -74,11 +75,14 @@ class GramSource:
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
         dictionary = choose_dictionary(samples, self.novelty)
+        asked = replace(self.options, tell=tell)
+        if isinstance(dictionary, InteractionDictionary):
+            asked = asked.scaled(dictionary.scales())
         options, stored = settle_storage(
             self.owner,
             dictionary,
             samples,
-            replace(self.options, tell=tell),
+            asked,
             self.verbose,
         )
         if not self.refines:

@@ -34,6 +34,7 @@ from multikernel.gram.factors.rows import (
 from multikernel.gram.memory import check_room
 from multikernel.gram.normalization import (
     BuiltStack,
+    GivenScales,
     Normalization,
     Normalizer,
     Steps,
@@ -378,7 +379,7 @@ def refine_blocked(
 def _check_moments(steps: Sequence[object]) -> None:
     """Raise where a step needs more of the rows than their mean."""
     for step in steps:
-        if isinstance(step, Normalizer):
+        if isinstance(step, Normalizer) and not isinstance(step, GivenScales):
             raise ValueError(
                 f"normalize={step!r} needs spectra, which are not computed for rows in "
                 "blocks: take 'variance', 'trace', 'center' or 'cosine'."
