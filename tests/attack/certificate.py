@@ -145,6 +145,11 @@ def xlogx(x):
     return x * np.log(np.where(x > 0.0, x, 1.0))
 
 
+def xlog1px(t):
+    """(1 + t) log(1 + t), whose digits small t keep."""
+    return (1.0 + t) * np.log1p(np.where(t > -1.0, t, 0.0))
+
+
 def level_of(case):
     """The quantile of a pinball loss."""
     return WIDE(case.settings.get("quantile", 0.5))
@@ -193,9 +198,12 @@ def loss_conjugate(case, y, u):
     if case.loss == "PinballLoss":
         return y * u
     if case.loss == "PoissonLoss":
-        return xlogx(np.maximum(y + u, 0.0)) - xlogx(y) - u
+        count = np.where(y > 0.0, y, 1.0)
+        share = np.maximum(u / count, -1.0)
+        some = count * (xlog1px(share) - share) + u * np.log(count)
+        return np.where(y > 0.0, some, xlogx(np.maximum(u, 0.0)) - u)
     if case.loss == "GammaLoss":
-        return xlogx(np.maximum(1.0 - u, 0.0)) + u * (1.0 + np.log(y))
+        return xlog1px(np.maximum(-u, -1.0)) + u + u * np.log(y)
     return y * u + tube_of(case) * np.abs(u)
 
 

@@ -317,6 +317,11 @@ def judged(error):
     return judge_error(error)
 
 
+def is_vector_of_numbers(y):
+    """Whether targets are as they were made: changes are made of those."""
+    return isinstance(y, da.Array) and y.ndim == 1 and y.dtype.kind == "f"
+
+
 def mutated(random):  # noqa: C901 - a choice among the things that are mutated
     """Return data, targets, weights and a model, some of which are odd."""
     values, target = table(random)
@@ -339,7 +344,7 @@ def mutated(random):  # noqa: C901 - a choice among the things that are mutated
             X = WHOLES[random.integers(len(WHOLES))](X)
         elif what == "frame":
             X = frame(random, values)
-        elif what == "y" and isinstance(y, da.Array) and y.ndim == 1:
+        elif what == "y" and is_vector_of_numbers(y):
             y = TARGETS[random.integers(len(TARGETS))](y)
         elif what == "weights":
             w = random.uniform(0.5, 2.0, ROWS)

@@ -44,11 +44,13 @@ class LiveShare:
         )
         self._title, self._quiet = title, quiet
         self._task = self._bar.add_task(title, total=1.0, state="")
-        self._start = self._said = time.perf_counter()
+        self._start = time.perf_counter()
+        self._said = self._start
 
     def __enter__(self) -> Self:
         self._bar.start()
-        self._start = self._said = time.perf_counter()
+        self._start = time.perf_counter()
+        self._said = self._start
         return self
 
     def __exit__(self, *_: object) -> None:

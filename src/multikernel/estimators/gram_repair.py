@@ -64,6 +64,10 @@ class GramRepair(TransformerMixin, BaseEstimator):
     True
     """
 
+    lowest_eigenvalues_: Array
+    _directions: list[Array]
+    _names: Any
+
     def __init__(self, how: str = "clip") -> None:
         self.how = how
 

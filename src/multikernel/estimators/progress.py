@@ -248,7 +248,7 @@ class ProgressBar:
         self, title: str = "fit", *, every: float = 10.0, file: TextIO | None = None
     ) -> None:
         self.title, self.every, self.file = title, every, file
-        self._started = self._said = 0.0
+        self._started, self._said = 0.0, 0.0
         self._course = Course()
         self._show: Callable[[str], None] | None = None
         self._end: Callable[[], None] = lambda: None

@@ -84,6 +84,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     2  2024.03            1.0           0.00    b
     """
 
+    kinds_: dict[str, str]
+    categories_: dict[str, Any]
+    fill_values_: dict[str, Any]
+    feature_names_in_: Any
+    n_features_in_: int
+
     def __init__(
         self,
         periods: Sequence[str] = (),

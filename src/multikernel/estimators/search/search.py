@@ -1,6 +1,6 @@
 """Choosing parameters by cross-validation: a method, its candidates, and folds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Generic, Self
@@ -13,7 +13,16 @@ from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link, fit_estimator
 from multikernel.estimators.forecast import Work
-from multikernel.estimators.method import Candidates, D, Method, P, S, Solved, Source
+from multikernel.estimators.method import (
+    Candidates,
+    D,
+    Fold,
+    Method,
+    P,
+    S,
+    Solved,
+    Source,
+)
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.choice import (
     against_one_class,
@@ -220,6 +229,11 @@ class FoldRun(Generic[D]):
 
     `model` is the search itself, and `data` what folds are cut from.
     """
+
+    # What `begin` makes, which takes memory.
+    _fold: Fold[D]
+    _scorer: FoldScorer
+    _solved: Generator[Solved, Array | None, None]
 
     def __init__(
         self, model: Any, data: D, split: Split, candidates: Candidates[D], watch: Watch

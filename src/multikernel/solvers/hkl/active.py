@@ -110,6 +110,10 @@ class Held:
     Samples and shares are those of `prepare`, and the nodes those that are known.
     """
 
+    _prepared: list[Prepared]
+    _places: Indices  # of each node among these; -1 where it is not held
+    _chunks: list[tuple[int, Array, Indices]]
+
     def __init__(
         self, samples: GraphSamples, known: KnownNodes, shares: Array | None
     ) -> None:
@@ -118,10 +122,8 @@ class Held:
         self._forget()
 
     def _forget(self) -> None:
-        self._prepared: list[Prepared] = []
-        self._places: Indices = np.zeros(0, dtype=np.intp)
-        """Where each node is among these; -1 where it is not held."""
-        self._chunks: list[tuple[int, Array, Indices]] = []
+        self._prepared, self._chunks = [], []
+        self._places = np.zeros(0, dtype=np.intp)
 
     def _hold(self, nodes: Indices, found: Sequence[Prepared]) -> None:
         """Put features side by side, those of one call in one block."""

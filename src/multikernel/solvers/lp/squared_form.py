@@ -222,6 +222,8 @@ class _Search:
         A warm start.
     """
 
+    incumbent: Incumbent  # of the penalty that `turn_to` took up last
+
     def __init__(
         self, problem: Problem, settings: SquaredForm, init: Solution | None
     ) -> None:

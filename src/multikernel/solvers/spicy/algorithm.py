@@ -105,6 +105,13 @@ class AugmentedLagrangian:
     _spaces: KernelSpaces = field(init=False)
     _alpha_images: Array = field(init=False)
     _rho_images: Array = field(init=False)
+    # Of v, which is thresholded, and of the functions that it becomes.
+    _v: Array = field(init=False)
+    _v_images: Array = field(init=False)
+    _sizes: Array = field(init=False)
+    _norms: Array = field(init=False)
+    _shares: Array = field(init=False)
+    _values: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self._spaces = kernel_spaces(self.problem.gram)

@@ -312,6 +312,12 @@ def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
 class BarrierSide(Walled):
     """The side of a piecewise linear loss: boxes kept by a vanishing barrier."""
 
+    # Of the quadratic model: a Newton step sets them, and its directions need them.
+    gradient: Array
+    curvatures: Array
+    curvature: Array
+    pull: Array
+
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
         self.loss, self.y = loss, y
         slopes, self.costs, self.sizes = loss.dual_pieces(y)
