@@ -73,7 +73,7 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     """
     state = inner._state
     reached = data_at_model(last_step(model)[0], X)
-    data = check_predict_data(inner, reached, state.precomputed)
+    data = check_predict_data(inner, reached, precomputed=state.precomputed)
     if state.precomputed:
         square = data.shape[0] == data.shape[1]
         same = square and np.array_equal(data[..., 0], data[..., 0].T)

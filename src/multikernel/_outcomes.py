@@ -72,7 +72,7 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
     heads = [f"<th>{html.escape(str(names[k]))}</th>" for k in kept]
     rows = []
     for head, row in zip(heads, kept, strict=True):
-        cells = [_cell(counts[row, k], totals[row], bool(row == k)) for k in kept]
+        cells = [_cell(counts[row, k], totals[row], right=bool(row == k)) for k in kept]
         rows.append(f"<tr>{head}{''.join(cells)}<td>{totals[row]}</td></tr>")
     said = "Rows are the classes known, columns those predicted, shares of the row."
     if len(kept) < len(names):
@@ -83,7 +83,7 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
     )
 
 
-def _cell(count: int, total: int, right: bool) -> str:
+def _cell(count: int, total: int, *, right: bool) -> str:
     """Return a cell of a confusion matrix, the darker the larger its share."""
     if count == 0:
         return "<td>0</td>"

@@ -278,7 +278,7 @@ def test_partitions_with_numbers_out_of_reach_are_named(tmp_path):
     parts = dd.from_pandas(frame, npartitions=2)
     table = PartitionedTable(parts, np.arange(3.0), path=tmp_path)
     with pytest.raises(ValueError, match=r"Column 'dose' of .* holds 1e\+308"):
-        fitted_partitions(SpicyMKLRegressor(), table, True, None)
+        fitted_partitions(SpicyMKLRegressor(), table, scale=True, watch=None)
 
 
 def test_wide_tables_are_not_read_column_by_column(tmp_path, monkeypatch):

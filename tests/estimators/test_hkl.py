@@ -366,8 +366,8 @@ def test_standardising_brings_a_value_far_out_to_four():
     copies = np.repeat(np.arange(100), [2] * 10 + [1] * 90)
     weights = np.bincount(copies).astype(float)
     weighted, repeated = (
-        make_scaler(X, weights, True),
-        make_scaler(X[copies], None, True),
+        make_scaler(X, weights, standardize=True),
+        make_scaler(X[copies], None, standardize=True),
     )
     np.testing.assert_allclose(weighted.scale, repeated.scale)
     np.testing.assert_array_equal(make_scaler(X, None, standardize=False)(X), X)

@@ -129,16 +129,16 @@ def test_deviations_are_weighted_pooled_and_never_zero():
     rng = np.random.default_rng(0)
     y = rng.standard_normal((3, 50)) * np.array([[1.0], [1e-200], [1e200]])
     each = [y[0].std(), (1e200 * y[1]).std() * 1e-200, (1e-200 * y[2]).std() * 1e200]
-    np.testing.assert_allclose(deviations(y, None, False), each)
-    pooled = deviations(y[[0, 0]] * [[3.0], [4.0]], None, True)
+    np.testing.assert_allclose(deviations(y, None, pooled=False), each)
+    pooled = deviations(y[[0, 0]] * [[3.0], [4.0]], None, pooled=True)
     assert pooled == pytest.approx(y[0].std() * np.sqrt(12.5))
     counts = rng.integers(1, 4, 50)
     expected = np.repeat(y[0], counts).std()
-    found = deviations(y[:1], counts.astype(float), False)
+    found = deviations(y[:1], counts.astype(float), pooled=False)
     assert found == pytest.approx(expected, rel=1e-12)
     constants = np.array([np.full(5, 0.1), np.zeros(5), 1e9 + 1e-8 * np.arange(5)])
-    np.testing.assert_array_equal(deviations(constants, None, False), 1.0)
-    np.testing.assert_array_equal(deviations(constants[:2], None, True), 1.0)
+    np.testing.assert_array_equal(deviations(constants, None, pooled=False), 1.0)
+    np.testing.assert_array_equal(deviations(constants[:2], None, pooled=True), 1.0)
 
 
 def test_multiples_are_read():

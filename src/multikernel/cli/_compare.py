@@ -37,6 +37,7 @@ def run_compare(
     folds: int,
     scoring: str | None,
     cv: int | None,
+    *,
     json: bool,
 ) -> None:
     """Score methods on the same folds, and say which does how well."""
@@ -86,7 +87,7 @@ def _model(request: Request, name: str, table: Table, cv: int | None) -> Any:
         request = replace(request, kernels="default", interactions=False)
     strength = {"cv": cv} if searches else {}
     estimator = Training.asked(request, method).estimator(table, strength, cv=searches)
-    return with_scaling(estimator, table, request.scale, request.impute)
+    return with_scaling(estimator, table, scale=request.scale, impute=request.impute)
 
 
 def _splits(table: Table, task: str, folds: int) -> list[Any]:

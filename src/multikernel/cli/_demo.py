@@ -25,7 +25,7 @@ from multikernel.kernels import spicy_dictionary
 from multikernel.persistence.places import find_place
 
 
-def run_demo(output: Path, json: bool) -> None:
+def run_demo(output: Path, *, json: bool) -> None:
     """Train a model, say what it is, and draw it."""
     _check_folder(output)
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -36,7 +36,7 @@ def run_demo(output: Path, json: bool) -> None:
     model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=0.02, tol=1e-4)
     # Of the paper's widths a few are too narrow for these data: it is no news here.
     warnings.simplefilter("ignore", DictionaryWarning)
-    pipeline, facts = fit_table(model, table, True, "SpicyMKL")
+    pipeline, facts = fit_table(model, table, scale=True, title="SpicyMKL")
     report = {
         "training_samples": len(table.y),
         "seconds": facts["seconds"],

@@ -46,6 +46,7 @@ def run_fit(
     output: Path | None,
     dask: str | None,
     stream: bool | None,
+    *,
     json: bool,
 ) -> None:
     """Train a model, save it where that is asked for, and say what it is."""
@@ -59,7 +60,11 @@ def run_fit(
         estimator = training.estimator(table, parameters, cv=strength.cv is not None)
         with training.blaming_settings():
             pipeline, facts = fit_table(
-                estimator, table, request.scale, chosen.title, request.impute
+                estimator,
+                table,
+                scale=request.scale,
+                title=chosen.title,
+                impute=request.impute,
             )
     if output is not None:
         write_to(place, dumped(pipeline))
@@ -95,7 +100,7 @@ def _read(
 
 
 def fit_table(
-    estimator: Any, table: Table, scale: bool, title: str, impute: str | None = None
+    estimator: Any, table: Table, *, scale: bool, title: str, impute: str | None = None
 ) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline, the seconds that it took, and its score."""
     start = time.perf_counter()
@@ -106,11 +111,15 @@ def fit_table(
         )
     with LiveFit(title, tol=estimator.tol, n_samples=len(table.X)) as watch:
         if isinstance(table, _large.PartitionedTable):
-            pipeline, score = _large.fitted_partitions(estimator, table, scale, watch)
+            pipeline, score = _large.fitted_partitions(
+                estimator, table, scale=scale, watch=watch
+            )
         elif isinstance(table, _large.SpooledTable):
-            pipeline, score = _large.fitted_stream(estimator, table, scale, watch)
+            pipeline, score = _large.fitted_stream(
+                estimator, table, scale=scale, watch=watch
+            )
         else:
-            pipeline = with_scaling(estimator, table, scale, impute)
+            pipeline = with_scaling(estimator, table, scale=scale, impute=impute)
             pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
             score = _score(pipeline, table)
     seconds = time.perf_counter() - start
@@ -147,7 +156,7 @@ def _reads_by_batches(
             "the file is read as a whole, without --stream."
         )
     able = bool(method.tasks) and numbers_only
-    return able and _large.by_batches(data, stream, folder)
+    return able and _large.by_batches(data, stream, folder=folder)
 
 
 def strength_parameters(

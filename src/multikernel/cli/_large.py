@@ -39,7 +39,7 @@ LARGE_SHARE = 8
 whole takes three times its size, and kernels are to be held as well."""
 
 
-def by_batches(path: Path, asked: bool | None, folder: bool = False) -> bool:
+def by_batches(path: Path, asked: bool | None, *, folder: bool = False) -> bool:
     """Return whether a file is to be read by batches.
 
     None leaves it to its size, and to whether there is a `folder` for large files.
@@ -129,7 +129,7 @@ def read_spooled(
 
 
 def fitted_stream(
-    model: Any, table: SpooledTable, scale: bool, watch: Any
+    model: Any, table: SpooledTable, *, scale: bool, watch: Any
 ) -> tuple[Pipeline, float]:
     """Fit a model on a spooled table; return it behind its scaler, with its score."""
     steps = [("scale", table.scale(watch.scaling))] if scale else []
@@ -291,11 +291,11 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
 
 
 def fitted_partitions(
-    estimator: Any, table: PartitionedTable, scale: bool, watch: Any
+    estimator: Any, table: PartitionedTable, *, scale: bool, watch: Any
 ) -> tuple[Pipeline, float]:
     """Return the fitted pipeline of a table in partitions, and its score."""
     X = table.X
-    pipeline = with_scaling(estimator, table, scale)
+    pipeline = with_scaling(estimator, table, scale=scale)
     if scale:
         mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
         if not np.isfinite(mean + deviation).all():

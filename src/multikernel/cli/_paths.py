@@ -26,6 +26,7 @@ def run_path(
     n_alphas: int,
     alpha_min_ratio: float,
     plot: Path | None,
+    *,
     json: bool,
 ) -> None:
     """Follow a path, draw it where that is asked for, and say what came in."""
@@ -67,7 +68,7 @@ def _followed(
 ) -> NamedPath:
     """Return the path over a table."""
     estimator = training.estimator(table, {})
-    X = prepared(table, request.scale, request.impute)
+    X = prepared(table, scale=request.scale, impute=request.impute)
     live = LiveFit(training.method.title, tol=estimator.tol, n_samples=len(table.y))
     with training.blaming_settings(), live as watch:
         return regularization_path(

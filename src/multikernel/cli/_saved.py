@@ -82,7 +82,7 @@ def _predicted_whole(asked: Prediction) -> tuple[int, float | None]:
         if asked.target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: leave out --target.")
         table = _known_table(estimator, [asked.data], asked.target, asked.drop)
-        frame = _answers(estimator, table.X, asked.proba)
+        frame = _answers(estimator, table.X, proba=asked.proba)
         if getattr(table.X, "index", pd.Index([])).name == NAME:
             frame.insert(0, NAME, table.X.index)
         score = float(estimator.score(table.X, table.y)) if asked.target else None
@@ -116,7 +116,7 @@ def _predict_stream(
     def answer(frame: pd.DataFrame, first: bool) -> pd.DataFrame:
         part = _tables.known_part(asked.data, frame, only, tell=first)
         X = _tables.features_of(asked.data, part, (*sequences, *categories))
-        return _answers(estimator, X, asked.proba)
+        return _answers(estimator, X, proba=asked.proba)
 
     n_rows, y, found = predict_stream(answer, asked.data, target, asked.drop, place)
     return n_rows, None if target is None else score_of(estimator, y, found)
@@ -149,7 +149,7 @@ def _known_features(estimator: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _answers(estimator: Any, X: Any, proba: bool) -> pd.DataFrame:
+def _answers(estimator: Any, X: Any, *, proba: bool) -> pd.DataFrame:
     """Return predictions, with a probability for each class where asked for."""
     frame = _predictions(estimator, X)
     if proba:
@@ -185,6 +185,7 @@ def run_score(
     target: list[str] | None,
     drop: list[str] | None,
     max_bytes: int | None,
+    *,
     json: bool,
 ) -> None:
     """Score a model on the rows of files."""
@@ -218,7 +219,7 @@ def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]
 
 
 def run_inspect(
-    model: Path, rows: int | None, max_bytes: int | None, json: bool
+    model: Path, rows: int | None, max_bytes: int | None, *, json: bool
 ) -> None:
     """Say what a model is."""
     find_output(None, [model])

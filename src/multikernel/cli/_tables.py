@@ -154,7 +154,7 @@ def read_table(
 
 
 def known_part(
-    path: Path, frame: pd.DataFrame, only: Sequence[str] | None, tell: bool = True
+    path: Path, frame: pd.DataFrame, only: Sequence[str] | None, *, tell: bool = True
 ) -> pd.DataFrame:
     """Return the columns that a model takes, all for None, and note the others."""
     if only is None:

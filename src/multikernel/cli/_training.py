@@ -331,7 +331,7 @@ def _of_numbers(step: Any, table: Table, words: Any = "passthrough") -> Any:
 
 
 def preparation(
-    table: Table, scale: bool, impute: str | None = None
+    table: Table, *, scale: bool, impute: str | None = None
 ) -> list[tuple[str, Any]]:
     """Return the steps before a model, none for Gram matrices.
 
@@ -345,19 +345,21 @@ def preparation(
     return [*steps, ("scale", scaler(table))] if scale else steps
 
 
-def prepared(table: Table, scale: bool = True, impute: str | None = None) -> Any:
+def prepared(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
     """Return the features as a model behind such steps sees them."""
     X = table.X
-    for _, step in preparation(table, scale, impute):
+    for _, step in preparation(table, scale=scale, impute=impute):
         X = step.fit_transform(X)
     return X
 
 
 def with_scaling(
-    estimator: Any, table: Table, scale: bool, impute: str | None = None
+    estimator: Any, table: Table, *, scale: bool, impute: str | None = None
 ) -> Pipeline:
     """Return a pipeline of the estimator, behind what prepares its data."""
-    return Pipeline([*preparation(table, scale, impute), ("model", estimator)])
+    return Pipeline(
+        [*preparation(table, scale=scale, impute=impute), ("model", estimator)]
+    )
 
 
 def fit_arguments(table: Table, watch: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def demo(
     with loading():
         from multikernel.cli import _demo
 
-    _demo.run_demo(output, json)
+    _demo.run_demo(output, json=json)
 
 
 for command in (demo, fit, predict, score, path, compare, inspect, report):

@@ -92,7 +92,7 @@ def fit(
         folder=folder,
     )
     strength = Strength(alpha, C, p, cv, scoring)
-    _fitting.run_fit(request, method, strength, output, dask, stream, json)
+    _fitting.run_fit(request, method, strength, output, dask, stream, json=json)
 
 
 @user_errors
@@ -156,7 +156,7 @@ def path(
         storage=storage,
         max_rank=max_rank,
     )
-    _paths.run_path(request, method, n_alphas, alpha_min_ratio, plot, json)
+    _paths.run_path(request, method, n_alphas, alpha_min_ratio, plot, json=json)
 
 
 @user_errors
@@ -234,4 +234,4 @@ def compare(
         skip_letters=skip_letters,
         ignore_case=ignore_case,
     )
-    _compare.run_compare(request, method, folds, scoring, cv, json)
+    _compare.run_compare(request, method, folds, scoring, cv, json=json)

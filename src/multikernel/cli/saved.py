@@ -59,7 +59,7 @@ def score(
     with loading():
         from multikernel.cli import _saved
 
-    _saved.run_score(model, data, target, drop, max_bytes, json)
+    _saved.run_score(model, data, target, drop, max_bytes, json=json)
 
 
 @user_errors
@@ -76,7 +76,7 @@ def inspect(
     with loading():
         from multikernel.cli import _saved
 
-    _saved.run_inspect(model, rows, max_bytes, json)
+    _saved.run_inspect(model, rows, max_bytes, json=json)
 
 
 @user_errors

@@ -145,7 +145,7 @@ def recovery_coefficient(
     check_parameter(owner, "fit_intercept", fit_intercept, FLAG)
     n_kernels, good = gram.shape[0], _as_places(good)
     _check(good, n_kernels)
-    inside = [_root(gram, int(m), alpha, fit_intercept) for m in good]
+    inside = [_root(gram, int(m), alpha, fit_intercept=fit_intercept) for m in good]
     total = sum(root @ root for root in inside)
     basis, inverse_roots = _pseudo_root(np.asarray(total))
     # C_ij = A_i B_j with B_j = (U^T S U)^(-1/2) U^T Q_j, so B_j can be shared by all i.
@@ -153,7 +153,7 @@ def recovery_coefficient(
     bounds = [
         (*_column_norm(left, (basis * inverse_roots).T @ root), m)
         for m in np.setdiff1d(np.arange(n_kernels), good)
-        for root in [_root(gram, int(m), alpha, fit_intercept)]
+        for root in [_root(gram, int(m), alpha, fit_intercept=fit_intercept)]
     ]
     if not bounds:
         return RecoveryCoefficient(0.0, 0.0, "exact", -1)
@@ -189,7 +189,7 @@ def _check(good: Indices, n_kernels: int) -> None:
         )
 
 
-def _root(gram: GramStack, m: int, alpha: float, fit_intercept: bool) -> Array:
+def _root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Array:
     """Return Q_m."""
     n_samples = gram.shape[1]
     K = gram.take(np.array([m])).columns(np.arange(n_samples))[0]

@@ -204,7 +204,7 @@ class KernelWeightsDisplay:
         n_groups = len(self.group_names)
         most = len(self.kernel_names) if self.zeros else max(3, 20 // n_groups)
         most = most if max_kernels is None else max_kernels
-        chosen = [_largest(row, most, self.zeros) for row in self.kernel_weights]
+        chosen = [_largest(row, most, zeros=self.zeros) for row in self.kernel_weights]
         headed = n_groups > 1  # a row above each group for its name
         n_rows = sum(len(group) + headed for group in chosen)
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.1 + 0.27 * n_rows))
@@ -254,7 +254,7 @@ class KernelWeightsDisplay:
         _style.headline(self.ax_, title)
 
 
-def _largest(weights: Array, most: int, zeros: bool) -> Indices:
+def _largest(weights: Array, most: int, *, zeros: bool) -> Indices:
     """Return the indices of the largest weights, descending; of zeros if asked for."""
     sizes = np.abs(weights)
     order = np.argsort(-sizes, kind="stable")[:most]

@@ -350,7 +350,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Return the fitted model, and new data as it takes them."""
         state = self._fitted()
         assert state.model is not None
-        return state.model, check_predict_data(self, X, state.precomputed)
+        return state.model, check_predict_data(self, X, precomputed=state.precomputed)
 
     def _check_fitted(self) -> None:
         """Raise unless what a file says of a fit has the shapes of one."""

@@ -98,7 +98,7 @@ class Fold(Generic[D_co]):
     outside: Samples
     decision_values: Callable[[Sequence[Any]], Array]
 
-    def inputs(self, whole: bool) -> Any:
+    def inputs(self, *, whole: bool) -> Any:
         """Return the validation samples as the user gave them, or stand-ins for them.
 
         Precomputed matrices are copied where somebody may look into the `whole`;

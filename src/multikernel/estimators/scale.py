@@ -64,7 +64,7 @@ class InUnits:
         return f"{expected}, or 'scale', or a multiple of that such as '0.1scale'"
 
 
-def deviations(targets: Array, weights: Array | None, pooled: bool) -> Array:
+def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
     """Return the weighted deviations of targets; a constant's counts as one.
 
     Targets have shape (n_outputs, n_samples). Where they are `pooled`, outputs have one
@@ -172,7 +172,7 @@ def target_units(owner: str, samples: Samples, pooled: bool | None = None) -> Un
     pooled = samples.shared if pooled is None else pooled
     if samples.classes is not None:
         return Units(owner, np.ones(1 if pooled else len(targets)), True)
-    return Units(owner, deviations(targets, samples.weights, pooled), False)
+    return Units(owner, deviations(targets, samples.weights, pooled=pooled), False)
 
 
 CLASS_ALPHA = 0.01

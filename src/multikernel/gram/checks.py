@@ -232,6 +232,7 @@ def take_census(
     stack: DenseStack,
     weights: Array,
     random: np.random.RandomState,
+    *,
     probes: bool = False,
 ) -> Census:
     """Read every matrix once, on all threads; the stack knows its diagonals then.

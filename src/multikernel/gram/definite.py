@@ -150,7 +150,7 @@ def is_cheap(shape: tuple[int, ...], n_unknown: int) -> bool:
     return n_unknown == 1 or products <= max(n_kernels, SMALL_ENTRIES / n**2)
 
 
-def _search(held: GramStack, kernels: list[int], exact: bool = False) -> None:
+def _search(held: GramStack, kernels: list[int], *, exact: bool = False) -> None:
     """Raise if some of the matrices have an eigenvalue clearly below zero."""
     found: dict[int, tuple[float, float]] = {}
 

@@ -73,7 +73,7 @@ class DenseMatrix(GramMatrix):
         multiply = partial(np.dot, self.array, v)
         # What is smaller still BLAS itself does on one thread.
         calm = v.size == len(v) and 2**13 < self.array.size <= CALM_ENTRIES
-        return np.asarray(with_one_blas_thread(multiply, calm))
+        return np.asarray(with_one_blas_thread(multiply, small=calm))
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""

@@ -81,12 +81,12 @@ class ShiftedRoot:
         if rhs.flags.f_contiguous:
             # One column of 400 takes 18 us, as a row 162; thirty 220 and 270.
             solve = partial(dtrtrs, self.factor, rhs, lower=1, trans=transposed)
-            return np.asarray(with_one_blas_thread(solve, small)[0])
+            return np.asarray(with_one_blas_thread(solve, small=small)[0])
         # Transposed, a matrix in C's order is one in Fortran's and needs no copy.
         by_rows = partial(
             dtrsm, 1.0, self.factor, rhs.T, side=1, lower=1, trans_a=1 - transposed
         )
-        return np.asarray(with_one_blas_thread(by_rows, small)).T
+        return np.asarray(with_one_blas_thread(by_rows, small=small)).T
 
 
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
@@ -100,7 +100,7 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
     system.reshape(-1)[:: scale.size + 1] += 1.0
     factorise = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
     small = scale.size < ONE_THREAD_BELOW
-    factor, info = with_one_blas_thread(factorise, small)
+    factor, info = with_one_blas_thread(factorise, small=small)
     return ShiftedRoot(scale, factor) if info == 0 else None
 
 
@@ -149,5 +149,5 @@ def _cholesky_solve(system: Array, rhs: Array) -> Array | None:
     # order, so LAPACK works in place.
     solve = partial(dposv, system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1)
     small = system.shape[0] < ONE_THREAD_BELOW
-    _, solution, info = with_one_blas_thread(solve, small)
+    _, solution, info = with_one_blas_thread(solve, small=small)
     return np.asarray(solution) if info == 0 else None

@@ -185,7 +185,7 @@ class _SharedLimit:
 _LIMIT = _SharedLimit()
 
 
-def with_one_blas_thread(work: Callable[[], Result], small: bool = True) -> Result:
+def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> Result:
     """Return what a function returns while BLAS uses one thread, if its work is small.
 
     Small factorisations are manyfold slower on several threads, and a pool of our own

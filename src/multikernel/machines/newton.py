@@ -142,7 +142,7 @@ class Newton:
             previous, violation = violation, _violation(task, point)
             if violation >= previous and violation <= SETTINGS.stalled:
                 break
-        return _fit_at(task, point, steps, violation <= self.tol)
+        return _fit_at(task, point, steps, converged=violation <= self.tol)
 
 
 def _check_bounded(task: SmoothTask) -> None:
@@ -219,7 +219,9 @@ def _hessian(task: SmoothTask, gradient: Array) -> Array:
     return np.where((gradient <= lower) | (gradient >= upper), np.inf, hessian)
 
 
-def _fit_at(task: SmoothTask, point: Point, steps: int, converged: bool) -> MachineFit:
+def _fit_at(
+    task: SmoothTask, point: Point, steps: int, *, converged: bool
+) -> MachineFit:
     """Put the fit together; a point outside the dual domain proves nothing."""
     lower, upper = task.loss.dual_bounds(task.y)
     # At the tolerance a coefficient next to a bound may lie a rounding beyond it.

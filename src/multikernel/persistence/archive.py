@@ -223,13 +223,13 @@ class _Tree:
             # Lists of trusted names are handed down, and such a node adds to them.
             n_nested += "__reduce__" in node
             boxed = boxed or node.get("type") == "json"
-            self._count_node(node, n_nested, boxed)
+            self._count_node(node, n_nested, boxed=boxed)
         return {
             key: self.without_references(child, n_nested, boxed=boxed)
             for key, child in node.items()
         }
 
-    def _count_node(self, node: dict[str, Any], n_nested: int, boxed: bool) -> None:
+    def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
         """Add what one node takes and calls, and number the member that it reads."""
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)

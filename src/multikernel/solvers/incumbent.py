@@ -227,13 +227,13 @@ class Incumbent:
         """Return the certified gap, but for what rounding hides."""
         return relative_gap(self.model.objective, self.certificate.value)
 
-    def record(self, afresh: bool = False) -> None:
+    def record(self, *, afresh: bool = False) -> None:
         """Add a line to the history, and ask the callback.
 
         Patience starts `afresh` where the solver has something new to try.
         """
         model, gap, certified = self.model, self.bounded_gap, self.certified_gap
-        self.patience.note(gap, afresh)
+        self.patience.note(gap, afresh=afresh)
         self._stopped = self.recorder.add(model.objective, certified, model.active.size)
 
     def status(self, tol: float, max_iter: int) -> Status | None:

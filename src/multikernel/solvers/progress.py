@@ -79,7 +79,7 @@ class Patience:
     _in_vain: int = -1
     _milestone: float = np.inf
 
-    def note(self, gap: float, afresh: bool = False) -> None:
+    def note(self, gap: float, *, afresh: bool = False) -> None:
         """Take note of the gap after an iteration; it may count as a first one."""
         if afresh or not gap >= (1.0 - self.share) * self._milestone:
             self._milestone, self._in_vain = gap, -1

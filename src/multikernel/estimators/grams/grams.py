@@ -89,6 +89,7 @@ def gram_matrices(
     X: Array,
     options: GramOptions,
     weights: Array | None,
+    *,
     uses_all: bool = False,
 ) -> BuiltStack:
     """Compute the training Gram matrices of an estimator.
@@ -105,7 +106,7 @@ def gram_matrices(
             options.storage,
             options.max_bytes,
             options.random_state,
-            uses_all and options.check_psd == "auto",
+            probes=uses_all and options.check_psd == "auto",
         )
     thin = options.storage if isinstance(options.storage, LowRank) else None
     rows: SampledRows | None = X if isinstance(X, SampledRows) else None

@@ -74,7 +74,7 @@ class GramSource:
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
-        dictionary = choose_dictionary(samples, self.novelty)
+        dictionary = choose_dictionary(samples, bounded=self.novelty)
         asked = replace(self.options, tell=tell)
         if isinstance(dictionary, InteractionDictionary):
             asked = asked.scaled(dictionary.scales())
@@ -83,14 +83,16 @@ class GramSource:
             dictionary,
             samples,
             asked,
-            self.verbose,
+            verbose=self.verbose,
         )
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
         probes = self.uses_all and not self.parts
         try:
-            built = gram_matrices(dictionary, samples.X, how, samples.weights, probes)
+            built = gram_matrices(
+                dictionary, samples.X, how, samples.weights, uses_all=probes
+            )
         except IndefiniteKernelError as error:
             names = samples.table.gram_names
             if names is None or error.kernel is None:
@@ -110,7 +112,7 @@ class GramSource:
         )
         if not self.parts:
             warn_degenerate(training)
-        warn_dictionary(training, self.kernels is None, self.novelty)
+        warn_dictionary(training, default=self.kernels is None, novelty=self.novelty)
         return training
 
 
@@ -140,6 +142,7 @@ def settle_storage(
     dictionary: KernelDictionary | None,
     samples: Samples,
     options: GramOptions,
+    *,
     verbose: bool,
 ) -> tuple[GramOptions, dict[str, str]]:
     """Choose a storage other than "auto", and say so where the fit may take minutes.

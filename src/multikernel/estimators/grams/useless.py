@@ -100,7 +100,9 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
     warn_user(message, DegenerateKernelWarning)
 
 
-def warn_dictionary(training: "Training", default: bool, novelty: bool = False) -> None:
+def warn_dictionary(
+    training: "Training", *, default: bool, novelty: bool = False
+) -> None:
     """Name the kernels that are of little use, and why, in one warning.
 
     They can only memorise (see `kernel_shapes`), are nearly constant, or stand on
@@ -110,7 +112,7 @@ def warn_dictionary(training: "Training", default: bool, novelty: bool = False) 
     """
     samples = training.samples
     said = [] if default else _useless(training)
-    hiding = _hiding(training.dictionary, samples, novelty)
+    hiding = _hiding(training.dictionary, samples, novelty=novelty)
     if hiding:
         names = listed([_column_name(samples, column) for column in hiding])
         others = f"{HIDES:g} times that of the other columns"
@@ -150,7 +152,7 @@ def _useless(training: "Training") -> list[str]:
 
 
 def _hiding(
-    dictionary: KernelDictionary | None, samples: Samples, novelty: bool
+    dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
     """Return the columns that hide others from kernels on both."""
     if dictionary is None or is_radial(dictionary):

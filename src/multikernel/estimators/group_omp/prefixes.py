@@ -35,7 +35,7 @@ def _staged_values(model: BaseMKL, X: Any) -> Array:
     """Return decision values, shape (n_selected + 1, n_samples, n_outputs)."""
     staged = _stages_of(model).model
     return staged.decision_values(
-        check_predict_data(model, X, model._state.precomputed)
+        check_predict_data(model, X, precomputed=model._state.precomputed)
     )
 
 

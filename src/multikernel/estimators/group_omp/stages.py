@@ -56,9 +56,9 @@ class ReorderedGrams:
         widths = self.grams.widths
         return tuple(widths[position] for position in self.positions)
 
-    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+    def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the kernels take such data; see `CrossGrams`."""
-        self.grams.check_columns(n_kernels, n_features, packed)
+        self.grams.check_columns(n_kernels, n_features, packed=packed)
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""

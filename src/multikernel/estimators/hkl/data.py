@@ -57,7 +57,7 @@ class Scaler:
         return np.asarray((X - self.mean) / self.scale)
 
 
-def make_scaler(X: Array, weights: Array | None, standardize: bool) -> Scaler:
+def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler:
     """Return what standardises columns, or what leaves them as they are.
 
     A constant column is centred only, and one with values far out shrinks by more.
@@ -200,7 +200,7 @@ class HullSource:
 
     def bound(self, samples: Samples, X: Array) -> HullData:
         """Return the graph on samples, whose data is X."""
-        scaler = make_scaler(X, samples.weights, self.standardize)
+        scaler = make_scaler(X, samples.weights, standardize=self.standardize)
         scaled = scaler(X)
         with np.errstate(over="ignore"):  # features that are no numbers are refused
             graph = self.kernels.bind(scaled).sample(scaled)
@@ -271,7 +271,7 @@ class HullModel:
         """Return the number of nodes that it adds up."""
         return self.active.size
 
-    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+    def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless nodes have their features on a sample of such data."""
         check_shapes("A model on a hull", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))

@@ -46,7 +46,7 @@ class CrossGrams(Protocol):
         """Return how many columns the matrix of each kernel has."""
         ...
 
-    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+    def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise a ValueError unless the kernels take the data of an estimator.
 
         Its dictionary has so many kernels, its data so many columns (of precomputed
@@ -110,7 +110,7 @@ class KernelGrams:
         """Return how many columns the matrix of each kernel has."""
         return (self.X.shape[0],) * len(self.kernels)
 
-    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+    def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the samples kept have the columns of the data."""
         if not packed:
             check_shapes("KernelGrams", X=(self.X, ("n_kept", n_features)))
@@ -224,7 +224,7 @@ class LandmarkGrams:
         """Return how many columns the matrix of each kernel has."""
         return tuple(rank + self.centred for rank in self.ranks)
 
-    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+    def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the kernels are on columns of the data, or have features."""
         for columns in self.columns:
             if columns is not None and not packed:
@@ -311,7 +311,7 @@ class PrecomputedGrams:
         """Return how many columns the matrix of each kernel has."""
         return (self.columns.size,) * self.indices.size
 
-    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+    def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the matrices have such kernels and training samples."""
         check_places("PrecomputedGrams", "indices", self.indices, n_kernels)
         check_places("PrecomputedGrams", "columns", self.columns, n_features)
@@ -382,9 +382,9 @@ class AdditiveModel:
         """Return the number of kernels that it adds up."""
         return len(self.coefs)
 
-    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+    def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the kernels take such data; see `CrossGrams`."""
-        self.grams.check_columns(n_kernels, n_features, packed)
+        self.grams.check_columns(n_kernels, n_features, packed=packed)
 
     def contributions(self, X: Rows) -> Array:
         """Return every term of the sum, shape (n_samples, n_outputs, n_active)."""

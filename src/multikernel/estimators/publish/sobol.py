@@ -222,7 +222,7 @@ def _group(
         if _places(factor, X.shape[1]) == places
     ]
     categories = any(_is_of_categories(factor) for factor in on_these)
-    rows, shares = _representatives(X[:, list(places)], weights, categories)
+    rows, shares = _representatives(X[:, list(places)], weights, categories=categories)
     return Group(label_of(columns, names), places, rows, shares)
 
 
@@ -234,7 +234,7 @@ def _is_of_categories(kernel: Kernel) -> bool:
 
 
 def _representatives(
-    values: Array, weights: Array, categories: bool
+    values: Array, weights: Array, *, categories: bool
 ) -> tuple[Array, Array]:
     """Return rows that stand for all values of some columns, and their weights."""
     distinct, places = np.unique(values, axis=0, return_inverse=True)

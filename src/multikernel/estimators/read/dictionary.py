@@ -120,7 +120,7 @@ class KernelNames:
 
 
 def default_dictionary(
-    X: Array, sample_weight: Array | None, bounded: bool = False
+    X: Array, sample_weight: Array | None, *, bounded: bool = False
 ) -> ListDictionary:
     """Return the dictionary that ``kernels=None`` stands for.
 
@@ -147,7 +147,7 @@ def default_dictionary(
 
 
 def choose_dictionary(
-    samples: Samples, bounded: bool = False
+    samples: Samples, *, bounded: bool = False
 ) -> KernelDictionary | None:
     """Return the dictionary that the ``kernels`` of an estimator stand for.
 
@@ -165,9 +165,11 @@ def choose_dictionary(
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     if kernels is None:
-        chosen: KernelDictionary = _default_kernels(table.layout, X, weights, bounded)
+        chosen: KernelDictionary = _default_kernels(
+            table.layout, X, weights, bounded=bounded
+        )
     elif isinstance(kernels, Views):
-        chosen, views = _view_kernels(samples, X, weights, bounded)
+        chosen, views = _view_kernels(samples, X, weights, bounded=bounded)
     # The protocol is met by whatever has a length and items.
     elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         chosen = kernels
@@ -203,18 +205,18 @@ def _columns_as_given(table: Table, n_columns: int) -> tuple[Features, Sequence[
 
 
 def _default_kernels(
-    layout: Layout | None, X: Array, weights: Array | None, bounded: bool
+    layout: Layout | None, X: Array, weights: Array | None, *, bounded: bool
 ) -> KernelDictionary:
     """Return the default kernels of numbers, and of every column of text."""
     if layout is None:
-        return default_dictionary(X, weights, bounded)
+        return default_dictionary(X, weights, bounded=bounded)
     place = {column: at for at, column in enumerate(layout.numeric)}
     numbers, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
     if numbers:
         among_numbers = Features(len(numbers))
         own = X[:, [place[c] for c in numbers]]
-        for kernel in default_dictionary(own, weights, bounded).kernels:
+        for kernel in default_dictionary(own, weights, bounded=bounded).kernels:
             if isinstance(kernel, ColumnKernel):
                 among = resolve_indices(kernel.columns, among_numbers)
                 kernel = ColumnKernel(kernel.kernel, [numbers[c] for c in among])
@@ -233,7 +235,7 @@ def _default_kernels(
 
 
 def _view_kernels(
-    samples: Samples, X: Array, weights: Array | None, bounded: bool
+    samples: Samples, X: Array, weights: Array | None, *, bounded: bool
 ) -> tuple[ListDictionary, list[str]]:
     """Return the kernels of all views on columns of the data, and the view of each."""
     table, layout = samples.table, samples.table.layout
@@ -244,7 +246,7 @@ def _view_kernels(
         part = X[:, [place[c] for c in columns]]
         rows = ~np.isnan(part).all(axis=1)
         own = None if weights is None else weights[rows]
-        return default_dictionary(filled_gaps(part[rows]), own, bounded).kernels
+        return default_dictionary(filled_gaps(part[rows]), own, bounded=bounded).kernels
 
     categories = set() if layout is None else set(layout.categories)
     features = features_of(table.given, table.feature_names)

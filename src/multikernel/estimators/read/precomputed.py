@@ -244,6 +244,7 @@ def precomputed_stack(
     storage: Storage = "auto",
     max_bytes: int | None = None,
     random_state: Any = None,
+    *,
     probes: bool = False,
 ) -> BuiltStack:
     """Return the normalised stack of a samples-first block of Gram matrices.
@@ -271,7 +272,9 @@ def precomputed_stack(
         held,
         equal_shares(n_samples, weights),
         check_random_state(0 if random_state is None else random_state),
-        probes and normalization.only_scales and not is_cheap(held.shape, n_kernels),
+        probes=probes
+        and normalization.only_scales
+        and not is_cheap(held.shape, n_kernels),
     )
     if not census.sizes.max() <= SUSPECT:
         check_finite_grams(X)

@@ -211,7 +211,7 @@ def _category_columns(
     return set(texts) & columns_of(found, CATEGORIES)
 
 
-def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> Array:
+def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Array:
     """Return data at prediction, checked against what an estimator was fitted on."""
     owner = type(estimator).__name__
     if numbers.is_stream(X):

@@ -90,7 +90,7 @@ class FoldScorer:
         samples = fold.outside if classes else fold.training.samples
         units = target_units(type(search).__name__, samples)
         self.losses = loss_of(search).on(units)[0]
-        self.X = fold.inputs(self.whole)
+        self.X = fold.inputs(whole=self.whole)
         samples = fold.outside
         everyone = np.arange(samples.rows.size)
         self.lacks_class = learnt_classes(samples, everyone) is not None

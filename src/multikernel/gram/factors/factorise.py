@@ -229,7 +229,9 @@ def refine(
         least = sizes.size if 2 * least > sizes.size else least
         goal = Goal(old.options.max_rank, value, sizes, least)
         grown = grow(old.columns(m), factor, old.weights, goal)
-        collected.add(m, grown, old.triangles[m], scale, old.shifts[m] is not None)
+        collected.add(
+            m, grown, old.triangles[m], scale, centred=old.shifts[m] is not None
+        )
 
     run_blocks(work, range(stack.shape[0]))
     return collected.assembled()
@@ -279,6 +281,7 @@ class FactorCollector:
         factor: Factor,
         triangle: Array | None = None,
         scale: float | None = None,
+        *,
         centred: bool = False,
     ) -> None:
         """Normalise a factor, in place, and keep it.

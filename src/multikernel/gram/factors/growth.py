@@ -126,7 +126,9 @@ class KernelColumns:
         )
 
 
-def kernel_columns(kernel: Kernel, X: Array, owner: str, cosine: bool) -> KernelColumns:
+def kernel_columns(
+    kernel: Kernel, X: Array, owner: str, *, cosine: bool
+) -> KernelColumns:
     """Return the columns of a kernel, its columns of the samples given by indices.
 
     The owner is what messages call it; where cosines are asked for, values are divided

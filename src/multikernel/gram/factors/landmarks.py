@@ -164,7 +164,7 @@ class Landmarks:
         """Return kernel m between the stack's samples."""
         kernel = self.dictionary[m]
         owner = f"Kernel {m} ({kernel_name(kernel)})"
-        return kernel_columns(kernel, self.samples, owner, self.cosine)
+        return kernel_columns(kernel, self.samples, owner, cosine=self.cosine)
 
     def factor(self, m: int, goal: Goal) -> Factor:
         """Return a kernel's features as its factor, or where these are many landmarks.
@@ -176,7 +176,7 @@ class Landmarks:
         goal : Goal
             When there are landmarks enough.
         """
-        found = feature_rows(self.dictionary[m], self.samples, self.cosine)
+        found = feature_rows(self.dictionary[m], self.samples, cosine=self.cosine)
         if found is None or len(found[0]) > self.samples.shape[0]:
             columns = self.columns(m)
             return grow(columns, without_landmarks(columns), self.weights, goal)
@@ -275,7 +275,9 @@ class Landmarks:
         return places, lazy_stack(chosen, self.samples)
 
 
-def feature_rows(kernel: Kernel, X: Array, cosine: bool) -> tuple[Array, Array] | None:
+def feature_rows(
+    kernel: Kernel, X: Array, *, cosine: bool
+) -> tuple[Array, Array] | None:
     """Return known features of a kernel, (rank, n_samples), and its diagonal, or None.
 
     Where cosines are asked for, they are divided by the roots of the diagonal.

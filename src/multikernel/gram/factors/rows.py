@@ -87,10 +87,10 @@ class KernelPlan:
         """Return the factor at some rows, which have all columns, and their weights."""
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
-        found = feature_rows(self.kernel, X, self.cosine)
+        found = feature_rows(self.kernel, X, cosine=self.cosine)
         # A zero kernel without landmarks has a column of zeros as its factor.
         if found is None:
-            columns = kernel_columns(self.kernel, X, self.owner, self.cosine)
+            columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
             diagonal = np.maximum(columns.diagonal(), 0.0)
             rows = np.zeros((1, X.shape[0]))
             return _weighed(rows, diagonal.copy(), diagonal, weights)
@@ -100,7 +100,7 @@ class KernelPlan:
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
         """Return R^-T k(landmarks, rows), a part of the rows at a time."""
         assert self.triangle is not None
-        columns = kernel_columns(self.kernel, X, self.owner, self.cosine)
+        columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
         diagonal = columns.diagonal()
         kernel, _ = on_its_columns(self.kernel, X[:1])
         own = np.ones(self.rank)

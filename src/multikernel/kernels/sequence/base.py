@@ -97,7 +97,9 @@ def unit_scales(squares: Array) -> Array:
     return scales
 
 
-def fill_rows(K: Array, symmetric: bool, work: Callable[[int, Array], None]) -> Array:
+def fill_rows(
+    K: Array, *, symmetric: bool, work: Callable[[int, Array], None]
+) -> Array:
     """Fill a matrix in blocks of rows on all threads, and return it.
 
     `work` is called with the number of the first row and the rows to fill; where the

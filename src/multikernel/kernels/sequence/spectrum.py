@@ -135,7 +135,9 @@ def compare_words(rows: Words, cols: Words, mode: int) -> Array:
             out,
         )
 
-    return fill_rows(np.zeros((rows.number, cols.number)), symmetric, work)
+    return fill_rows(
+        np.zeros((rows.number, cols.number)), symmetric=symmetric, work=work
+    )
 
 
 def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:

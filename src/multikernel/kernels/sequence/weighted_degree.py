@@ -182,7 +182,7 @@ class WeightedDegreeKernel(SequenceKernel):
         def work(first: int, out: Array) -> None:
             loop(left, right, degrees, shifts, first, symmetric, out)
 
-        return fill_rows(np.empty(shape), symmetric, work)
+        return fill_rows(np.empty(shape), symmetric=symmetric, work=work)
 
     def squared_norms(self, represented: "Planes") -> Array:
         """Return the values of sequences with themselves."""

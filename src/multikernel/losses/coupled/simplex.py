@@ -84,7 +84,7 @@ ROUNDING = 4.0 * EPS
 """An excess below this share of the sum of absolute values is left at the end."""
 
 
-def project_coupled(loss: CoupledLoss, y: Array, rho: Array, centre: bool) -> Array:
+def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) -> Array:
     """Return the nearest dual point in the domain of a loss.
 
     Parameters
@@ -122,7 +122,7 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, centre: bool) -> Ar
     return point[1]
 
 
-def centre_of_simplices(loss: CoupledLoss, y: Array, centre: bool) -> Array:
+def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
     """Return a dual point strictly inside the domain; its classes sum to zero if asked.
 
     Every sample has the masses that the classes have of all samples.

@@ -202,16 +202,16 @@ class SMO:
         def fit_one(targets: Array, start: MachineFit | None) -> MachineFit:
             v = _first_state(cast(PolyhedralLoss, loss), targets, gram)
             if start is not None:
-                _go_to_start(v, gram, start, fit_intercept)
+                _go_to_start(v, gram, start, paired=fit_intercept)
             set_slopes(v)
-            outcome = self._run(v, gram, fit_intercept)
+            outcome = self._run(v, gram, paired=fit_intercept)
             if outcome.code == STEPS_DONE and self.max_steps is None:
                 warn_user(BAD_SCALES, ConvergenceWarning)
-            return _checked_fit(v, gram, outcome, fit_intercept, self.tol)
+            return _checked_fit(v, gram, outcome, paired=fit_intercept, tol=self.tol)
 
         return fit_outputs(fit_one, y, init)
 
-    def _run(self, v: Array, gram: GramMatrix, paired: bool) -> Outcome:
+    def _run(self, v: Array, gram: GramMatrix, *, paired: bool) -> Outcome:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
         loop = compiled(LOOPS, "solve_pairs" if paired else "solve_free")
         n = v.shape[1]
@@ -233,13 +233,13 @@ class SMO:
             )
             step, code = outcome.step, outcome.code
             if code == MISSING:
-                state.fetch(outcome, paired)
+                state.fetch(outcome, paired=paired)
             elif code == STEPS_DONE and step < newton and step < most:
                 if step >= due:
-                    state.shrink(*state.thresholds(outcome, paired))
+                    state.shrink(*state.thresholds(outcome, paired=paired))
                     due = step + period
             elif code in (STEPS_DONE, STALLED) and stalled < step < most:
-                taken = self._newton_step(state, paired)
+                taken = self._newton_step(state, paired=paired)
                 newton = step + SETTINGS.face_after * n + taken
                 stalled = step if code == STALLED else -1
             elif code == CONVERGED and state.aside:
@@ -248,13 +248,13 @@ class SMO:
                 state.widen()
                 return outcome
 
-    def _newton_step(self, state: SMOState, paired: bool) -> int:
+    def _newton_step(self, state: SMOState, *, paired: bool) -> int:
         """Try one on the free samples; return how many pair steps take as long."""
         free, n = free_samples(state.v), state.v.shape[1]
         if free.size > SETTINGS.most_free or 8 * free.size * n > self.cache_bytes:
             return 0
         rows = state.source.take(free)
-        systems = minimise_on_face(state.v, free, rows, paired)
+        systems = minimise_on_face(state.v, free, rows, paired=paired)
         # A multiplication of a system takes a 50th of the visit of a sample.
         return int((systems * free.size**3 / 50 + SETTINGS.face_visits) // n)
 
@@ -278,7 +278,9 @@ def _first_state(loss: PolyhedralLoss, y: Array, gram: GramMatrix) -> Array:
     return v
 
 
-def _go_to_start(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) -> None:
+def _go_to_start(
+    v: Array, gram: GramMatrix, start: MachineFit, *, paired: bool
+) -> None:
     """Go to a given start, after checking that it is one."""
     rho, b = start.dual, float(start.intercept[0])
     excess = float(np.max(np.maximum(rho - v[UPPER], v[LOWER] - rho)))
@@ -310,7 +312,7 @@ def _go_to_start(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) ->
 
 
 def _checked_fit(
-    v: Array, gram: GramMatrix, outcome: Outcome, paired: bool, tol: float
+    v: Array, gram: GramMatrix, outcome: Outcome, *, paired: bool, tol: float
 ) -> MachineFit:
     """Check the end of a run, and put the fit together."""
     rho = v[RHO]

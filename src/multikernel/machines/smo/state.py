@@ -77,7 +77,7 @@ class SMOState:
     active: Indices
     aside: list[tuple[Indices, Array]] = field(default_factory=list)
 
-    def thresholds(self, outcome: Outcome, paired: bool) -> tuple[float, float]:
+    def thresholds(self, outcome: Outcome, *, paired: bool) -> tuple[float, float]:
         """Return (low, high): who cannot move up below high or down above low waits.
 
         In pairs a sample violates the optimality conditions against the best partner,
@@ -113,9 +113,9 @@ class SMOState:
         self.v, self.source = self.whole, self.source.widened()
         self.active = np.arange(self.whole[RHO].size)
 
-    def fetch(self, outcome: Outcome, paired: bool) -> None:
+    def fetch(self, outcome: Outcome, *, paired: bool) -> None:
         """Fetch the row that is missing, and those that are likely to be next."""
-        low, high = self.thresholds(outcome, paired) if paired else (0.0, 0.0)
+        low, high = self.thresholds(outcome, paired=paired) if paired else (0.0, 0.0)
         v = self.v
         violation = np.maximum(high - (v[F] + v[UP]), v[F] + v[DOWN] - low)
         violation[self.source.rows.slot >= 0] = -np.inf
@@ -140,7 +140,7 @@ def free_samples(v: Array) -> Indices:
     return np.flatnonzero(v[UP] == v[DOWN])
 
 
-def minimise_on_face(v: Array, free: Indices, rows: Array, paired: bool) -> int:
+def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
     """Move the free samples to the best point of their face, or to its boundary.
 
     A pair step sees two samples. Where kernels differ by many orders of magnitude the
@@ -159,7 +159,7 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, paired: bool) -> int:
         now = free[inside]
         K = np.ascontiguousarray(rows[np.ix_(inside, now)])
         systems += 1
-        direction = _direction(K, v[F, now] + v[UP, now], paired)
+        direction = _direction(K, v[F, now] + v[UP, now], paired=paired)
         if direction is None:
             break
         step, ends = _move(v, now, direction)
@@ -173,7 +173,7 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, paired: bool) -> int:
     return systems
 
 
-def _direction(K: Array, gradient: Array, paired: bool) -> Array | None:
+def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
     """Return the way to the minimum on the face, None if rounding leaves no descent."""
     shift = np.full(gradient.size, SHIFT * float(np.trace(K)))
     sides = np.column_stack([gradient, np.ones_like(gradient)])

@@ -206,7 +206,7 @@ class SmoothSide(Side):
                 return bent, shift
         return step, shift
 
-    def _answer(self, f: Array, centre: bool) -> Array:
+    def _answer(self, f: Array, *, centre: bool) -> Array:
         """Return the point of some decision values, up to intercepts if it is centred.
 
         It is none of theirs where these are beyond all numbers.

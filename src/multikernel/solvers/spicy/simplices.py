@@ -141,7 +141,7 @@ def constrained_step(
     """
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
-    nearby = _nearby(softness, hessian, model.excess is not None, loose)
+    nearby = _nearby(softness, hessian, centred=model.excess is not None, loose=loose)
     sums = None if model.excess is None else -model.excess
     step, shift = nearby.solve(-gradient, sums)
     residual = -gradient - hessian.times(step) - step / softness
@@ -195,7 +195,7 @@ class _Nearby:
 
 
 def _nearby(
-    softness: Array, hessian: JointHessian, centred: bool, loose: float
+    softness: Array, hessian: JointHessian, *, centred: bool, loose: float
 ) -> _Nearby:
     """Return the system with H between loose entries only."""
     # A product with random signs is the sum of the diagonal, on average.

@@ -200,7 +200,7 @@ class SpicyMKL:
         for step, own in enumerate(penalties):
             if step == 0:
                 path.begin(starts, own)
-            found, left = with_one_blas_thread(partial(path.solve, own), small)
+            found, left = with_one_blas_thread(partial(path.solve, own), small=small)
             for t in left.tolist():
                 alone = replace(self, max_iter=self.max_iter - found[t].n_iter)
                 found[t] = path.go_on(alone._by_working_sets, t, own[t], found[t])
@@ -325,12 +325,12 @@ class WorkingSet:
             gap,
             self.incumbent.model.objective,
         )
-        with_one_blas_thread(solve, bool(small))
+        with_one_blas_thread(solve, small=bool(small))
         self.gamma, self.side = lagrangian.gamma, lagrangian.side
         self.rho = self.side.rho
         self.incumbent.recorder.inner_steps += lagrangian.newton_steps
         afresh = self._has_new(kernels, gap)
-        self._certify(kernels, lagrangian.alpha, afresh)
+        self._certify(kernels, lagrangian.alpha, afresh=afresh)
         return lagrangian.stuck and not afresh
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
@@ -361,7 +361,7 @@ class WorkingSet:
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
         return self._tried.size > before.size
 
-    def _certify(self, kernels: Indices, coefs: Array, afresh: bool = False) -> None:
+    def _certify(self, kernels: Indices, coefs: Array, *, afresh: bool = False) -> None:
         """Evaluate a model from its expansions, and the dual norms of the dual point.
 
         What the inner iteration updates step by step carries its rounding errors.
@@ -370,14 +370,14 @@ class WorkingSet:
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = self.bounds(self.rho, self._regularizer.threshold)
-        self._offer(model, afresh)
+        self._offer(model, afresh=afresh)
 
-    def _offer(self, model: Model, afresh: bool = False) -> None:
+    def _offer(self, model: Model, *, afresh: bool = False) -> None:
         """Offer the working model and the dual point, and record."""
         self.working = model
         self.incumbent.best.offer(model)
         self.incumbent.offer_dual(self.rho, self.sizes**2)
-        self.incumbent.record(afresh)
+        self.incumbent.record(afresh=afresh)
 
     def _lagrangian(self, kernels: Indices) -> AugmentedLagrangian:
         """Set up the augmented Lagrangian on the next working set."""
@@ -430,7 +430,9 @@ class WorkingSet:
         """
         problem = self.problem
         if is_coupled(problem.loss):
-            middle = centre_of_simplices(problem.loss, problem.y, problem.fit_intercept)
+            middle = centre_of_simplices(
+                problem.loss, problem.y, centre=problem.fit_intercept
+            )
         else:
             middle = constant_model(problem).dual
             if not is_smooth(problem.loss):
