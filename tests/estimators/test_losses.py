@@ -196,9 +196,9 @@ def test_other_methods_predict_in_units_of_the_targets(family):
 @pytest.mark.parametrize(
     ("loss", "y", "sentence"),
     [
-        ("poisson", [1.0, 2.0, -1.0, 3.0], "needs counts, and y is -1 at row 2"),
+        ("poisson", [1.0, 2.0, -1.0, 3.0], "needs counts, and y has -1"),
         ("poisson", [0.0, 0.0, 0.0, 0.0], "needs a count above 0, and all of y are 0"),
-        ("gamma", [1.0, 2.0, 0.0, 3.0], "needs y above 0, y is 0 at row 2"),
+        ("gamma", [1.0, 2.0, 0.0, 3.0], "needs y above 0, and y has 0"),
     ],
 )
 def test_targets_that_do_not_suit_get_a_sentence(loss, y, sentence):
@@ -211,3 +211,16 @@ def test_levels_are_checked():
     X, y = example("quantile")
     with pytest.raises(ValueError, match=r"quantile must be a finite number in \(0, 1"):
         SpicyMKLRegressor(loss="quantile", quantile=1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("family", [SpicyMKLRegressorCV, LpMKLRegressor, HKLRegressor])
+def test_unsuitable_targets_are_refused_before_anything_is_computed(family):
+    X, _ = example("gamma")
+    with np.errstate(all="raise"), pytest.raises(ValueError, match="needs y above 0"):
+        family(loss="gamma").fit(X, np.r_[np.zeros(3), np.ones(37)])
+
+
+def test_constant_targets_have_a_score():
+    X, y = example("gamma")
+    model = SpicyMKLRegressor(KERNELS, loss="gamma").fit(X, y)
+    assert model.score(X, np.ones(40)) == 0.0

@@ -27,6 +27,7 @@ from multikernel.estimators.read.samples import (
 from multikernel.estimators.read.tables import check_fit_data
 from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.linalg.tables import is_dask
+from multikernel.losses.answers import refuse_unsuitable
 from multikernel.losses.base import link_of
 from multikernel.problem import Callback
 
@@ -54,6 +55,8 @@ def fit_estimator(
     owner = method.source.owner
     check_parameter(owner, "callback", callback, callback_choice)
     samples = read(estimator, method.source, X, y, sample_weight, groups)
+    if samples.classes is None and getattr(estimator, "loss", None) is not None:
+        refuse_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
     tell = tell_building(owner, callback, estimator.verbose)
     data = method.source.prepare(samples, tell)
     with data.naming_errors():

@@ -223,7 +223,12 @@ def _explained_deviance(
     targets = np.asarray(y).reshape(len(predicted), -1).T
     columns = predicted.reshape(len(predicted), -1).T
     pairs = zip(targets, columns, strict=True)
-    return float(np.mean([score(*pair, **keywords) for pair in pairs]))
+    # Of constant targets there is no deviance to explain, and r2_score says the same.
+    explained = [
+        score(*pair, **keywords) if np.ptp(pair[0]) else float(np.all(np.equal(*pair)))
+        for pair in pairs
+    ]
+    return float(np.mean(explained))
 
 
 def one_column(f: Array) -> Array:

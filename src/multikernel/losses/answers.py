@@ -40,9 +40,7 @@ def check_answers(owner: str, loss: Loss, y: Array) -> None:
     ValueError
         Naming the method, what it returned and what was expected.
     """
-    reason = unsuitable(loss, y)
-    if reason is not None:
-        raise ValueError(f"{owner}: {reason}.")
+    refuse_unsuitable(owner, loss, y)
     if type(loss).__module__.startswith(OWN_PACKAGE):
         return
     name = f"{owner}: {type(loss).__name__}"
@@ -58,6 +56,13 @@ def check_answers(owner: str, loss: Loss, y: Array) -> None:
             for method in ("conjugate_gradient", "conjugate_hessian"):
                 answer = getattr(loss, method)(y, 0.5 * slope)
                 _check(f"{name}.{method}", answer, y.shape)
+
+
+def refuse_unsuitable(owner: str, loss: Loss, y: Array) -> None:
+    """Raise where targets are none that a loss is for; see `unsuitable`."""
+    reason = unsuitable(loss, y)
+    if reason is not None:
+        raise ValueError(f"{owner}: {reason}.")
 
 
 def unsuitable(loss: Loss, y: Array) -> str | None:

@@ -66,6 +66,5 @@ class GammaLoss:
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no gamma model, or None."""
         if np.min(y) <= 0.0:
-            row = int(np.argmin(y)) // max(y[0].size, 1)
-            return f"the gamma loss needs y above 0, y is {np.min(y):g} at row {row}"
+            return f"the gamma loss needs y above 0, and y has {np.min(y):g}"
         return None

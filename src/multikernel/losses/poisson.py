@@ -70,8 +70,7 @@ class PoissonLoss:
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no Poisson model, or None."""
         if np.min(y) < 0.0:
-            row = int(np.argmin(y)) // max(y[0].size, 1)
-            return f"the Poisson loss needs counts, and y is {np.min(y):g} at row {row}"
+            return f"the Poisson loss needs counts, and y has {np.min(y):g}"
         if not np.all(np.any(y > 0.0, axis=0)):
             return "the Poisson loss needs a count above 0, and all of y are 0"
         return None
