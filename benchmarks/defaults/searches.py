@@ -154,15 +154,16 @@ def paths(quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def pairs(quick: bool) -> Iterator[dict[str, Any]]:
-    """Yield the default search of SpicyMKL without and with all interactions."""
+    """Yield the default search of SpicyMKL without and with interactions of a weight."""
     for split in splits(1 if quick else 10, quick):
         scaler = StandardScaler().fit(split.X)
         X, X_test = scaler.transform(split.X), scaler.transform(split.X_test)
         regression = split.kind == "regression"
         search = SpicyMKLRegressorCV if regression else SpicyMKLClassifierCV
-        for label, kernels in {"mains": None, "pairs": Interactions()}.items():
+        for weight in (0.0, 0.25, 1.0):
+            kernels = Interactions(weight=weight) if weight else None
             row = measured(search(kernels), split, X, X_test)
-            yield row | {"dictionary": label}
+            yield row | {"weight": weight}
 
 
 def columns(quick: bool) -> Iterator[dict[str, Any]]:
