@@ -33,6 +33,7 @@ python run.py targets            # 10 minutes
 python run.py strengths          # 20 minutes
 python searches.py paths         # 10 minutes
 python searches.py columns       # 10 minutes
+python searches.py pairs         # 15 minutes
 python report.py                 # writes this page
 ```
 """
@@ -280,6 +281,35 @@ shrunk until their farthest value is so many deviations out.
     return text + compared(rows, ["farthest"])
 
 
+def pairs(rows: Sequence[Row]) -> str:
+    """Return the section on the weight of interactions."""
+    text = """## Interactions
+
+The default search of SpicyMKL on at most 300 samples, five folds, ten random splits of
+each set: scores with the default kernels alone, and what all interactions of a weight
+beside them change, with standard errors over splits. Times are over those without.
+
+"""
+    weights = sorted({row["weight"] for row in rows} - {0.0})
+    score = {(r["set"], r["split"], r["weight"]): r["score"] for r in rows}
+    seconds = {(r["set"], r["split"], r["weight"]): r["seconds"] for r in rows}
+    lines = []
+    for name in dict.fromkeys(row["set"] for row in rows):
+        splits = sorted({row["split"] for row in rows if row["set"] == name})
+        alone = np.array([score[name, split, 0.0] for split in splits])
+        line = [name, f"{alone.mean():.4f}"]
+        for weight in weights:
+            change = np.array([score[name, k, weight] for k in splits]) - alone
+            error = change.std(ddof=min(1, change.size - 1)) / np.sqrt(change.size)
+            times = [seconds[name, k, weight] / seconds[name, k, 0.0] for k in splits]
+            line += [f"{change.mean():+.4f} ± {error:.4f}", f"{np.median(times):.1f}"]
+        lines.append(line)
+    head = ["set", "alone"]
+    for weight in weights:
+        head += [f"weight {weight:g}", "time"]
+    return text + table(head, lines)
+
+
 def compared(rows: Sequence[Row], keys: Sequence[str]) -> str:
     """Return mean scores, relative times and choices at the end, by kind of set."""
     labels = list(dict.fromkeys(tuple(row[key] for key in keys) for row in rows))
@@ -311,6 +341,7 @@ SECTIONS = {
     "memory": memory,
     "paths": paths,
     "columns": columns,
+    "pairs": pairs,
 }
 
 

@@ -154,7 +154,7 @@ def paths(quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def pairs(quick: bool) -> Iterator[dict[str, Any]]:
-    """Yield the default search of SpicyMKL without and with interactions of a weight."""
+    """Yield the default search of SpicyMKL with interactions of several weights."""
     for split in splits(1 if quick else 10, quick):
         scaler = StandardScaler().fit(split.X)
         X, X_test = scaler.transform(split.X), scaler.transform(split.X_test)

@@ -49,7 +49,7 @@ def planted(n: int, d: int, draw: int = 0) -> tuple[Array, Array]:
 
 def planted_model(d: int, y: Array, strength: float = STRENGTH) -> SpicyMKLRegressor:
     """Return the model of all pairs of columns."""
-    kernels = Interactions(per_column(GaussianKernel("median"), d))
+    kernels = Interactions(per_column(GaussianKernel("median"), d), weight=1.0)
     return SpicyMKLRegressor(kernels, alpha=strength * float(y.std()))
 
 

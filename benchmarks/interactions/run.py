@@ -43,7 +43,7 @@ SETS = ("delve_pumadyn_32nm", "delve_pumadyn_32nh")
 TEST = 2000
 MODELS: dict[str, Callable[[], Any]] = {
     "SpicyMKL": SpicyMKLRegressorCV,
-    "SpicyMKL, interactions": lambda: SpicyMKLRegressorCV(Interactions()),
+    "SpicyMKL, interactions": lambda: SpicyMKLRegressorCV(Interactions(weight=1.0)),
     "random forest": lambda: RandomForestRegressor(random_state=0),
 }
 

@@ -35,7 +35,7 @@ def test_a_quick_run(run, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["paths", "columns"])
+@pytest.mark.parametrize("command", ["paths", "columns", "pairs"])
 def test_default_searches_are_measured(command, run, tmp_path):
     run("defaults/searches.py", command, "--quick", "--output", tmp_path)
     path = tmp_path / "results" / f"{command}.json"
