@@ -7,18 +7,19 @@ strengths one pass, at the dual point there, says which kernels are nearest to e
 The dual point is that of the fold's training samples alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model
-from multikernel.estimators.grams.method import follow_outputs
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.progress import Watch
 from multikernel.gram import GramStack
-from multikernel.problem import Solution, Status
+from multikernel.problem import Problem, Solution, Status
+from multikernel.regularizers import BlockRegularizer
+from multikernel.solvers.base import Solver, follow_each
 
 LISTED = 32
 """Kernels on the list beside those in use."""
@@ -39,46 +40,61 @@ def follow_shortlist(
 ) -> Iterator[list[Solution]]:
     """Yield the solutions of all problems for recipes in turn, see `follow_outputs`.
 
-    They are optimal among the kernels on the list, and numbered among all. Gaps are
-    those on the list.
+    They are optimal among the kernels on the list of their problem, and numbered among
+    all. Gaps are those on the list.
     """
-    stack, problems = training.stack, training.problems(recipes[0])
-    duals = [constant_model(problem).dual for problem in problems]
-    models: list[Solution] = []
+    problems, solver = training.problems(recipes[0]), recipes[0].solver
+    models: list[Solution] | None = None
     for first in range(0, len(recipes), STRENGTHS):
-        block = recipes[first : first + STRENGTHS]
-        listed = shortlist(stack, duals, [model.active for model in models])
-        part = replace(training.built, stack=stack.take(listed))
-        starts = [_among(model, listed) for model in models]
-        short = replace(training, built=part)
-        for solutions in follow_outputs(block, short, watch, starts):
-            models = [_of_all(s, listed, stack.shape[0]) for s in solutions]
+        block = [recipe.penalties for recipe in recipes[first : first + STRENGTHS]]
+        starts: Sequence[Solution | None] = models or [None] * len(problems)
+        paths: list[Iterable[Solution]] = [
+            _follow_block(solver, problem, penalties, start, watch)
+            for problem, penalties, start in zip(
+                problems, zip(*block, strict=True), starts, strict=True
+            )
+        ]
+        if len(paths) > 1:
+            # One after the other, so that the matrices of one list are held.
+            paths = [list(path) for path in paths]
+        for solutions in zip(*paths, strict=False):
+            models = list(solutions)
             yield models
             if any(model.status is Status.STOPPED for model in models):
                 return
-        duals = [model.dual for model in models]
 
 
-def follow_proved(
+def _follow_block(
+    solver: Solver,
+    problem: Problem,
+    penalties: Sequence[BlockRegularizer],
+    start: Solution | None,
+    watch: Watch,
+) -> Iterator[Solution]:
+    """Yield the solutions for some penalties in turn, on one list of kernels."""
+    dual = constant_model(problem).dual if start is None else start.dual
+    listed = shortlist(problem.gram, dual, start)
+    short = replace(problem, gram=problem.gram.take(listed))
+    begin = None if start is None else _among(start, listed)
+    each = [[penalty] for penalty in penalties]
+    for (solution,) in follow_each(solver, [short], each, [begin], watch):
+        yield _of_all(solution, listed, problem.gram.shape[0])
+
+
+def follow_unproved(
     recipes: Sequence[Recipe], training: Training, watch: Watch
 ) -> Iterator[list[Solution]]:
-    """Yield what `follow_shortlist` does, solved on from there with all kernels."""
-    listed = follow_shortlist(recipes, training, watch)
-    for recipe, starts in zip(recipes, listed, strict=False):
-        yield next(follow_outputs([recipe], training, watch, starts))
+    """Yield what `follow_shortlist` does, with gaps of nan: these are on the list."""
+    for solutions in follow_shortlist(recipes, training, watch):
+        yield [replace(solution, duality_gap=np.nan) for solution in solutions]
 
 
-def shortlist(
-    stack: GramStack, duals: Sequence[Array], active: Sequence[Indices]
-) -> Indices:
-    """Return the kernels in use, and those of the largest dual norms, ascending.
-
-    Dual points of several problems are compared in units of the largest norm of each.
-    """
-    forms = np.array([stack.quadratic_forms(dual) for dual in duals])
-    largest = np.maximum(forms.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    ranks = -(forms / largest).max(axis=0)
-    nearest = np.argpartition(ranks, LISTED - 1)[:LISTED]
+def shortlist(stack: GramStack, dual: Array, model: Solution | None) -> Indices:
+    """Return the kernels of a model, and those of the largest dual norms, ascending."""
+    forms = stack.quadratic_forms(dual)
+    most = min(LISTED, forms.size)
+    nearest = np.argpartition(-forms, most - 1)[:most]
+    active = () if model is None else (model.active,)
     return np.unique(np.concatenate([nearest, *active])).astype(np.intp)
 
 

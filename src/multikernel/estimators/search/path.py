@@ -35,7 +35,8 @@ class RegularizationPath:
     objectives : ndarray of shape (n_outputs, n_alphas)
         Objectives in the scale of the estimator.
     duality_gaps : ndarray of shape (n_outputs, n_alphas)
-        Relative duality gaps.
+        Relative duality gaps; nan on the way of a search over all interactions, which
+        is solved on short lists of these. `regularization_path` proves every strength.
     """
 
     alphas: Array

@@ -200,7 +200,8 @@ class Search(Generic[D, P, S]):
             # A multiple of "scale" becomes the number that was used.
             attributes |= solution.refit(best)
             path = attributes.get("path_")
-            gaps += [] if path is None else [path.duality_gaps.ravel()]
+            if path is not None:
+                gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
         self._warn_unsolved(np.concatenate(gaps))
         alike = predicted_alike(folds, best, data.samples)
         attributes["predicted_alike_"] = alike

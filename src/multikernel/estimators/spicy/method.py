@@ -24,8 +24,8 @@ from multikernel.estimators.grams.method import (
     warn_unfinished,
 )
 from multikernel.estimators.grams.shortlist import (
-    follow_proved,
     follow_shortlist,
+    follow_unproved,
     is_shortened,
 )
 from multikernel.estimators.grams.source import gram_source
@@ -253,7 +253,8 @@ class AlphaCandidates:
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes at one strength, and the path that leads there.
 
-        The way there is solved as exactly as the folds are.
+        The way there is solved as exactly as the folds are. Where these follow a short
+        list of kernels, its gaps are nan, as they are over no more than the list.
         """
         recipes = self._recipes(training)
         numbers = [recipe.numbers["alpha"] for recipe in recipes]
@@ -261,7 +262,7 @@ class AlphaCandidates:
         recipe, alphas = recipes[best], all_alphas[: best + 1]
         loose = self.with_tol(loosened(self.method.tol))
         way = loose._recipes(training)[: best + 1]
-        follow = follow_proved if is_shortened(training) else follow_outputs
+        follow = follow_unproved if is_shortened(training) else follow_outputs
         found = follow_to(way, recipe, training, watch, follow)
         alphas = alphas[-len(found) :]
         if not watch.stopped:
