@@ -5,7 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from multikernel import SpicyMKLClassifierCV, SpicyMKLRegressor, SpicyMKLRegressorCV
+from multikernel import (
+    GroupOMPRegressorCV,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
 from multikernel.estimators.grams import shortlist
 from multikernel.gram import DenseStack
 from multikernel.kernels import Interactions
@@ -73,7 +78,21 @@ def test_the_list_has_the_kernels_in_use():
     stack = DenseStack(np.arange(100.0)[:, None, None] * np.ones((100, 2, 2)))
     problem = Problem(stack, np.array([1.0, -3.0]), SquaredLoss(), BlockL1(1.0))
     model = replace(SpicyMKL().solve(problem), active=np.array([0, 3]))
-    listed = shortlist.shortlist(stack, np.ones(2), model)
-    assert listed.tolist() == [0, 3, *range(100 - shortlist.LISTED, 100)]
-    first = shortlist.shortlist(stack, np.ones(2), None)
-    assert first.tolist() == [*range(100 - shortlist.LISTED, 100)]
+    listed = shortlist.shortlist(stack, np.ones(2), model, 20)
+    assert listed.tolist() == [0, 3, *range(80, 100)]
+    first = shortlist.shortlist(stack, np.ones(2), None, 20)
+    assert first.tolist() == [*range(80, 100)]
+
+
+@pytest.mark.filterwarnings("ignore:.*the largest of those tried:UserWarning")
+def test_greedy_folds_select_from_a_list_and_the_model_from_all(monkeypatch):
+    X, y = product_of_columns()
+    search = GroupOMPRegressorCV(PAIRS, cv=3, max_kernels=3).fit(X, y)
+    scores, best = search.cv_results_["mean_test_score"], search.best_params_
+    assert len(search.kernel_weights_) > 100
+    names = [search.kernel_names_[m] for m in search.active_kernels_]
+    assert "x2 × x3" in names
+    monkeypatch.setattr(shortlist, "GREEDY", 10_000)
+    exact = search.fit(X, y)
+    np.testing.assert_allclose(scores, exact.cv_results_["mean_test_score"], atol=1e-6)
+    assert best == exact.best_params_

@@ -24,6 +24,11 @@ from multikernel.solvers.base import Solver, follow_each
 LISTED = 32
 """Kernels on the list beside those in use."""
 
+GREEDY = 64
+"""Kernels that greedy paths of a fold select from. On 400 rows and 30 columns a search
+took 7 s with 64, 16 s with 128 and 30 s with all 469, and chose 12 kernels with each;
+on pumadyn-32nm it took 5 s and 27 s, and chose the same two."""
+
 STRENGTHS = 4
 """Strengths between two passes over all kernels."""
 
@@ -73,7 +78,7 @@ def _follow_block(
 ) -> Iterator[Solution]:
     """Yield the solutions for some penalties in turn, on one list of kernels."""
     dual = constant_model(problem).dual if start is None else start.dual
-    listed = shortlist(problem.gram, dual, start)
+    listed = shortlist(problem.gram, dual, start, LISTED)
     short = replace(problem, gram=problem.gram.take(listed))
     begin = None if start is None else _among(start, listed)
     each = [[penalty] for penalty in penalties]
@@ -89,10 +94,18 @@ def follow_unproved(
         yield [replace(solution, duality_gap=np.nan) for solution in solutions]
 
 
-def shortlist(stack: GramStack, dual: Array, model: Solution | None) -> Indices:
+def greedy_list(problem: Problem) -> Indices:
+    """Return the kernels that greedy paths of a fold select from."""
+    dual = constant_model(problem).dual
+    return shortlist(problem.gram, dual, None, GREEDY)
+
+
+def shortlist(
+    stack: GramStack, dual: Array, model: Solution | None, most: int
+) -> Indices:
     """Return the kernels of a model, and those of the largest dual norms, ascending."""
     forms = stack.quadratic_forms(dual)
-    most = min(LISTED, forms.size)
+    most = min(most, forms.size)
     nearest = np.argpartition(-forms, most - 1)[:most]
     active = () if model is None else (model.active,)
     return np.unique(np.concatenate([nearest, *active])).astype(np.intp)

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
+from multikernel.estimators.grams.shortlist import greedy_list, is_shortened
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.group_omp.stages import make_stages
@@ -225,7 +226,9 @@ class PrefixCandidates:
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models of all prefixes; a path's last stands for larger ones."""
         recipes = self._recipes(training)
-        for a, path in enumerate(self._paths(recipes, training, watch)):
+        problem = joint_problem(recipes[0], training)
+        listed = greedy_list(problem) if is_shortened(training) else None
+        for a, path in enumerate(self._paths(recipes, problem, watch, listed)):
             if path.status is Status.STOPPED:
                 continue
             for k in range(len(path) + 1):
@@ -244,7 +247,8 @@ class PrefixCandidates:
         # The solver selects at least one kernel, and a choice may be none.
         solver = replace(self.method.solver, max_kernels=max(chosen, 1))
         alone = replace(self, method=replace(self.method, solver=solver))
-        (path,) = alone._paths([recipes[a]], training, watch)
+        problem = joint_problem(recipes[a], training)
+        (path,) = alone._paths([recipes[a]], problem, watch)
         warn_interrupted(self.method.source.owner, path)
         attributes = _attributes(path, min(chosen, len(path)), recipes[a], training)
         numbers = [recipe.numbers["alpha"] for recipe in recipes]
@@ -258,12 +262,24 @@ class PrefixCandidates:
         ]
 
     def _paths(
-        self, recipes: Sequence[Recipe], training: Training, watch: Watch
+        self,
+        recipes: Sequence[Recipe],
+        problem: Problem,
+        watch: Watch,
+        listed: Indices | None = None,
     ) -> list[GreedyPath]:
-        """Return the paths of some strengths, grown side by side."""
+        """Return the paths of some strengths, grown side by side.
+
+        They select from all kernels, or from those that are `listed`.
+        """
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
-        problem = joint_problem(recipes[0], training)
-        return self.method.solver.paths(problem, strengths, watch)
+        if listed is None:
+            return self.method.solver.paths(problem, strengths, watch)
+        short = replace(problem, gram=problem.gram.take(listed))
+        return [
+            replace(path, problem=problem, order=listed[path.order])
+            for path in self.method.solver.paths(short, strengths, watch)
+        ]
 
 
 def _attributes(
