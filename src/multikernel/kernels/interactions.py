@@ -17,7 +17,6 @@ from multikernel._validation import (
     check_shapes,
     shown,
 )
-from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import (
     ColumnKernel,
@@ -166,6 +165,11 @@ class InteractionDictionary:
         factors = self.mains[first], self.mains[second]
         return ProductKernel(factors, self._product_name(first, second))
 
+    @property
+    def n_products(self) -> int:
+        """Return how many kernels are products."""
+        return int(np.count_nonzero(self.terms[:, 1] >= 0))
+
     def scales(self) -> Array:
         """Return what normalised kernels are multiplied by, shape (n_kernels,)."""
         return np.where(self.terms[:, 1] < 0, 1.0, self.weight)
@@ -238,12 +242,6 @@ def with_interactions(
         raise ValueError(
             "Interactions: no two kernels stand on different columns that vary, so "
             "there is no interaction; give kernels on single columns, or mains=True."
-        )
-    if not len(pairs):
-        warn_user(
-            "Interactions: no two kernels stand on different columns that vary, so the "
-            "dictionary has the kernels alone.",
-            DictionaryWarning,
         )
     terms = np.vstack(
         [np.array([(m, -1) for m in alone], dtype=np.intp).reshape(-1, 2), pairs]

@@ -13,7 +13,12 @@ from multikernel.estimators.read.dictionary import choose_dictionary
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import IndefiniteKernelError, LongFitWarning, warn_user
 from multikernel.gram import LowRank
-from multikernel.gram.choice import LONG, choose_storage, readable_magnitude
+from multikernel.gram.choice import (
+    LONG,
+    choose_storage,
+    keeps_products,
+    readable_magnitude,
+)
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.memory import readable_bytes
 from multikernel.kernels import KernelDictionary
@@ -49,6 +54,9 @@ class GramSource:
         Whether parts are to be cut from the matrices, which are not normalised then.
     uses_all : bool, default=False
         Whether models have every kernel.
+    paired : bool, default=False
+        Whether default kernels may have interactions: a sparse model selects among
+        them, and one with every kernel would spread its weight over all.
     novelty : bool, default=False
         Whether a sample far from all others must stand out: default kernels are bounded
         then, and units of columns matter sooner.
@@ -64,6 +72,7 @@ class GramSource:
     partitions: bool = False
     parts: bool = False
     uses_all: bool = False
+    paired: bool = False
     novelty: bool = False
 
     def for_parts(self) -> Self:
@@ -74,7 +83,8 @@ class GramSource:
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
-        dictionary = choose_dictionary(samples, bounded=self.novelty)
+        paired = self.paired and holds_products(self.options)
+        dictionary = choose_dictionary(samples, bounded=self.novelty, paired=paired)
         asked = replace(self.options, tell=tell)
         if isinstance(dictionary, InteractionDictionary):
             asked = asked.scaled(dictionary.scales())
@@ -135,6 +145,13 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
         "verbose": bool(model.verbose),
     }
     return GramSource(type(model).__name__, **(given | differs))
+
+
+def holds_products(options: GramOptions) -> bool:
+    """Return whether interactions are held by the matrices that they are made of."""
+    thin = isinstance(options.storage, LowRank) and options.storage.folder is None
+    held = thin or options.storage in ("auto", "low_rank")
+    return held and keeps_products(options.normalize)
 
 
 def settle_storage(

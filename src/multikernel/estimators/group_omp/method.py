@@ -156,7 +156,9 @@ def greedy_method(model: Any, alpha: Amount = 1.0) -> GreedyMethod:
         subsample=int(model.subsample) if whole else float(model.subsample),
         random_state=0 if random is None else random.randint(np.iinfo(np.int32).max),
     )
-    source = gram_source(model, merges_copies=False, refines=False)
+    source = gram_source(
+        model, merges_copies=False, refines=False, paired=True
+    )
     return GreedyMethod(source, loss_of(model), alpha, solver)
 
 

@@ -13,6 +13,7 @@ from multikernel.estimators.read.mixed import features_of
 from multikernel.estimators.read.named_grams import check_gram_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.tables import Table, is_precomputed
+from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
@@ -35,7 +36,11 @@ from multikernel.kernels.columns import (
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN
-from multikernel.kernels.interactions import InteractionDictionary, with_interactions
+from multikernel.kernels.interactions import (
+    InteractionDictionary,
+    Interactions,
+    with_interactions,
+)
 from multikernel.kernels.median import (
     COLUMN_MULTIPLES,
 )
@@ -58,6 +63,9 @@ MOST_ALONE = 8
 a row that is far out in another column as usual: of 50 columns of noise all 100 rows
 ten deviations out passed, and with kernels on all columns together alone not one did.
 On four columns of several units they see what those together do not."""
+
+PAIRED_SAMPLES = 2**23
+"""Pairs of columns times samples up to which default kernels have interactions."""
 
 LEARNT_ROWS = 100_000
 """Rows of a large table whose widths and deviations are learnt; tables may be in files,
@@ -147,12 +155,13 @@ def default_dictionary(
 
 
 def choose_dictionary(
-    samples: Samples, *, bounded: bool = False
+    samples: Samples, *, bounded: bool = False, paired: bool = False
 ) -> KernelDictionary | None:
     """Return the dictionary that the ``kernels`` of an estimator stand for.
 
     Columns are given by indices there, and kernels have learnt all that they do without
-    labels. None stands for precomputed kernels. Default kernels are `bounded` if asked.
+    labels. None stands for precomputed kernels. Default kernels are `bounded` if asked,
+    and have interactions where they may be `paired`.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     # Of rows in partitions a sample is seen, which the weights are not of.
@@ -186,15 +195,35 @@ def choose_dictionary(
     elif kernels is not None or table.feature_names is not None:
         resolved = resolve_columns(chosen, X.shape[1], table.feature_names)
     learnt = learnt_dictionary(resolved, X, weights)
-    if table.interactions is not None:
+    spec = table.interactions
+    if paired and kernels is None and spec is None and _may_be_paired(samples, learnt):
+        spec = Interactions()
+    if spec is not None:
         features, origins = _columns_as_given(table, X.shape[1])
-        spec = table.interactions
         made = with_interactions(spec, learnt, X, weights, features, origins)
+        if made.n_products == 0 and table.interactions is None:
+            return learnt
+        if made.n_products == 0:
+            warn_user(
+                "Interactions: no two kernels stand on different columns that vary, "
+                "so the dictionary has the kernels alone.",
+                DictionaryWarning,
+            )
         return made if views is None else replace(made, main_views=tuple(views))
     if views is None:
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
+
+
+def _may_be_paired(samples: Samples, dictionary: KernelDictionary) -> bool:
+    """Return whether default kernels are few enough to have interactions."""
+    layout = samples.table.layout
+    if layout is not None and layout.sequences:
+        return False
+    alone = (dictionary[m] for m in range(len(dictionary)))
+    size = sum(isinstance(kernel, ColumnKernel) for kernel in alone)
+    return 0 < size * (size - 1) // 2 * len(samples.y) <= PAIRED_SAMPLES
 
 
 def _columns_as_given(table: Table, n_columns: int) -> tuple[Features, Sequence[int]]:
