@@ -164,7 +164,9 @@ def test_a_table_of_dates_and_text_needs_no_hand_made_pipeline():
     assert model.storage_ == "low_rank"
     assert model.duality_gap_ <= model.tol
     used = set(model.summary()["kernel"])
-    assert used == {"category()[ticker]", "linear()[all numbers]"}
+    mains = {"category()[ticker]", "linear()[all numbers]"}
+    # Every share has a trend of its own.
+    assert used == {*mains, "linear()[all numbers] × ticker"}
     words = mk.SpicyMKLRegressor().fit(X[["ticker"]], y)
     assert r2 > words.score(X_new[["ticker"]], y_new) + 0.05
 

@@ -11,6 +11,7 @@ from multikernel._validation import listed
 from multikernel.estimators.publish.predict import KernelGrams, LandmarkGrams
 from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.tables import check_predict_data
+from multikernel.gram.factors.features import CenteredFeatures
 from multikernel.inspection import Bootstrap, VarianceSplit
 from multikernel.inspection.pipelines import data_at_model, last_step
 from multikernel.kernels.columns import select_columns
@@ -85,8 +86,12 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     if isinstance(grams, KernelGrams):
         known = grams.X
     elif isinstance(grams, LandmarkGrams) and grams.landmarks:
-        widest = max(range(len(grams.landmarks)), key=lambda m: grams.landmarks[m].size)
-        known, columns = grams.landmarks[widest], grams.columns[widest]
+        every = [
+            kernel.landmarks if isinstance(kernel, CenteredFeatures) else landmarks
+            for kernel, landmarks in zip(grams.kernels, grams.landmarks, strict=True)
+        ]
+        widest = max(range(len(every)), key=lambda m: every[m].size)
+        known, columns = every[widest], grams.columns[widest]
         seen = data if columns is None else select_columns(data, columns)
     elif hasattr(state.model, "scaler"):
         scaler = state.model.scaler

@@ -85,8 +85,9 @@ def test_categories_without_views(run, mixed):
     assert "category()[site]" in {kernel["name"] for kernel in report["kernels"]}
     assert report["views"] is None
     path = answer(run("path", mixed, "-t", "outcome", *drop, "--json"))
-    # Linear, three widths on all numbers, one on each of three, and the categories.
-    assert path["n_kernels"] == 8
+    # Linear, three widths on all numbers, one on each of three, the categories, and
+    # the pairs of these four columns.
+    assert path["n_kernels"] == 8 + 6
 
 
 @pytest.mark.parametrize(

@@ -390,7 +390,7 @@ def test_kernel_names_are_those_of_the_dictionary():
     names = ListDictionary([GaussianKernel(1.0), LinearKernel()], ["near", "far"])
     assert SpicyMKLClassifier(names).fit(X, y).kernel_names_ == ["near", "far"]
     default = SpicyMKLClassifier().fit(X, y)
-    assert len(default.kernel_names_) == default.kernel_weights_.size == 8
+    assert len(default.kernel_names_) == default.kernel_weights_.size == 8 + 6
     assert not hasattr(SpicyMKLClassifier(), "kernel_names_")
 
 

@@ -24,6 +24,7 @@ from multikernel.kernels import (
     GaussianKernel,
     LinearKernel,
     Views,
+    median_dictionary,
 )
 from multikernel.kernels.sequence import SpectrumKernel
 
@@ -108,7 +109,8 @@ def test_without_views_there_are_no_sums():
 
 def test_default_kernels_of_a_view_are_those_of_its_columns_alone():
     model = SpicyMKLRegressor({"clinic": ["age", "stage"]}, alpha=0.01).fit(FRAME, Y)
-    alone = SpicyMKLRegressor(alpha=0.01).fit(FRAME[["age", "stage"]], Y)
+    kernels = median_dictionary(FRAME[["age", "stage"]].to_numpy()).kernels
+    alone = SpicyMKLRegressor(kernels, alpha=0.01).fit(FRAME[["age", "stage"]], Y)
     np.testing.assert_allclose(
         model.predict(FRAME), alone.predict(FRAME[["age", "stage"]])
     )

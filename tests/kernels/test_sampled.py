@@ -114,8 +114,8 @@ def test_landmarks_are_drawn_once_for_all_folds():
 
 
 def test_the_default_dictionary_of_many_samples():
-    many = RNG.standard_normal((10_000, 4))
-    for rows, sampled in ((many, True), (many[:9_999], False), (many[:, :3], False)):
+    many = RNG.standard_normal((2049, 4))
+    for rows, sampled in ((many, True), (many[:2048], False), (many[:, :3], False)):
         names = kernel_names(default_dictionary(rows, None))
         assert any(name.startswith("nystroem") for name in names) == sampled
         assert len(names) == len(median_dictionary(rows))

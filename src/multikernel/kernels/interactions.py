@@ -56,7 +56,7 @@ class Interactions:
     between : sequence of columns, or a pair of these, default=None
         Columns, by name or position, among which interactions are wanted; of two
         sequences, one column of each. All when left out.
-    weight : float, default=0.25
+    weight : float, default=0.15
         What interactions are multiplied by beside main kernels, once all are
         normalised; positive. A function of an interaction costs 1 / sqrt(weight) times
         as much as one of a main kernel that is as large, so that of hundreds of
@@ -95,7 +95,7 @@ class Interactions:
     kernels: Any = None
     mains: bool = True
     between: Any = None
-    weight: float = 0.25
+    weight: float = 0.15
 
     def __post_init__(self) -> None:
         check_parameter("Interactions", "mains", self.mains, FLAG)
@@ -210,6 +210,8 @@ def with_interactions(
     sample_weight: Array | None,
     features: Features,
     origins: Sequence[int] | None = None,
+    *,
+    single: bool = False,
 ) -> InteractionDictionary:
     """Return the dictionary that `Interactions` stand for.
 
@@ -228,9 +230,13 @@ def with_interactions(
     origins : sequence of int, optional
         For every column of `X` the one of these that it comes from, its own when left
         out.
+    single : bool, default=False
+        Whether only kernels on a single column have interactions.
     """
     kernels = [dictionary[m] for m in range(len(dictionary))]
     columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
+    if single:
+        columns = [own if own and len(own) == 1 else None for own in columns]
     origins = range(X.shape[1]) if origins is None else origins
     pairs = _pairs(columns, _allowed(spec.between, features, origins), X)
     in_pairs = np.unique(pairs)

@@ -37,7 +37,7 @@ def is_shortened(training: Training) -> bool:
     """Return whether a pass over all kernels costs much less than to hold them."""
     stack = training.stack
     held = 2.0 * stack.pass_numbers() <= float(stack.held_numbers().sum())
-    return bool(stack.in_memory and held and stack.shape[0] > 2 * LISTED)
+    return bool(held and stack.shape[0] > 2 * LISTED)
 
 
 def follow_shortlist(

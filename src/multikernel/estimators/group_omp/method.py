@@ -156,9 +156,7 @@ def greedy_method(model: Any, alpha: Amount = 1.0) -> GreedyMethod:
         subsample=int(model.subsample) if whole else float(model.subsample),
         random_state=0 if random is None else random.randint(np.iinfo(np.int32).max),
     )
-    source = gram_source(
-        model, merges_copies=False, refines=False, paired=True
-    )
+    source = gram_source(model, merges_copies=False, refines=False)
     return GreedyMethod(source, loss_of(model), alpha, solver)
 
 
