@@ -96,6 +96,20 @@ def test_the_page_of_interactions_is_that_of_its_results(run, tmp_path):
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
+def test_default_fits_of_the_middle(run, tmp_path):
+    options = "--methods", "SVC", "SpicyMKL", "--rows", 60, "--output", tmp_path
+    run("middle/run.py", *options)
+    rows = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["rows"]
+    assert {row["method"] for row in rows} == {"SVC", "SpicyMKL"}
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "## Relative duality gap" in page
+    folder = BENCHMARKS / "middle"
+    (tmp_path / "results.json").write_bytes((folder / "results.json").read_bytes())
+    run("middle/run.py", "--rows", "--output", tmp_path)
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_interactions_in_processes_of_their_own(run, tmp_path):
     options = "--smoke", "--output", tmp_path

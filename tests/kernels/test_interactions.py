@@ -102,7 +102,11 @@ def test_a_column_of_two_values_has_them_once_whatever_its_widths():
 def test_kernels_on_common_columns_have_none():
     sets = ([0], [0, 1], [2, 3], slice(0, 5), slice(1, 3))
     kernels = ListDictionary([ColumnKernel(GaussianKernel(1.0), s) for s in sets])
-    assert pairs_of(made(kernels=kernels)) == {(0, 2), (0, 4), (1, 2)}
+    assert pairs_of(made(Interactions(kernels), kernels=kernels)) == {
+        (0, 2),
+        (0, 4),
+        (1, 2),
+    }
 
 
 @pytest.mark.parametrize(

@@ -210,8 +210,6 @@ def with_interactions(
     sample_weight: Array | None,
     features: Features,
     origins: Sequence[int] | None = None,
-    *,
-    single: bool = False,
 ) -> InteractionDictionary:
     """Return the dictionary that `Interactions` stand for.
 
@@ -230,12 +228,11 @@ def with_interactions(
     origins : sequence of int, optional
         For every column of `X` the one of these that it comes from, its own when left
         out.
-    single : bool, default=False
-        Whether only kernels on a single column have interactions.
     """
     kernels = [dictionary[m] for m in range(len(dictionary))]
     columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
-    if single:
+    if spec.kernels is None:
+        # Of a table with text, kernels on all numbers are those on all columns.
         columns = [own if own and len(own) == 1 else None for own in columns]
     origins = range(X.shape[1]) if origins is None else origins
     pairs = _pairs(columns, _allowed(spec.between, features, origins), X)

@@ -202,28 +202,37 @@ def choose_dictionary(
     elif kernels is not None or table.feature_names is not None:
         resolved = resolve_columns(chosen, X.shape[1], table.feature_names)
     learnt = learnt_dictionary(resolved, X, weights)
-    spec = table.interactions
-    if paired and kernels is None and spec is None and _may_be_paired(samples, learnt):
-        spec = Interactions()
-    if spec is not None:
-        features, origins = _columns_as_given(table, X.shape[1])
-        # Of a table with text the kernels on all numbers are those on all columns.
-        made = with_interactions(
-            spec, learnt, X, weights, features, origins, single=kernels is None
-        )
-        if made.n_products == 0 and table.interactions is None:
-            return learnt
-        if made.n_products == 0:
-            warn_user(
-                "Interactions: no two kernels stand on different columns that vary, "
-                "so the dictionary has the kernels alone.",
-                DictionaryWarning,
-            )
-        return made if views is None else replace(made, main_views=tuple(views))
+    if table.interactions is not None or (kernels is None and paired):
+        return _with_interactions(samples, learnt, X, weights, views)
     if views is None:
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
+
+
+def _with_interactions(
+    samples: Samples,
+    learnt: KernelDictionary,
+    X: Array,
+    weights: Array | None,
+    views: Sequence[str] | None,
+) -> KernelDictionary:
+    """Return kernels with interactions, by default where these are not too many."""
+    table = samples.table
+    spec, asked = table.interactions or Interactions(), table.interactions is not None
+    if not asked and not _may_be_paired(samples, learnt):
+        return learnt
+    features, origins = _columns_as_given(table, X.shape[1])
+    made = with_interactions(spec, learnt, X, weights, features, origins)
+    if asked and not made.n_products:
+        warn_user(
+            "Interactions: no two kernels stand on different columns that vary, so the "
+            "dictionary has the kernels alone.",
+            DictionaryWarning,
+        )
+    if not asked and not made.n_products:
+        return learnt
+    return made if views is None else replace(made, main_views=tuple(views))
 
 
 def _may_be_paired(samples: Samples, dictionary: KernelDictionary) -> bool:

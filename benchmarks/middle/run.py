@@ -1,0 +1,154 @@
+"""Default fits and searches from 1000 to 50 000 rows, beside SVC and boosting.
+
+Run ``python benchmarks/middle/run.py``, some parts with --methods and --rows (without
+any row for the page alone). Rows of other parts stay in results.json, and RESULTS.md is
+written from it. Times are seconds of the processor, on one BLAS thread; a fit that has
+taken LIMIT of them is ended.
+"""
+
+import os
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+import numpy as np
+from benchmarks.interactions.report import table
+from benchmarks.measure import Results, Row, cpu, measured, read
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.svm import SVC
+
+import multikernel as mk
+
+Array = NDArray[Any]
+HERE = Path(__file__).parent
+KEY = ("method", "rows")
+ROWS = (1000, 2000, 5000, 9000, 20_000, 50_000)
+COLUMNS, TEST = 20, 4000
+LIMIT = 300
+
+METHODS: dict[str, Callable[[], Any]] = {
+    "SVC": SVC,
+    "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+    "SpicyMKL": mk.SpicyMKLClassifier,
+    "SpicyMKL, hinge": lambda: mk.SpicyMKLClassifier(loss="hinge"),
+    "SpicyMKL, targets": mk.SpicyMKLRegressor,
+    "uniform": mk.UniformMKLClassifier,
+    "LpMKL": mk.LpMKLClassifier,
+    "Group-OMP": mk.GroupOMPClassifier,
+    "SpicyMKL, search": mk.SpicyMKLClassifierCV,
+}
+
+
+def problem(n: int, *, targets: bool) -> tuple[Array, Array]:
+    """Return samples, and targets or labels with a product of two columns in them."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, COLUMNS))
+    f = np.sin(2.0 * x[:, 0]) + x[:, 1] ** 2 - 1.0 + x[:, 2] * x[:, 3] + x[:, 4] / 2.0
+    f += 0.5 * rng.standard_normal(n)
+    return x, f if targets else f > 0.0
+
+
+def fitted(method: str, rows: int) -> dict[str, Any]:
+    """Fit once for what is compiled, then to be measured; needs a process alone."""
+    x, y = problem(rows + TEST, targets="targets" in method)
+    METHODS[method]().fit(x[:100], y[:100])
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    # The system ends this process once it has taken so many seconds of the processor.
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + LIMIT,) * 2)
+    model, seconds = cpu(lambda: METHODS[method]().fit(x[:rows], y[:rows]))
+    score, predict = cpu(lambda: model.score(x[rows:], y[rows:]))
+    return {
+        "seconds": seconds,
+        "predict": predict,
+        "score": float(score),
+        "gap": float(getattr(model, "duality_gap_", np.nan)),
+        "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        "kernels": len(getattr(model, "kernel_weights_", ())),
+    }
+
+
+def in_child(method: str, rows: int) -> dict[str, Any]:
+    """Return what a process of its own measures; nothing of one that was ended."""
+    line = [sys.executable, __file__, "--child", json.dumps([method, rows])]
+    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
+    # Below zero is the signal that a process ended by, as one does at its limit.
+    if done.returncode > 0:
+        raise RuntimeError(f"{line} ended with {done.returncode}.")
+    found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+    return found
+
+
+def page(path: Path) -> str:
+    """Return the page of results."""
+    rows = read(path)
+    sizes = sorted({row["rows"] for row in rows})
+    names = [name for name in METHODS if any(row["method"] == name for row in rows)]
+    cells = {(row["method"], row["rows"]): row for row in rows}
+    parts = [
+        "# Two thousand to fifty thousand rows\n",
+        f"{COLUMNS} normal columns, label f > 0 with f = sin 2 x0 + x1^2 - 1 + x2 x3 + "
+        "x4 / 2 + 0.5 noise (SpicyMKL, targets: f itself), everything at its default; "
+        f"{TEST} other rows. Seconds of the processor on one thread of BLAS, of a "
+        f"process for each fit that is ended after {LIMIT}. "
+        "`python benchmarks/middle/run.py`.\n",
+    ]
+    titles: dict[str, Callable[[Row], str]] = {
+        "Seconds": lambda row: f"{row['seconds']:.1f}",
+        "Relative duality gap (tol is 1e-3)": lambda row: f"{row['gap']:.1e}",
+        "Accuracy, or R2 of targets": lambda row: f"{row['score']:.3f}",
+        "Seconds to predict 4000 rows": lambda row: f"{row['predict']:.2f}",
+        "Peak memory of the process, GB": lambda row: f"{row['peak_bytes'] / 1e9:.2f}",
+    }
+    for title, text in titles.items():
+        lines = [[name, *_cells(cells, name, sizes, text)] for name in names]
+        parts += [f"## {title}\n", *table(["method", *map(str, sizes)], lines)]
+    return "\n".join([*parts, measured(path)])
+
+
+def _cells(
+    rows: dict[tuple[str, int], Row],
+    name: str,
+    sizes: Sequence[int],
+    text: Callable[[Row], str],
+) -> list[str]:
+    """Return the cells of a method, one for each number of rows."""
+    some = [rows.get((name, size)) for size in sizes]
+    ended = f"over {LIMIT} s"
+    return [
+        "" if row is None else text(row) if "seconds" in row else ended for row in some
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--rows", nargs="*", type=int, default=list(ROWS))
+    parser.add_argument("--output", type=Path, default=HERE)
+    parser.add_argument("--child", type=json.loads, help="one fit, by itself")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.child:
+        print(json.dumps(fitted(*options.child)))
+        return
+    results = Results(options.output / "results.json", KEY)
+    for rows in options.rows:
+        for method in options.methods:
+            results.add(method=method, rows=rows, **in_child(method, rows))
+    text = page(results.path)
+    (options.output / "RESULTS.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
