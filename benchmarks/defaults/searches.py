@@ -31,7 +31,7 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
 )
 from multikernel.exceptions import SearchWarning
-from multikernel.kernels import Interactions
+from multikernel.kernels import Interactions, median_dictionary
 
 sys.path.append(str(Path(__file__).parents[1] / "papers"))
 sys.path.append(str(Path(__file__).parents[2]))
@@ -161,10 +161,8 @@ def pairs(quick: bool) -> Iterator[dict[str, Any]]:
         regression = split.kind == "regression"
         search = SpicyMKLRegressorCV if regression else SpicyMKLClassifierCV
         for weight in (0.0, 0.1, 0.15, 0.25):
-            # With storage="dense" default kernels have no interactions.
-            model = search(Interactions(weight=weight) if weight else None)
-            model.set_params(storage="auto" if weight else "dense")
-            row = measured(model, split, X, X_test)
+            kernels = Interactions(weight=weight) if weight else median_dictionary(X)
+            row = measured(search(kernels), split, X, X_test)
             yield row | {"weight": weight}
 
 

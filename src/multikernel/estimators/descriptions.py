@@ -20,7 +20,8 @@ OF_ALL = """
 kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
     The candidates. None stands for `median_dictionary`: a linear kernel, and
     Gaussians of a few widths, which the samples decide, on all columns together and
-    on each alone; it expects standardised columns; on strings for
+    on each alone; it expects standardised columns. SpicyMKL has their `Interactions`
+    too, where pairs of columns times samples are at most 2^23. On strings None is for
     `sequence_dictionary`, and on categories in a data frame for a `CategoryKernel`
     each. A mapping from names of views to columns, or to (columns,
     kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.

@@ -62,7 +62,7 @@ def median_dictionary(
     column_multiples: Sequence[float] = COLUMN_MULTIPLES,
     max_kernels: int = MAX_KERNELS,
 ) -> ListDictionary:
-    """Return the dictionary that ``kernels=None`` stands for.
+    """Return the kernels that ``kernels=None`` stands for, without interactions.
 
     A linear kernel, and Gaussian kernels on all columns together and on each alone,
     their widths multiples of the median distance there between samples that differ,

@@ -149,8 +149,11 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
 
 def holds_products(options: GramOptions) -> bool:
     """Return whether interactions are held by the matrices that they are made of."""
-    thin = isinstance(options.storage, LowRank) and options.storage.folder is None
-    held = thin or options.storage in ("auto", "low_rank")
+    storage = options.storage
+    if isinstance(storage, LowRank):
+        held = storage.folder is None
+    else:
+        held = storage in ("auto", "low_rank", "dense", "dense32")
     return held and keeps_products(options.normalize)
 
 
