@@ -113,7 +113,8 @@ def test_drugs_have_named_similarities_repaired_within_folds():
     assert set(summary["kernel"]) <= set(data.kernel_names)
     assert summary["kernel"][0] == "simcomp"
     best = make_pipeline(
-        mk.GramRepair(), mk.SingleKernelClassifierCV("precomputed", cv=3)
+        mk.GramRepair(),
+        mk.FixedWeightsMKLClassifierCV("precomputed", kernel_weights="single", cv=3),
     )
     assert joint > cross_val_score(best, K, data.y, scoring="roc_auc", cv=3).mean()
     with pytest.raises(IndefiniteKernelError, match=r"^minmaxTanimoto, simcomp: "):

@@ -17,6 +17,8 @@ from sklearn.preprocessing import StandardScaler
 import multikernel
 from multikernel import (
     ContributionDisplay,
+    FixedWeightsMKLRegressor,
+    FixedWeightsMKLRegressorCV,
     GroupOMPRegressor,
     HKLRegressor,
     LpMKLClassifierCV,
@@ -26,7 +28,6 @@ from multikernel import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
-    UniformMKLRegressor,
     bootstrap,
     report,
     stack_grams,
@@ -256,14 +257,10 @@ def test_an_iteration_limit_is_among_the_warnings():
     assert "Convergence" in headings(page)
 
 
-@pytest.mark.parametrize(
-    "kind", ["SingleKernelClassifierCV", "SingleKernelRegressorCV"]
-)
-def test_a_search_among_kernels_has_no_path_of_strengths(kind):
+def test_a_search_among_kernels_shows_the_path_of_the_one_that_was_chosen():
     X = np.random.default_rng(0).standard_normal((30, 2))
-    y = X[:, 0] > 0.0 if "Classifier" in kind else X[:, 0]
-    model = getattr(multikernel, kind)(cv=2).fit(X, y)
-    assert "<h2>Regularization" not in multikernel.report(model, X, y)
+    model = FixedWeightsMKLRegressorCV(kernel_weights="single", cv=2).fit(X, X[:, 0])
+    assert "<h2>Regularization" in multikernel.report(model, X, X[:, 0])
 
 
 @pytest.fixture
@@ -303,7 +300,7 @@ REPEATED = [
     SpicyMKLClassifier(COLUMNS, 0.05, loss=SquaredLoss(), class_weight={True: 2.0}),
     HKLRegressor(PolynomialGrid(2), alpha=0.1, tol=0.01),
     GroupOMPRegressor(max_kernels=2, normalize=["center", TailNormalizer(2)]),
-    UniformMKLRegressor(Views({"all": slice(0, 3)}, missing="expected"), C=1.0),
+    FixedWeightsMKLRegressor(Views({"all": slice(0, 3)}, missing="expected"), C=1.0),
     OneClassMKL(nu=0.2),
     GridSearchCV(
         make_pipeline(StandardScaler(), SpicyMKLClassifier()),

@@ -193,13 +193,13 @@ OURS: dict[str, Model] = {
     "MKL-GOMP CV": ours("GroupOMP*CV"),
     "HKL CV": ours("HKL*CV"),
     "local Rademacher CV": ours("LocalRademacherMKL*CV"),
-    "Uniform CV": ours("UniformMKL*CV"),
+    "Uniform CV": ours("FixedWeightsMKL*CV"),
     "SpicyMKL": ours("SpicyMKL*"),
     "LpMKL": ours("LpMKL*"),
     "MKL-GOMP": ours("GroupOMP*"),
     "HKL": ours("HKL*"),
     "local Rademacher": ours("LocalRademacherMKL*"),
-    "Uniform": ours("UniformMKL*"),
+    "Uniform": ours("FixedWeightsMKL*"),
 }
 OTHERS: dict[str, Model] = {
     "SVM grid": machine,

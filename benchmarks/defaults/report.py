@@ -101,7 +101,7 @@ def sums(rows: Sequence[Row]) -> str:
     """Return the section on the normalisation of the unweighted sum."""
     text = """## Unweighted sums
 
-`UniformMKL`: the mean AUC of the 20 most frequent labels over three folds for
+`FixedWeightsMKL`: the mean AUC of the 20 most frequent labels over three folds for
 precomputed matrices, the held-out score at the default C for the default dictionary.
 
 """

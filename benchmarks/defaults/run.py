@@ -26,17 +26,17 @@ from threadpoolctl import threadpool_limits
 from multikernel import estimators
 from multikernel.datasets import available, load
 from multikernel.estimators import (
+    FixedWeightsMKLClassifier,
+    FixedWeightsMKLClassifierCV,
     GroupOMPClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
     LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressorCV,
-    SingleKernelClassifierCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressorCV,
-    UniformMKLClassifier,
     stack_grams,
 )
 from multikernel.gram import repair_gram
@@ -366,7 +366,7 @@ def fixed_and_searched(
         | {"default": one()},
         getattr(estimators, f"HKL{kind}CV")(cv=3, **few),
     )
-    for method in ("LocalRademacherMKL", "UniformMKL"):
+    for method in ("LocalRademacherMKL", "FixedWeightsMKL"):
         one = getattr(estimators, f"{method}{kind}")
         search = getattr(estimators, f"{method}{kind}CV")
         yield method, {"default": one(kernels)}, search(kernels, cv=3)
@@ -438,7 +438,7 @@ def sums_of_matrices(name: str) -> Iterator[dict[str, Any]]:
     grams, labels = matrices(name)
     X = stack_grams(grams)
     for steps, C in product(NORMALIZATIONS, (1.0, 10.0)):
-        model = UniformMKLClassifier(
+        model = FixedWeightsMKLClassifier(
             "precomputed", C, normalize=steps, check_psd="none"
         )
         yield {
@@ -462,7 +462,9 @@ def sums(quick: bool) -> list[dict[str, Any]]:
         kernels = median_dictionary(split.X)
         kind = "Classifier" if split.classes else "Regressor"
         for steps in NORMALIZATIONS:
-            model = getattr(estimators, f"UniformMKL{kind}")(kernels, normalize=steps)
+            model = getattr(estimators, f"FixedWeightsMKL{kind}")(
+                kernels, normalize=steps
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(split.X, split.y)
@@ -481,8 +483,10 @@ def sums(quick: bool) -> list[dict[str, Any]]:
 def precomputed(quick: bool) -> list[dict[str, Any]]:
     """Compare methods at their defaults on Gram matrices that came as such."""
     chosen: dict[str, Any] = {
-        "best single kernel": SingleKernelClassifierCV("precomputed", cv=3),
-        "sum": UniformMKLClassifier("precomputed"),
+        "best single kernel": FixedWeightsMKLClassifierCV(
+            "precomputed", kernel_weights="single", cv=3
+        ),
+        "sum": FixedWeightsMKLClassifier("precomputed"),
         "LpMKL 4/3": LpMKLClassifier("precomputed", p=4 / 3),
         "MKL-GOMP": GroupOMPClassifier("precomputed"),
         "SpicyMKL": SpicyMKLClassifier("precomputed"),

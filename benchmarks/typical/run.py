@@ -32,6 +32,7 @@ from sklearn.svm import SVC, SVR
 
 from multikernel.datasets import available, load, make_ringnorm
 from multikernel.estimators import (
+    FixedWeightsMKLClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
     HKLClassifierCV,
@@ -42,7 +43,6 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressorCV,
-    UniformMKLClassifier,
     stack_grams,
 )
 from multikernel.gram import build_stack
@@ -226,7 +226,7 @@ def checks(quick: bool) -> Iterator[dict[str, Any]]:
     grams = stack_grams(list(built.stack.array))
     makers: dict[str, Callable[..., Any]] = {
         "LpMKL, p = 2": partial(LpMKLClassifier, "precomputed", p=2.0),
-        "UniformMKL": partial(UniformMKLClassifier, "precomputed"),
+        "FixedWeightsMKL": partial(FixedWeightsMKLClassifier, "precomputed"),
     }
     for name, make in makers.items():
         taken: dict[str, list[float]] = {"auto": [], "none": []}

@@ -27,17 +27,20 @@ MORE_LOSSES = (
 CENTRED = ("SquaredLoss", "EpsilonInsensitiveLoss", "PinballLoss", "HuberLoss")
 """Losses of y - f alone."""
 
-FAMILIES = ("LpMKL", "SpicyMKL", "UniformMKL", "GroupOMP")
+FAMILIES = ("LpMKL", "SpicyMKL", "FixedWeightsMKL", "GroupOMP")
 CONVEX = (
     "LpMKL",
     "SpicyMKL",
-    "UniformMKL",
+    "FixedWeightsMKL",
     "LocalRademacherMKL",
-    "AlignmentMKL",
-    "SingleKernel",
+    "alignment",
+    "single",
     "MKL",
 )
 """Estimators of regression with a certificate, but for HKL, whose are no matrices."""
+
+WEIGHTS = ("alignment", "single")
+"""Kernel weights of `FixedWeightsMKL` that depend on the targets."""
 
 SOLVERS = ("auto", "newton", "alternating", "cutting_plane")
 SPARSE_SOLVERS = ("silp", "simple", "hessian")
@@ -132,6 +135,8 @@ class Case:
         kind = getattr(estimators, self.kind)
         names = inspect.signature(kind).parameters
         settings = {k: v for k, v in self.settings.items() if k in names}
+        if "Cs" in names:
+            settings["Cs"] = [self.settings["C"]]
         if self.family == "MKL":
             alpha, share = self.settings["alpha"], self.settings["l1_ratio"]
             penalty = BlockL1(alpha) if share == 1.0 else BlockElasticNet(alpha, share)
@@ -344,7 +349,7 @@ def make_offset_case(seed):
     y = decades(random, -8.0, 8.0) * (y + random.choice([-1, 1]) * offsets(random))
     y = y if shared else y[:, 0]
     # A search among kernels would need samples in every fold.
-    weights = None if family == "SingleKernel" else make_weights(random, n, False)
+    weights = None if family == "single" else make_weights(random, n, False)
     settings = make_settings(random, family, loss, False, y, False)
     settings["fit_intercept"] = bool(random.random() < 0.9)
     # Of models from nearly constant to nearly exact.
@@ -371,7 +376,10 @@ def make_offset_case(seed):
         form = "table"
         settings["storage"] = str(random.choice(["dense", "lazy"]))
     # The best single kernel is found by a search.
-    kind = f"{family}Regressor" + "CV" * (family == "SingleKernel")
+    ending = "Regressor" + "CV" * (family == "single")
+    if family in WEIGHTS:
+        settings["kernel_weights"], family = family, "FixedWeightsMKL"
+    kind = family + ending
     return Case(seed, kind, settings, loss, form, grams, y, weights, X)
 
 

@@ -11,13 +11,10 @@ that the objective is the objective of what predicts.
 from dataclasses import dataclass
 
 import numpy as np
-from attack.cases import CENTRED
+from attack.cases import CENTRED, WEIGHTS
 
 WIDE = np.longdouble
 EPS = np.finfo(np.float64).eps
-
-WEIGHTED = ("AlignmentMKL", "SingleKernel")
-"""Estimators that weigh kernels by a rule, and then learn with their sum."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ def scales(case, model):
         spread = sizes if name == "trace" else sizes - means
         used = spread > (0.0 if name == "trace" else 1e-12 * sizes)
         factors = np.where(used, 1.0 / np.where(used, spread, 1.0), 0.0)
-    if case.family in WEIGHTED:
+    if case.settings.get("kernel_weights") in WEIGHTS:
         # What weighs the kernels is no part of the problem; with these as they are
         # published, everything else is that of their plain sum.
         factors = factors * np.asarray(model.kernel_weights_, dtype=WIDE)

@@ -182,7 +182,7 @@ def _prepare(world: Path) -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from multikernel import SpicyMKLClassifier, UniformMKLRegressor
+    from multikernel import FixedWeightsMKLRegressor, SpicyMKLClassifier
     from multikernel.kernels import GaussianKernel, LinearKernel
     from multikernel.persistence import save
 
@@ -197,7 +197,7 @@ def _prepare(world: Path) -> None:
         "state": np.random.RandomState(0),
         "ordered": OrderedDict(a=b"bytes", b=slice(1, 2), c={1, 2}, d=np.float64(2)),
         "loss": SGDClassifier().fit(X, y),
-        "model": UniformMKLRegressor(kernels).fit(X, X["dose"]),
+        "model": FixedWeightsMKLRegressor(kernels).fit(X, X["dose"]),
     }
     save(pipeline, world / "0.skops")
     save(values, world / "1.skops")

@@ -91,10 +91,10 @@ def fits() -> dict[str, Fit]:
 
     for loss in ("hinge", "log_loss", "squared_error"):
         add(f"spicy {loss}", mk.SpicyMKLClassifier, labels, loss=loss)
-        add(f"uniform {loss}", mk.UniformMKLClassifier, labels, loss=loss)
+        add(f"uniform {loss}", mk.FixedWeightsMKLClassifier, labels, loss=loss)
     for loss in ("epsilon_insensitive", "squared_error"):
         add(f"spicy {loss}, values", mk.SpicyMKLRegressor, values, loss=loss)
-        add(f"uniform {loss}, values", mk.UniformMKLRegressor, values, loss=loss)
+        add(f"uniform {loss}, values", mk.FixedWeightsMKLRegressor, values, loss=loss)
     for solver in LP_SOLVERS:
         for p in (1.0,) if solver in SPARSE_ONLY else (1.0, 1.5):
             # SimpleMKL and Alternating take seconds to small gaps.
@@ -105,8 +105,8 @@ def fits() -> dict[str, Fit]:
     add("newton log_loss", mk.LpMKLClassifier, labels, loss="log_loss")
     add("greedy", mk.GroupOMPClassifier, labels)
     add("greedy, values", mk.GroupOMPRegressor, values)
-    add("easy", mk.EasyMKLClassifier, labels)
-    add("alignment", mk.AlignmentMKLClassifier, labels)
+    for rule in ("easy", "alignment"):
+        add(rule, mk.FixedWeightsMKLClassifier, labels, kernel_weights=rule)
     classes = (values > -1.0).astype(int) + (values > 1.0)
     add("all classes", mk.MKLClassifier, classes, loss=CrammerSingerLoss())
     add("spicy lazy", mk.SpicyMKLClassifier, labels, storage="lazy")

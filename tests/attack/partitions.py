@@ -212,9 +212,9 @@ STORAGES = (
 )  # fmt: skip
 
 OTHERS = (
-    "LpMKLRegressor", "HKLRegressor", "UniformMKLRegressor", "GroupOMPRegressor",
+    "LpMKLRegressor", "HKLRegressor", "FixedWeightsMKLRegressor", "GroupOMPRegressor",
     "SpicyMKLRegressorCV", "LpMKLRegressorCV", "OneClassMKL", "MKLRegressor",
-    "SingleKernelRegressorCV", "AlignmentMKLRegressor", "SpicyMKLClassifierCV",
+    "FixedWeightsMKLRegressorCV", "SpicyMKLClassifierCV",
 )  # fmt: skip
 
 

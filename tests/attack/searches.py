@@ -31,7 +31,7 @@ variance: predictions differ by about the root of the gaps."""
 GRIDS = {
     "SpicyMKL": {"alphas": [0.03, 0.1]},
     "LpMKL": {"Cs": [0.1, 1.0], "ps": [1.0, 2.0]},
-    "UniformMKL": {"Cs": [0.1, 1.0]},
+    "FixedWeightsMKL": {"Cs": [0.1, 1.0]},
     "HKL": {"alphas": [0.03, 0.1]},
     "GroupOMP": {"alphas": [0.03, 0.3]},
     "LocalRademacherMKL": {"Cs": [0.1, 1.0], "thetas": [0, 2]},

@@ -122,7 +122,7 @@ def test_fit_of_lp_norm_models(run, csv):
     assert {kernel["weight"] for kernel in report["kernels"]} == {1.0}
     uniform = ("--method", "uniform", "--set", "normalize=variance")
     uniform = answer(run("fit", csv, *FIT, *uniform, "-C", 2, "--json"))
-    assert uniform["estimator"] == "UniformMKLClassifier"
+    assert uniform["estimator"] == "FixedWeightsMKLClassifier"
     assert uniform["objective"] == pytest.approx(report["objective"], rel=1e-3)
     silp = ("-p", 1, "--set", "solver=silp", "--tol", 1e-4)
     sparse = answer(run("fit", csv, *FIT, *lp, *silp, "--json"))
@@ -434,7 +434,11 @@ def test_the_best_single_kernel(run, csv):
     assert [kernel["weight"] for kernel in report["kernels"]] == [1.0]
     assert report["kernels"][0]["name"].endswith("[dose]")
     assert report["scoring"] == "accuracy"
-    assert report["parameters"] | {"cv": 3, "C": 2.0} == report["parameters"]
+    assert (
+        report["parameters"] | {"cv": 3, "kernel_weights": "single"}
+        == (report["parameters"])
+    )
+    assert report["C"] == 2.0
 
 
 def test_one_class_needs_no_target(run, csv, tmp_path):

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel import UniformMKLClassifier
+from multikernel import FixedWeightsMKLClassifier
 from multikernel.cli._methods import METHODS
 
 CLASSES = ("--target", "outcome", "--drop", "amount")
@@ -27,7 +27,7 @@ def test_scores_are_those_of_scikit_learn(run, csv, frame):
     lines = {line["method"]: line for line in report["methods"]}
     assert set(lines) == {"uniform", "easy"}
     model = make_pipeline(
-        StandardScaler().set_output(transform="pandas"), UniformMKLClassifier()
+        StandardScaler().set_output(transform="pandas"), FixedWeightsMKLClassifier()
     )
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     X = frame[["age", "dose", "width"]]

@@ -16,6 +16,7 @@ from sklearn.gaussian_process.kernels import RBF, CompoundKernel
 from sklearn.model_selection import KFold
 
 from multikernel.estimators import (
+    FixedWeightsMKLRegressor,
     GroupOMPClassifier,
     GroupOMPRegressor,
     HKLRegressor,
@@ -26,7 +27,6 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
-    UniformMKLRegressor,
 )
 from multikernel.exceptions import (
     ConvergenceWarning,
@@ -410,7 +410,7 @@ HUGE = 10**400
         (SpicyMKLClassifier, "max_bytes"),
         (LpMKLClassifier, "p"),
         (LpMKLClassifier, "tol"),
-        (UniformMKLRegressor, "epsilon"),
+        (FixedWeightsMKLRegressor, "epsilon"),
     ],
 )
 def test_integers_beyond_all_floats_as_parameters(estimator, name, value):
@@ -426,7 +426,7 @@ def test_integers_beyond_all_floats_as_parameters(estimator, name, value):
         (LpMKLClassifier, "C", np.float16(1.5)),
         (LpMKLRegressor, "p", np.float16(1.5)),
         (LpMKLClassifier, "p", 10**30),
-        (UniformMKLRegressor, "C", np.float16(1.5)),
+        (FixedWeightsMKLRegressor, "C", np.float16(1.5)),
         (SpicyMKLClassifier, "alpha", Fraction(1, 4)),
         (SpicyMKLClassifierCV, "alpha_min_ratio", Fraction(1, 8)),
         (GroupOMPClassifier, "alpha", np.float32(0.25)),
@@ -443,7 +443,7 @@ def test_integers_beyond_all_floats_as_data():
     X = np.eye(4).astype(object)
     y = np.arange(4)
     with pytest.warns(DictionaryWarning, match="can only memorise"):
-        model = UniformMKLRegressor([GaussianKernel(1.0)]).fit(X, y)
+        model = FixedWeightsMKLRegressor([GaussianKernel(1.0)]).fit(X, y)
     X[1, 2] = HUGE
     for act in (lambda: model.predict(X), lambda: model.fit(X, y)):
         with pytest.raises(ValueError, match="X holds an integer that is too large"):

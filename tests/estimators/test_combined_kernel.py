@@ -9,11 +9,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVR
 
 from multikernel.estimators import (
+    FixedWeightsMKLRegressor,
     GroupOMPRegressor,
     HKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
-    UniformMKLRegressor,
     stack_grams,
 )
 from multikernel.gram import build_stack
@@ -46,7 +46,7 @@ def test_it_is_the_weighted_sum_on_the_training_samples(storage, normalize, kind
 @pytest.mark.filterwarnings("ignore:The optimal value found")
 def test_other_methods_take_it():
     X, y = data()
-    model = UniformMKLRegressor(
+    model = FixedWeightsMKLRegressor(
         KERNELS, 10.0, epsilon=0.1, tol=1e-8, storage="dense"
     ).fit(X, y)
     kernel = model.combined_kernel_

@@ -10,11 +10,11 @@ from sklearn.preprocessing import StandardScaler
 
 from multikernel.datasets import available, load
 from multikernel.estimators import (
+    FixedWeightsMKLRegressor,
     LpMKLClassifierCV,
     LpMKLRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
-    UniformMKLRegressor,
 )
 from multikernel.estimators.lp.candidates import C_MULTIPLES
 from multikernel.estimators.lp.method import curvature_unit
@@ -70,19 +70,21 @@ def test_the_default_kernels_do_not_memorise(name):
 
 
 def test_kernels_that_memorise_are_named():
-    message = r"UniformMKLRegressor: 1 of 2 kernels can only memorise.*'gaussian\(sig"
+    message = (
+        r"FixedWeightsMKLRegressor: 1 of 2 kernels can only memorise.*'gaussian\(sig"
+    )
     kernels = [GaussianKernel(1e-3), GaussianKernel(1.0)]
     with pytest.warns(DictionaryWarning, match=message):
-        UniformMKLRegressor(kernels, tol=0.1).fit(X, Y)
+        FixedWeightsMKLRegressor(kernels, tol=0.1).fit(X, Y)
     grams = np.stack([np.eye(40), X @ X.T], axis=-1)
     with pytest.warns(DictionaryWarning, match="1 of 2 kernels.*'gram 0'"):
-        UniformMKLRegressor("precomputed", tol=0.1).fit(grams, Y)
+        FixedWeightsMKLRegressor("precomputed", tol=0.1).fit(grams, Y)
     with pytest.warns(DictionaryWarning, match="1 of 2 kernels"):
         LpMKLRegressorCV(kernels, Cs=[1.0], ps=[2.0], cv=2, tol=0.1).fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DictionaryWarning)
-        UniformMKLRegressor(kernels[1:], tol=0.1).fit(X, Y)
-        UniformMKLRegressor(tol=0.1).fit(X, Y)
+        FixedWeightsMKLRegressor(kernels[1:], tol=0.1).fit(X, Y)
+        FixedWeightsMKLRegressor(tol=0.1).fit(X, Y)
 
 
 def test_widths_come_from_the_training_samples_alone():

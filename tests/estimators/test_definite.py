@@ -5,14 +5,14 @@ import pytest
 
 from multikernel.estimators import (
     ESTIMATORS,
+    FixedWeightsMKLClassifier,
+    FixedWeightsMKLRegressor,
     GroupOMPRegressor,
     LpMKLClassifier,
     LpMKLClassifierCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
-    UniformMKLClassifier,
-    UniformMKLRegressor,
     stack_grams,
 )
 from multikernel.exceptions import IndefiniteKernelError
@@ -75,8 +75,10 @@ def test_what_check_psd_asks_for():
     nearly = K - 0.95 * np.linalg.eigvalsh(K)[0] * np.eye(30)
     slightly = {"C": 1e-3, "normalize": None}
     with pytest.raises(IndefiniteKernelError, match=r"Gram matrix 0 .*repair_gram"):
-        few(UniformMKLRegressor, **slightly).fit(stack_grams([nearly]), y)
-    few(UniformMKLRegressor, check_psd="none", **slightly).fit(stack_grams([nearly]), y)
+        few(FixedWeightsMKLRegressor, **slightly).fit(stack_grams([nearly]), y)
+    few(FixedWeightsMKLRegressor, check_psd="none", **slightly).fit(
+        stack_grams([nearly]), y
+    )
     with pytest.raises(
         ValueError, match="check_psd must be one of 'auto', 'active', 'all', 'n"
     ):
@@ -89,7 +91,7 @@ def test_what_a_solver_meets_is_no_matter_of_checks(how):
     K = np.eye(30) - 3.0 * np.outer(y, y) / 30  # -2 along the labels
     X = stack_grams({"one": K, "other": 2.0 * K, "third": np.outer(y, y) + np.eye(30)})
     with pytest.raises(IndefiniteKernelError, match=r"^one, other: ") as met:
-        few(UniformMKLClassifier, check_psd=how).fit(X, y)
+        few(FixedWeightsMKLClassifier, check_psd=how).fit(X, y)
     assert "Nor are others: 1 (-4 of" in str(met.value)
     assert str(met.value).endswith("so that check_psd='none' is no way out.")
 
@@ -201,7 +203,7 @@ def test_models_of_all_kernels_probe_matrices_as_they_are_read(monkeypatch):
         return []
 
     monkeypatch.setattr("multikernel.gram.definite._suspects", again)
-    for kind in (LpMKLClassifier, UniformMKLClassifier):
+    for kind in (LpMKLClassifier, FixedWeightsMKLClassifier):
         assert few(kind).fit(stack_grams(K), y).psd_checked_ == "probe"
         assert few(kind, check_psd="none").fit(stack_grams(bent), y) is not None
         with pytest.raises(IndefiniteKernelError, match="Gram matrix 2 "):

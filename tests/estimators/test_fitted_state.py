@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from multikernel.estimators import (
+    FixedWeightsMKLClassifierCV,
     GroupOMPClassifier,
     GroupOMPClassifierCV,
     LpMKLClassifier,
@@ -13,7 +14,6 @@ from multikernel.estimators import (
     MKLClassifier,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
-    UniformMKLClassifierCV,
     stack_grams,
 )
 from multikernel.exceptions import DictionaryWarning, SearchWarning
@@ -78,7 +78,7 @@ def test_a_hinge_fit_has_no_probabilities_whatever_the_parameters_say():
     [
         SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=2),
         LpMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], ps=[1.0, 2.0], cv=2),
-        UniformMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], cv=2),
+        FixedWeightsMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], cv=2),
         GroupOMPClassifierCV(KERNELS, alphas=[0.1], cv=2),
     ],
     ids=lambda model: type(model).__name__,

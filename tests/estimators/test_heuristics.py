@@ -5,15 +5,8 @@ import numpy as np
 import pytest
 
 from multikernel.estimators import (
-    AlignmentMKLClassifier,
-    AlignmentMKLRegressor,
-    EasyMKLClassifier,
-    UniformMKLRegressor,
-)
-from multikernel.estimators.heuristic.rules import (
-    alignment_weights,
-    easy_weights,
-    hull_points,
+    FixedWeightsMKLClassifier,
+    FixedWeightsMKLRegressor,
 )
 from multikernel.exceptions import (
     ConvergenceWarning,
@@ -24,6 +17,11 @@ from multikernel.gram import DenseMatrix, DenseStack, build_stack
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 from multikernel.losses import SquaredLoss, weighted
 from multikernel.machines import machine_for
+from multikernel.solvers.weight_rules import (
+    alignment_weights,
+    easy_weights,
+    hull_points,
+)
 
 KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(4))
 
@@ -139,7 +137,7 @@ def test_hull_points_for_weights_of_all_scales_are_found(seed):
 
 
 def test_weights_whose_program_is_stopped_say_so(monkeypatch):
-    monkeypatch.setattr("multikernel.estimators.heuristic.rules.STEPS", 1)
+    monkeypatch.setattr("multikernel.solvers.weight_rules.STEPS", 1)
     K, y, weights = hull_problem(29)
     with pytest.warns(ConvergenceWarning, match="not quite those of EasyMKL"):
         hull_points(K, y, weights, 0.2)
@@ -191,8 +189,9 @@ def test_alignments_have_no_units(method):
 
 def test_the_model_is_the_machine_on_the_weighted_sum():
     X, y, _ = problem()
-    model = AlignmentMKLRegressor(
-        KERNELS, C=3.0, loss="squared_error", tol=1e-10, storage="dense"
+    settings = {"loss": "squared_error", "tol": 1e-10, "storage": "dense"}
+    model = FixedWeightsMKLRegressor(
+        KERNELS, C=3.0, kernel_weights="alignment", **settings
     ).fit(X, y)
     K = model.combined_kernel_(X)
     machine = machine_for(SquaredLoss())
@@ -206,12 +205,16 @@ def test_the_model_is_the_machine_on_the_weighted_sum():
 
 
 @pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy"])
-@pytest.mark.parametrize("kind", [AlignmentMKLClassifier, EasyMKLClassifier])
-def test_storages_agree_and_classes_have_weights_of_their_own(kind, storage):
+@pytest.mark.parametrize("rule", ["alignment", "easy"])
+def test_storages_agree_and_classes_have_weights_of_their_own(rule, storage):
     X, y, _ = problem()
     labels = np.where(y > 0, "b", np.where(X[:, 2] > 0, "a", "c"))
-    model = kind(KERNELS, storage=storage).fit(X, labels)
-    whole = kind(KERNELS, storage="dense").fit(X, labels)
+    model, whole = (
+        FixedWeightsMKLClassifier(KERNELS, kernel_weights=rule, storage=each)
+        for each in (storage, "dense")
+    )
+    model.fit(X, labels)
+    whole.fit(X, labels)
     assert model.kernel_weights_.shape == (3, 8)
     np.testing.assert_allclose(model.kernel_weights_, whole.kernel_weights_, atol=1e-5)
     assert np.isnan(model.duality_gap_).all()
@@ -219,7 +222,8 @@ def test_storages_agree_and_classes_have_weights_of_their_own(kind, storage):
 
 def test_targets_without_any_alignment_get_equal_weights():
     X = np.random.default_rng(0).standard_normal((20, 4))
-    model, even = AlignmentMKLRegressor(KERNELS), UniformMKLRegressor(KERNELS)
+    even = FixedWeightsMKLRegressor(KERNELS)
+    model = FixedWeightsMKLRegressor(KERNELS, kernel_weights="alignment")
     for one in (model, even):
         with pytest.warns(DictionaryWarning, match="no kernel in its model"):
             one.fit(X, np.ones(20))

@@ -8,13 +8,13 @@ import pytest
 from sklearn.base import clone
 
 from multikernel import (
+    FixedWeightsMKLRegressor,
     GroupOMPRegressor,
     LocalRademacherMKLRegressor,
     LpMKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
-    UniformMKLRegressor,
 )
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import (
@@ -66,7 +66,7 @@ def test_the_same_model_as_with_products_written_down(storage):
     [
         LpMKLRegressor(p=1),
         LpMKLRegressor(p=2),
-        UniformMKLRegressor(),
+        FixedWeightsMKLRegressor(),
         GroupOMPRegressor(max_kernels=3),
         LocalRademacherMKLRegressor(),
     ],
@@ -210,7 +210,7 @@ class Counted(GaussianKernel):
 
 def test_a_prediction_evaluates_every_main_once(monkeypatch):
     spec = Interactions(per_column(Counted(1.0), 5))
-    model = UniformMKLRegressor(spec).fit(X, y)
+    model = FixedWeightsMKLRegressor(spec).fit(X, y)
     new = RNG.normal(size=(7, 5))
     first = model.predict(new)
     Counted.calls.clear()

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from multikernel.estimators import (
+    FixedWeightsMKLClassifier,
     GroupOMPRegressor,
     LocalRademacherMKLClassifier,
     LocalRademacherMKLClassifierCV,
     LocalRademacherMKLRegressor,
     LpMKLClassifier,
     SpicyMKLClassifier,
-    UniformMKLClassifier,
     stack_grams,
 )
 from multikernel.exceptions import DegenerateKernelWarning
@@ -53,7 +53,7 @@ def test_conv_is_the_normaliser_and_any_lp_solver():
 
 
 @pytest.mark.parametrize(
-    "kind", [SpicyMKLClassifier, UniformMKLClassifier, GroupOMPRegressor]
+    "kind", [SpicyMKLClassifier, FixedWeightsMKLClassifier, GroupOMPRegressor]
 )
 def test_every_estimator_takes_the_normaliser(kind, tmp_path):
     model = kind(KERNELS, normalize=["center", TailNormalizer(2)]).fit(X, Y)

@@ -10,11 +10,11 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from multikernel.estimators import (
+    FixedWeightsMKLRegressor,
     GroupOMPClassifier,
     LpMKLClassifier,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
-    UniformMKLRegressor,
     regularization_path,
 )
 from multikernel.estimators.grams.method import fitted_attributes
@@ -61,7 +61,7 @@ def test_sparse_learning(loss, normalize):
         SpicyMKLClassifier(KERNELS, alpha=0.01),
         LpMKLClassifier(KERNELS, p=1.5),
         GroupOMPClassifier(KERNELS, max_kernels=3),
-        UniformMKLRegressor(KERNELS),
+        FixedWeightsMKLRegressor(KERNELS),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )

@@ -21,12 +21,12 @@ from multikernel.display import (
     RegularizationPathDisplay,
 )
 from multikernel.estimators import (
+    FixedWeightsMKLClassifier,
+    FixedWeightsMKLRegressor,
     LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressor,
     LpMKLRegressorCV,
-    UniformMKLClassifier,
-    UniformMKLRegressor,
     regularization_path,
     stack_grams,
 )
@@ -123,7 +123,7 @@ def test_the_uniform_classifier_is_a_machine_on_the_sum(normalize):
     X, y = binary()
     new = binary(seed=1)[0]
     settings = {"normalize": normalize, "tol": 1e-10}
-    uniform = UniformMKLClassifier(KERNELS, 0.7, **settings).fit(X, y)
+    uniform = FixedWeightsMKLClassifier(KERNELS, 0.7, **settings).fit(X, y)
     limit = LpMKLClassifier(KERNELS, 0.7, np.inf, **settings).fit(X, y)
     total = grams(X, normalize).sum(axis=0)
     machine = SVC(kernel="precomputed", C=0.7, tol=1e-10).fit(total, y)
@@ -141,7 +141,7 @@ def test_the_uniform_classifier_is_a_machine_on_the_sum(normalize):
 
 def test_the_uniform_regressor_is_a_machine_on_the_sum():
     X, y = regression()
-    model = UniformMKLRegressor(KERNELS, 0.7, epsilon=0.2, tol=1e-10).fit(X, y)
+    model = FixedWeightsMKLRegressor(KERNELS, 0.7, epsilon=0.2, tol=1e-10).fit(X, y)
     total = grams(X, "trace").sum(axis=0)
     machine = SVR(kernel="precomputed", C=0.7, epsilon=0.2, tol=1e-10).fit(total, y)
     np.testing.assert_allclose(model.predict(X), machine.predict(total), atol=1e-4)
@@ -153,7 +153,7 @@ def test_small_strengths_side_with_no_class():
     y = np.argsort(np.argsort(X[:, 0] + X[:, 1])) >= 30
     total = grams(X, "trace").sum(axis=0)
     machine = SVC(kernel="precomputed", C=1e-4).fit(total, y)
-    model = UniformMKLClassifier(KERNELS, C=1e-4).fit(X, y)
+    model = FixedWeightsMKLClassifier(KERNELS, C=1e-4).fit(X, y)
     np.testing.assert_allclose(
         model.decision_function(X), machine.decision_function(total), atol=1e-6
     )
@@ -170,7 +170,7 @@ def test_p_goes_from_a_few_kernels_to_all():
     assert counts[1:] == [len(KERNELS)] * 2
 
 
-@pytest.mark.parametrize("kind", [LpMKLClassifier, UniformMKLClassifier])
+@pytest.mark.parametrize("kind", [LpMKLClassifier, FixedWeightsMKLClassifier])
 @pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 def test_integer_weights_equal_repetition_to_the_last_digits(kind, loss):
     X, y = binary()
@@ -202,7 +202,7 @@ def test_copies_share_their_dual_variable_by_weight():
 
 def test_a_copy_with_the_other_label_stays_apart():
     X, y = binary()
-    model = UniformMKLClassifier(KERNELS, tol=1e-8).fit(
+    model = FixedWeightsMKLClassifier(KERNELS, tol=1e-8).fit(
         np.vstack([X, X[:1]]), np.concatenate([y, y[:1] ^ 1])
     )
     total = grams(np.vstack([X, X[:1]]), "trace").sum(axis=0)
@@ -237,7 +237,7 @@ def test_the_search_tells_copies_apart_where_folds_do():
 def test_class_weights_are_those_of_an_svm():
     X, y = binary()
     settings = {"normalize": None, "class_weight": {1: 3.0}, "tol": 1e-10}
-    model = UniformMKLClassifier(KERNELS, **settings).fit(X, y)
+    model = FixedWeightsMKLClassifier(KERNELS, **settings).fit(X, y)
     total = grams(X, None).sum(axis=0)
     machine = SVC(kernel="precomputed", class_weight={1: 3.0}, tol=1e-10).fit(total, y)
     np.testing.assert_allclose(
@@ -267,7 +267,7 @@ def test_probabilities_are_those_of_the_logistic_model():
     model = LpMKLClassifier(KERNELS, 0.5, loss="log_loss").fit(X, y)
     f = model.decision_function(X)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f)))
-    for kind in (LpMKLClassifier, UniformMKLClassifier, LpMKLClassifierCV):
+    for kind in (LpMKLClassifier, FixedWeightsMKLClassifier, LpMKLClassifierCV):
         assert not hasattr(kind(KERNELS), "predict_proba")
 
 
@@ -459,7 +459,7 @@ def test_displays_show_the_fitted_model():
     [
         LpMKLClassifier(KERNELS, loss="log_loss"),
         LpMKLClassifierCV(KERNELS, Cs=[1.0], ps=[1.0, 2.0], cv=2, loss="log_loss"),
-        UniformMKLClassifier(KERNELS, loss="log_loss"),
+        FixedWeightsMKLClassifier(KERNELS, loss="log_loss"),
     ],
     ids=lambda model: type(model).__name__,
 )

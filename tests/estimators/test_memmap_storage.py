@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from multikernel.estimators import (
+    FixedWeightsMKLClassifier,
     GroupOMPClassifier,
     LpMKLClassifier,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
-    UniformMKLClassifier,
     map_grams,
     stack_grams,
 )
@@ -44,7 +44,7 @@ def matrices(X, Y=None):
         ),
         LpMKLClassifier(KERNELS, p=1.5, tol=1e-10),
         GroupOMPClassifier(KERNELS, max_kernels=3),
-        UniformMKLClassifier(KERNELS, tol=1e-10),
+        FixedWeightsMKLClassifier(KERNELS, tol=1e-10),
         SpicyMKLClassifierCV(KERNELS, tol=1e-10, n_alphas=3, cv=3),
         SpicyMKLClassifierCV(KERNELS, tol=1e-10, n_alphas=2, cv=2, normalize="center"),
     ],

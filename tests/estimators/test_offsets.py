@@ -15,7 +15,8 @@ from multikernel.certificates import (
     duality_gap,
 )
 from multikernel.estimators import (
-    AlignmentMKLRegressor,
+    FixedWeightsMKLRegressor,
+    FixedWeightsMKLRegressorCV,
     GroupOMPRegressor,
     HKLRegressor,
     HKLRegressorCV,
@@ -23,10 +24,8 @@ from multikernel.estimators import (
     LpMKLRegressor,
     LpMKLRegressorCV,
     MKLRegressor,
-    SingleKernelRegressorCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
-    UniformMKLRegressor,
 )
 from multikernel.exceptions import ConvergenceWarning, DictionaryWarning
 from multikernel.gram import DenseStack
@@ -79,9 +78,11 @@ ESTIMATORS = {
     "lp-cv": LpMKLRegressorCV(
         KERNELS, Cs=[1.0, 10.0, 1e9], ps=[2.0], cv=3, loss="squared_error"
     ),
-    "uniform": UniformMKLRegressor(KERNELS, C=10.0, loss="squared_error"),
-    "alignment": AlignmentMKLRegressor(KERNELS, C=10.0),
-    "single": SingleKernelRegressorCV(KERNELS, C=10.0, cv=3, scoring="r2"),
+    "uniform": FixedWeightsMKLRegressor(KERNELS, C=10.0, loss="squared_error"),
+    "alignment": FixedWeightsMKLRegressor(KERNELS, C=10.0, kernel_weights="alignment"),
+    "single": FixedWeightsMKLRegressorCV(
+        KERNELS, kernel_weights="single", Cs=[10.0], cv=3, scoring="r2"
+    ),
     "conv": LocalRademacherMKLRegressor(KERNELS, C=10.0),
     "dc": LocalRademacherMKLRegressor(KERNELS, C=10.0, method="dc", tol=1e-4),
     "own": MKLRegressor(KERNELS, regularizer=BlockL1(0.03)),
@@ -137,7 +138,7 @@ def test_gaps_hold_against_cones_on_centred_targets(loss, offset):
             reference_lp_optimum(grams, centre, loss, 9.0, 2.0).lower_bound,
         ),
         (
-            UniformMKLRegressor("precomputed", 9.0, **settings),
+            FixedWeightsMKLRegressor("precomputed", 9.0, **settings),
             reference_lp_optimum(grams, centre, loss, 9.0, np.inf).lower_bound,
         ),
     ]:
@@ -294,7 +295,7 @@ def test_gaps_are_never_published_below_zero():
         random = np.random.default_rng(seed)
         y = z * 10.0 ** random.uniform(-4, 4)
         for model in (
-            UniformMKLRegressor([LinearKernel()], 1e-8, loss="squared_error"),
+            FixedWeightsMKLRegressor([LinearKernel()], 1e-8, loss="squared_error"),
             HKLRegressor(alpha=1e6),
             SpicyMKLRegressor(KERNELS, alpha=1e9),
         ):

@@ -8,7 +8,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from multikernel.estimators import (
-    AlignmentMKLRegressor,
+    FixedWeightsMKLRegressor,
+    FixedWeightsMKLRegressorCV,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
     HKLRegressor,
@@ -19,12 +20,9 @@ from multikernel.estimators import (
     LpMKLRegressor,
     LpMKLRegressorCV,
     MKLRegressor,
-    SingleKernelRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
-    UniformMKLRegressor,
-    UniformMKLRegressorCV,
     regularization_path,
 )
 from multikernel.estimators.scale import deviations, multiple_of_scale
@@ -45,9 +43,9 @@ MODELS = [
     MKLRegressor(KERNELS, **INSENSITIVE),
     LpMKLRegressor(KERNELS),
     LpMKLRegressor(KERNELS, **SQUARED),
-    UniformMKLRegressor(KERNELS),
-    UniformMKLRegressor(KERNELS, **SQUARED),
-    AlignmentMKLRegressor(KERNELS),
+    FixedWeightsMKLRegressor(KERNELS),
+    FixedWeightsMKLRegressor(KERNELS, **SQUARED),
+    FixedWeightsMKLRegressor(KERNELS, kernel_weights="alignment"),
     LocalRademacherMKLRegressor(GAUSSIANS),
     LocalRademacherMKLRegressor(GAUSSIANS, method="dc"),
     GroupOMPRegressor(KERNELS),
@@ -62,8 +60,8 @@ SEARCHES = [
     SpicyMKLRegressorCV(KERNELS, alphas=["3scale", "scale", "0.3scale"], cv=3),
     LpMKLRegressorCV(KERNELS, ps=[1.5, 4.0], cv=3),
     LpMKLRegressorCV(KERNELS, Cs=["0.3scale", "scale", "3scale"], ps=[2.0], cv=3),
-    UniformMKLRegressorCV(KERNELS, cv=3),
-    SingleKernelRegressorCV(KERNELS, cv=3),
+    FixedWeightsMKLRegressorCV(KERNELS, cv=3),
+    FixedWeightsMKLRegressorCV(KERNELS, kernel_weights="single", cv=3),
     LocalRademacherMKLRegressorCV(GAUSSIANS, thetas=[2], cv=2),
     GroupOMPRegressorCV(KERNELS, cv=3),
     GroupOMPRegressorCV(KERNELS, cv=3, **INSENSITIVE),

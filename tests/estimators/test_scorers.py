@@ -8,12 +8,12 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import KFold
 
 from multikernel.estimators import (
+    FixedWeightsMKLClassifierCV,
     GroupOMPRegressorCV,
     LpMKLClassifierCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressorCV,
-    UniformMKLClassifierCV,
     stack_grams,
 )
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
@@ -23,7 +23,7 @@ FOLDS = KFold(3)
 SEARCHES = [
     SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01], cv=FOLDS),
     LpMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], ps=[2.0], cv=FOLDS),
-    UniformMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], cv=FOLDS),
+    FixedWeightsMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], cv=FOLDS),
     SpicyMKLRegressorCV(KERNELS, alphas=[0.1, 0.01], cv=FOLDS),
     GroupOMPRegressorCV(KERNELS, alphas=[0.1, 0.01], max_kernels=2, cv=FOLDS),
 ]

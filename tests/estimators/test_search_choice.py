@@ -9,16 +9,15 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from multikernel import estimators
 from multikernel.estimators import (
+    FixedWeightsMKLClassifierCV,
     GroupOMPClassifierCV,
     HKLClassifierCV,
     LocalRademacherMKLClassifierCV,
     LpMKLClassifier,
     LpMKLClassifierCV,
-    SingleKernelClassifierCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressorCV,
-    UniformMKLClassifierCV,
 )
 from multikernel.estimators.search.choice import best_candidate
 from multikernel.exceptions import SearchWarning
@@ -31,11 +30,11 @@ SEARCHES = [
     SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01], selection="shared"),
     SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01], loss="hinge", n_jobs=2),
     LpMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], ps=[2.0], class_weight={2: 3.0}),
-    UniformMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], class_weight="balanced"),
+    FixedWeightsMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], class_weight="balanced"),
     LocalRademacherMKLClassifierCV(KERNELS, Cs=[0.1], thetas=[0, 2]),
     GroupOMPClassifierCV(KERNELS, alphas=[0.1]),
     HKLClassifierCV(alphas=[0.01]),
-    SingleKernelClassifierCV(KERNELS),
+    FixedWeightsMKLClassifierCV(KERNELS, kernel_weights="single", Cs=[1.0]),
 ]
 
 
@@ -256,7 +255,7 @@ def test_labels_that_are_the_same_for_all_are_named():
             {"Cs": [1e-5, 1e-4, 1e-3]},
             "by Cs of your own that go further up",
         ),
-        ("UniformMKLRegressorCV", {"Cs": [1e-5, 1e-4, 1e-3]}, "by Cs of your own"),
+        ("FixedWeightsMKLRegressorCV", {"Cs": [1e-5, 1e-4, 1e-3]}, "by Cs of your own"),
         ("GroupOMPRegressorCV", {"alphas": [3.0, 2.0, 1.0]}, "by alphas of your own"),
     ],
 )

@@ -6,6 +6,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.estimators import (
+    FixedWeightsMKLRegressor,
     GroupOMPClassifier,
     GroupOMPRegressor,
     HKLRegressor,
@@ -13,7 +14,6 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
-    UniformMKLRegressor,
     stack_grams,
     variance_shares,
 )
@@ -40,7 +40,7 @@ def by_definition(terms, weights):
         SpicyMKLRegressor(alpha=0.05, storage="low_rank"),
         GroupOMPRegressor(max_kernels=4),
         LpMKLRegressor(p=1.5),
-        UniformMKLRegressor(),
+        FixedWeightsMKLRegressor(),
         HKLRegressor(alpha=0.05),
     ],
     ids=lambda model: type(model).__name__,

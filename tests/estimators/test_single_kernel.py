@@ -5,10 +5,10 @@ import pytest
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from multikernel.estimators import (
-    SingleKernelClassifierCV,
-    SingleKernelRegressorCV,
-    UniformMKLClassifier,
-    UniformMKLRegressor,
+    FixedWeightsMKLClassifier,
+    FixedWeightsMKLClassifierCV,
+    FixedWeightsMKLRegressor,
+    FixedWeightsMKLRegressorCV,
 )
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 
@@ -22,15 +22,17 @@ def test_scores_are_those_of_every_kernel_alone(classify, storage):
     random = np.random.default_rng(0)
     X = random.standard_normal((60, 3))
     y = np.sin(2.0 * X[:, 1]) + 0.3 * random.standard_normal(60)
-    single, alone, cv = SingleKernelRegressorCV, UniformMKLRegressor, KFold(3)
+    search, alone = FixedWeightsMKLRegressorCV, FixedWeightsMKLRegressor
+    cv = KFold(3)
     if classify:
         y = np.where(y > 0, "high", "low")
-        single, alone = SingleKernelClassifierCV, UniformMKLClassifier
+        search, alone = FixedWeightsMKLClassifierCV, FixedWeightsMKLClassifier
         cv = StratifiedKFold(3)
-    settings = {"C": 2.0, "tol": 1e-7, "storage": storage, "normalize": "variance"}
-    model = single(KERNELS, cv=cv, **settings).fit(X, y)
+    settings = {"tol": 1e-7, "storage": storage, "normalize": "variance"}
+    model = search(KERNELS, kernel_weights="single", Cs=[2.0], cv=cv, **settings)
+    model.fit(X, y)
     expected = [
-        cross_val_score(alone([kernel], **settings), X, y, cv=cv).mean()
+        cross_val_score(alone([kernel], 2.0, **settings), X, y, cv=cv).mean()
         for kernel in KERNELS
     ]
     np.testing.assert_allclose(
@@ -39,7 +41,7 @@ def test_scores_are_those_of_every_kernel_alone(classify, storage):
     best = int(np.argmax(model.cv_results_["mean_test_score"]))
     assert model.kernel_ == best == model.best_params_["kernel"]
     np.testing.assert_array_equal(model.active_kernels_, [best])
-    whole = alone([KERNELS[best]], **settings).fit(X, y)
+    whole = alone([KERNELS[best]], 2.0, **settings).fit(X, y)
     for found, other in zip(
         model.contributions(X).T, whole.contributions(X).T, strict=True
     ):
@@ -49,6 +51,8 @@ def test_scores_are_those_of_every_kernel_alone(classify, storage):
 
 def test_a_search_may_stop_at_the_choice():
     X = np.random.default_rng(0).standard_normal((40, 3))
-    model = SingleKernelRegressorCV(KERNELS, cv=2, refit=False).fit(X, X[:, 0])
+    model = FixedWeightsMKLRegressorCV(
+        KERNELS, kernel_weights="single", cv=2, refit=False
+    ).fit(X, X[:, 0])
     assert model.kernel_ in (0, 1)
     assert not hasattr(model, "kernel_weights_")

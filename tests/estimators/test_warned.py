@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from multikernel.estimators import (
+    FixedWeightsMKLRegressorCV,
     GroupOMPRegressor,
     HKLRegressor,
     HKLRegressorCV,
@@ -14,7 +15,6 @@ from multikernel.estimators import (
     LocalRademacherMKLRegressorCV,
     LpMKLRegressor,
     LpMKLRegressorCV,
-    SingleKernelRegressorCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
 )
@@ -112,7 +112,7 @@ HURRIED = [
     LpMKLRegressorCV(max_iter=1, tol=1e-8),
     LocalRademacherMKLRegressor(max_iter=1),
     LocalRademacherMKLRegressorCV(max_iter=1, tol=1e-8),
-    SingleKernelRegressorCV(max_iter=1, tol=1e-8),
+    FixedWeightsMKLRegressorCV(kernel_weights="single", max_iter=1, tol=1e-8),
     HKLRegressor(max_iter=1),
     HKLRegressorCV(max_iter=1, tol=1e-8, alphas=[1e-3]),
 ]

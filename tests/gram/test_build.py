@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF
 
-from multikernel.estimators import UniformMKLRegressor
+from multikernel.estimators import FixedWeightsMKLRegressor
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import (
     DenseStack,
@@ -312,9 +312,9 @@ def test_factors_over_the_limit_are_refused():
 def test_values_too_large_for_single_precision_get_a_sentence():
     X = 1e25 * np.random.default_rng(0).normal(size=(12, 2))
     with pytest.raises(ValueError, match=r"Kernel 0 .* too large for single precision"):
-        UniformMKLRegressor([LinearKernel()], normalize=None, storage="dense32").fit(
-            X, X[:, 0]
-        )
+        FixedWeightsMKLRegressor(
+            [LinearKernel()], normalize=None, storage="dense32"
+        ).fit(X, X[:, 0])
 
 
 def test_complex_values_get_a_sentence():

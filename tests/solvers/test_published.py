@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.certificates import decision_values
-from multikernel.estimators import UniformMKLClassifier
+from multikernel.estimators import FixedWeightsMKLClassifier
 from multikernel.gram import DenseStack
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
@@ -39,7 +39,7 @@ def make_grams(scale, seed=0):
 def test_the_objective_is_that_of_the_model_s_own_predictions(loss, seed):
     grams, y = make_grams(1e8, seed)
     K = np.moveaxis(grams, 0, -1)
-    model = UniformMKLClassifier("precomputed", C=5.0, loss=loss, normalize=None)
+    model = FixedWeightsMKLClassifier("precomputed", C=5.0, loss=loss, normalize=None)
     model.fit(K, y)
     f = model.decision_function(K)
     losses = (

@@ -40,8 +40,8 @@ from sklearn.model_selection import (
 from multikernel.datasets import load
 from multikernel.datasets.loaders import DATA_VARIABLE
 from multikernel.estimators import (
+    FixedWeightsMKLClassifierCV,
     LocalRademacherMKLClassifierCV,
-    UniformMKLClassifierCV,
     stack_grams,
 )
 from multikernel.gram import DenseStack, build_stack, tail_sums
@@ -110,7 +110,7 @@ def candidates(Cs, thetas, folds, shared):
     """Return the searches by name; each has its own choice of C, theta and p."""
     common = {"cv": folds, "Cs": Cs, "tol": 1e-2}
     if not shared:
-        yield "unif", UniformMKLClassifierCV("precomputed", normalize="trace", **common)
+        yield "unif", FixedWeightsMKLClassifierCV("precomputed", **common)
     ending = KINDS["shared" if shared else "separate"]
     common["selection"] = "shared" if shared else "separate"
     for p in (1.0, 2.0):

@@ -179,10 +179,11 @@ def _strength(asked: Strength, method: Method) -> dict[str, Any]:
     """Return the strength, or the number of folds that choose it."""
     given, cv = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}, asked.cv
     fixed = {name: value for name, value in given.items() if value is not None}
+    if method.always:  # It searches whatever C is, and takes a list of these.
+        Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}
+        return fixed | Cs | ({} if cv is None else {"cv": cv})
     if cv is None:
         return fixed
-    if method.always:
-        return fixed | {"cv": cv}  # it chooses something else
     p = fixed.pop("p", None)
     for name in fixed:
         option = "--alpha" if name == "alpha" else f"-{name}"

@@ -43,6 +43,8 @@ class Method:
         Whether its kernels are the nodes of a graph.
     always : bool, default=False
         Whether it always is a search.
+    weights : str or None, default=None
+        The ``kernel_weights`` of its estimators; None for their default.
     """
 
     title: str
@@ -51,6 +53,12 @@ class Method:
     search: str | None = "CV"
     graphs: bool = False
     always: bool = False
+    weights: str | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of its estimators that make them this method."""
+        return {} if self.weights is None else {"kernel_weights": self.weights}
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
         """Return the estimator of a task, or the one that also cross-validates."""
@@ -74,10 +82,12 @@ METHODS: Mapping[str, Method] = {
     "hkl": Method("HKL", "HKL", graphs=True),
     "lp": Method("lp-norm MKL", "LpMKL"),
     "rademacher": Method("local Rademacher MKL", "LocalRademacherMKL"),
-    "uniform": Method("the unweighted sum", "UniformMKL"),
-    "alignment": Method("centred alignment", "AlignmentMKL", search=None),
-    "easy": Method("EasyMKL", "EasyMKL", ("classification",), search=None),
-    "single": Method("the best single kernel", "SingleKernel", always=True),
+    "uniform": Method("the unweighted sum", "FixedWeightsMKL"),
+    "alignment": Method("centred alignment", "FixedWeightsMKL", weights="alignment"),
+    "easy": Method("EasyMKL", "FixedWeightsMKL", ("classification",), weights="easy"),
+    "single": Method(
+        "the best single kernel", "FixedWeightsMKL", weights="single", always=True
+    ),
     "one-class": Method("one-class MKL", "OneClassMKL", (), search=None),
 }
 

@@ -139,7 +139,8 @@ class Training:
         if self.interactions:
             found = with_interactions(found, self.kernels, table, graphs=graphs)
         kernels = {"kernels": found}
-        parameters = kernels | given | settings | dict(strength)
+        parameters = kernels | given | self.method.parameters | settings
+        parameters |= strength
         kind = self.method.estimator(task, cv=cv)
         check_strength(kind, task, strength)
         return make_estimator(kind, parameters)

@@ -1,6 +1,14 @@
 """scikit-learn estimators; to add one, write a file and a line here."""
 
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fixed_weights.cv import (
+    FixedWeightsMKLClassifierCV,
+    FixedWeightsMKLRegressorCV,
+)
+from multikernel.estimators.fixed_weights.estimators import (
+    FixedWeightsMKLClassifier,
+    FixedWeightsMKLRegressor,
+)
 from multikernel.estimators.gram_repair import GramRepair
 from multikernel.estimators.group_omp.cv import (
     GroupOMPClassifierCV,
@@ -9,11 +17,6 @@ from multikernel.estimators.group_omp.cv import (
 from multikernel.estimators.group_omp.estimators import (
     GroupOMPClassifier,
     GroupOMPRegressor,
-)
-from multikernel.estimators.heuristic.estimators import (
-    AlignmentMKLClassifier,
-    AlignmentMKLRegressor,
-    EasyMKLClassifier,
 )
 from multikernel.estimators.hkl.cv import HKLClassifierCV, HKLRegressorCV
 from multikernel.estimators.hkl.estimators import HKLClassifier, HKLRegressor
@@ -38,27 +41,18 @@ from multikernel.estimators.search.path import (
     RegularizationPath,
     regularization_path,
 )
-from multikernel.estimators.single_kernel import (
-    SingleKernelClassifierCV,
-    SingleKernelRegressorCV,
-)
 from multikernel.estimators.spicy.cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
 from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
 from multikernel.estimators.table_encoder import TableEncoder
-from multikernel.estimators.uniform import (
-    UniformMKLClassifier,
-    UniformMKLClassifierCV,
-    UniformMKLRegressor,
-    UniformMKLRegressorCV,
-)
 
 __all__ = [
-    "AlignmentMKLClassifier",
-    "AlignmentMKLRegressor",
-    "EasyMKLClassifier",
+    "FixedWeightsMKLClassifier",
+    "FixedWeightsMKLClassifierCV",
+    "FixedWeightsMKLRegressor",
+    "FixedWeightsMKLRegressorCV",
     "GramRepair",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
@@ -83,17 +77,11 @@ __all__ = [
     "OneClassMKL",
     "ProgressBar",
     "RegularizationPath",
-    "SingleKernelClassifierCV",
-    "SingleKernelRegressorCV",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
     "TableEncoder",
-    "UniformMKLClassifier",
-    "UniformMKLClassifierCV",
-    "UniformMKLRegressor",
-    "UniformMKLRegressorCV",
     "map_grams",
     "regularization_path",
     "stack_grams",

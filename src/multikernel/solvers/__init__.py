@@ -15,6 +15,7 @@ from multikernel.solvers.comparison import (
     SimpleMKL,
     ufo_exponent,
 )
+from multikernel.solvers.fixed_weights import FixedWeights
 from multikernel.solvers.group_omp import GreedyPath, GroupOMP
 from multikernel.solvers.local_rademacher import DCSolution, TailConv, TailDC
 from multikernel.solvers.lp import (
@@ -25,6 +26,7 @@ from multikernel.solvers.lp import (
     SquaredForm,
 )
 from multikernel.solvers.spicy import SpicyMKL
+from multikernel.solvers.weight_rules import alignment_weights, easy_weights
 
 LpSolverName = Literal[
     "newton",
@@ -119,6 +121,7 @@ __all__ = [
     "Alternating",
     "CuttingPlane",
     "DCSolution",
+    "FixedWeights",
     "GreedyPath",
     "GroupOMP",
     "HessianMKL",
@@ -131,8 +134,10 @@ __all__ = [
     "SquaredForm",
     "TailConv",
     "TailDC",
+    "alignment_weights",
     "alpha_grid",
     "choose_lp_solver",
+    "easy_weights",
     "follow",
     "solve_path",
     "ufo_exponent",

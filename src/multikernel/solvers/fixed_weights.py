@@ -4,20 +4,22 @@ Weights by a rule, conv and dc solve lp-norm problems with the kernels K_m / v_m
 Published are weights of the kernels K_m themselves: theta_m / v_m.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import shown
 from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.tables import per_kernel
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution
+from multikernel.regularizers import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import p_norm
-from multikernel.solvers.base import Solver, check_supported
+from multikernel.solvers.base import Solver, check_supported, follow
 
 WeightRule = Callable[[GramStack, Array, Array], Array]
 """From the kernels, the targets, and the sample weights to the kernel weights."""
@@ -55,13 +57,23 @@ class FixedWeights:
     ) -> Solution:
         """Solve the problem, from the warm start `init` where one is given."""
         check_supported(self, problem)
+        return next(self.follow(problem, [problem.regularizer], init, callback))
+
+    def follow(
+        self,
+        problem: Problem,
+        regularizers: Iterable[BlockRegularizer],
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Iterator[Solution]:
+        """Yield the solutions for regularisers in turn, for weights computed once."""
         problem = centred(problem)
         loss, n_samples = problem.loss, problem.gram.shape[1]
         shares = loss.weights if isinstance(loss, WeightedLoss) else np.ones(n_samples)
-        weights = self.rule(problem.gram, problem.y, shares)
+        weights = checked_weights(self.rule(problem.gram, problem.y, shares), problem)
         used = np.flatnonzero(weights > 0.0)
         if not used.size:
-            # No kernel says anything about the targets; they share what is left.
+            # No kernel says anything about the targets: all get the same weight.
             used = np.arange(weights.size)
             weights = np.full(weights.size, 1.0 / weights.size)
         part = replace(problem, gram=problem.gram.take(used))
@@ -70,8 +82,21 @@ class FixedWeights:
         start = None
         if init is not None:
             start = to_scaled(_part(init, used), scales, np.inf)
-        found = from_scaled(self.solver.solve(inner, start, callback), scales)
-        return _spread(found, used, weights.size)
+        for solution in follow(self.solver, inner, regularizers, start, callback):
+            yield _spread(from_scaled(solution, scales), used, weights.size)
+
+
+def checked_weights(weights: object, problem: Problem) -> Array:
+    """Return what a rule returned as an array, or raise a sentence if it is none."""
+    n_kernels = problem.gram.shape[0]
+    array = np.asarray(weights)
+    numbers = array.shape == (n_kernels,) and array.dtype.kind in "biuf"
+    if not (numbers and np.isfinite(array).all() and (array >= 0.0).all()):
+        raise ValueError(
+            f"kernel_weights must be {n_kernels} finite numbers that are not negative, "
+            f"one for each kernel; got {shown(weights)}."
+        )
+    return array.astype(np.float64)
 
 
 def _part(solution: Solution, used: Indices) -> Solution:

@@ -337,7 +337,8 @@ def tail_search(
     def candidates(whole: Training) -> TailCandidates:
         if model.Cs is None:
             loss = MarginMethod.problem(method, whole).losses[0]
-            Cs = Grid(default_margins(loss, whole, np.array([method.p]))[:, 0])
+            sums = np.array([method.weight_sum(whole.stack.shape[0])])
+            Cs = Grid(default_margins(loss, whole, sums)[:, 0])
         else:
             Cs = Grid.of(model.Cs)
         thetas = np.unique(np.asarray(model.thetas, dtype=np.intp))

@@ -35,16 +35,17 @@ in 49."""
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
 
-def default_margins(loss: Loss, training: Training, ps: Array) -> Array:
+def default_margins(loss: Loss, training: Training, weight_sums: Array) -> Array:
     """Return the values of C to try where none are given, in units of `margin_unit`.
 
     A piecewise linear loss has bounded slopes, and needs a C in units of the targets,
-    which of classes are one. For every p a column, ascending: shape (n_Cs, n_ps).
+    which of classes are one. For every sum of kernel weights a column, ascending:
+    shape (n_Cs, n_sums).
     """
     samples, unit = training.samples, 1.0
     if samples.classes is None and not isinstance(loss, SmoothConjugateLoss):
         unit = float(deviations(samples.targets, samples.weights, pooled=True)[0])
-    units = [unit * margin_unit(loss, training, p) for p in ps.tolist()]
+    units = [unit * margin_unit(loss, training, size) for size in weight_sums.tolist()]
     return np.outer(C_MULTIPLES, units)
 
 
@@ -98,7 +99,7 @@ class MarginCandidates:
         best: int | None = None
         start: Sequence[Solution | None] = ()
         for j in range(size)[::-1]:
-            recipes = self._recipes(training, j)
+            recipes = self.recipes(training, j)
             chain = range(j, size * len(recipes), size)
             first, top = max(0, (best or 0) - 1), best
             path = follow_outputs(recipes[first:], training, watch, start)
@@ -124,10 +125,9 @@ class MarginCandidates:
         The way there is solved as exactly as the folds are.
         """
         i, j = divmod(best, self.ps.size)
-        recipes = self._recipes(training, j)
-        solver: Any = self.method.solver
-        loose = self.with_tol(loosened(solver.tol))
-        way = loose._recipes(training, j)[: i + 1]
+        recipes = self.recipes(training, j)
+        loose = self.with_tol(loosened(self.method.tol))
+        way = loose.recipes(training, j)[: i + 1]
         found = follow_to(way, recipes[i], training, watch)
         if not watch.stopped:
             warn_unfinished(self.method.source.owner, training, found[-1])
@@ -142,7 +142,7 @@ class MarginCandidates:
             attributes["ps_"] = self.ps
         return attributes
 
-    def _recipes(self, training: Training, j: int) -> list[Recipe]:
+    def recipes(self, training: Training, j: int) -> list[Recipe]:
         """Return the recipes of one p, C rising.
 
         The largest p comes first: there every kernel has a weight. For every p the
@@ -173,7 +173,10 @@ def margin_search(
     def candidates(whole: Training) -> MarginCandidates:
         if model.Cs is None:
             loss = method.problem(whole).losses[0]
-            Cs = Grid(default_margins(loss, whole, exponents))
+            n_kernels = whole.stack.shape[0]
+            alike = [replace(method, p=p) for p in exponents.tolist()]
+            sums = np.array([each.weight_sum(n_kernels) for each in alike])
+            Cs = Grid(default_margins(loss, whole, sums))
         else:
             Cs = Grid.of(model.Cs)[:, None][:, [0] * exponents.size]
         return MarginCandidates(method, Cs, exponents, with_p)

@@ -46,7 +46,7 @@ class LpMKLClassifier(ClassifierMKL):
     See Also
     --------
     LpMKLClassifierCV : Chooses C and p by cross-validation.
-    UniformMKLClassifier : The same with equal weights: p = inf.
+    FixedWeightsMKLClassifier : The same with equal weights: p = inf.
     SpicyMKLClassifier : For large dictionaries and sparse models, p = 1.
 
     References
@@ -150,7 +150,7 @@ class LpMKLRegressor(RegressorMKL):
     See Also
     --------
     LpMKLRegressorCV : Chooses C and p by cross-validation.
-    UniformMKLRegressor : The same with equal weights: p = inf.
+    FixedWeightsMKLRegressor : The same with equal weights: p = inf.
     SpicyMKLRegressor : For large dictionaries and sparse models, p = 1.
 
     References

@@ -97,10 +97,16 @@ class MarginMethod(GramMethod):
         "path_ holds it."
     )
 
+    def weight_sum(self, n_kernels: int) -> float:
+        """Return the sum of equal kernel weights of p-norm one."""
+        total: float = n_kernels ** (1.0 - 1.0 / self.p)
+        return total
+
     @property
-    def spread(self) -> float:
-        """Return the norm in which weights of the kernels are one."""
-        return self.p
+    def tol(self) -> float:
+        """Return the relative duality gap to stop at."""
+        solver: Any = self.solver
+        return float(solver.tol)
 
     def with_tol(self, tol: float) -> Self:
         """Return the method with another relative duality gap to stop at."""
@@ -118,7 +124,8 @@ class MarginMethod(GramMethod):
         power = self.loss.power(2)
         standard = 1.0
         if multiple_of_scale(self.C) is not None:
-            standard = STANDARD_C * margin_unit(losses[0], data, self.spread)
+            weight_sum = self.weight_sum(data.stack.shape[0])
+            standard = STANDARD_C * margin_unit(losses[0], data, weight_sum)
         inverse = None if power is None else -power
         Cs = units.numbers("C", self.C, standard, inverse)
         numbers["C"] = units.published(self.C, Cs)
@@ -133,26 +140,16 @@ class MarginMethod(GramMethod):
         )
 
 
-class UnitSumMethod(MarginMethod):
-    """A machine on a sum of kernels whose weights have a sum of one."""
-
-    @property
-    def spread(self) -> float:
-        """Return one."""
-        return 1.0
-
-
-def margin_unit(loss: Loss, training: Training, p: float) -> float:
+def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
     """Return the C that loss and kernels ask for, at targets with a deviation of one.
 
     What C does depends on the size of the kernel that the machine learns with, the
-    combination of all: of M kernels with equal weights of p-norm one it is M^(1 - 1/p)
-    times the mean kernel. The unit is one over its variance in feature space. A step of
-    Newton's method from a constant model is as long as the kernel times C times the
-    curvature: one that is a quarter, as that of the logistic loss is in the middle of
-    its slopes, needs four times the C.
+    combination of all: the sum of the weights times the mean kernel. The unit is one
+    over its variance in feature space. A step of Newton's method from a constant model
+    is as long as the kernel times C times the curvature: one that is a quarter, as that
+    of the logistic loss is in the middle of its slopes, needs four times the C.
     """
-    size: float = training.kernel_size * training.stack.shape[0] ** (1.0 - 1.0 / p)
+    size: float = training.kernel_size * weight_sum
     return curvature_unit(loss, training.samples) / size
 
 
@@ -169,15 +166,6 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
     # The middle of an unbounded interval is zero, where there is no loss.
     middle = np.where(np.isfinite(ends).all(axis=0), ends, 0.0).mean(axis=0)
     return float(loss.conjugate_hessian(y, middle).mean())
-
-
-def margin_method(
-    model: Any, C: Amount = 1.0, kind: type[MarginMethod] = MarginMethod
-) -> MarginMethod:
-    """Return the method of an estimator without p: kernels weigh the same."""
-    solver = lp_solver("auto", model.tol, model.max_iter)
-    source = gram_source(model, uses_all=True)
-    return kind(source, loss_of(model), C, np.inf, solver)
 
 
 def lp_method(model: Any, ps: Sequence[float], C: Amount = 1.0) -> MarginMethod:

@@ -1,6 +1,4 @@
-r"""Weights by a rule, centred alignment or the margin of EasyMKL, and their machine.
-
-Nothing is proved of such weights, only of the machine on the weighted sum of kernels.
+r"""Weights by a rule: centred alignment, or the margin of EasyMKL.
 
 Sample weights s count as copies. With :math:`K^c` the kernel centred in feature space,
 :math:`\langle K, L \rangle = \sum_{ij} s_i s_j K_{ij} L_{ij}`, and :math:`\tilde y_i =
@@ -15,15 +13,19 @@ References
    Neurocomputing 169, 215-224.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.lp.method import UnitSumMethod, lp_solver
-from multikernel.estimators.parameters import loss_of
+from multikernel._validation import (
+    COUNT,
+    NOTHING,
+    AnyOf,
+    Number,
+    OneOf,
+    check_parameter,
+)
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram import DenseMatrix, ScaledStack
 from multikernel.gram.base import GramStack
@@ -33,11 +35,12 @@ from multikernel.losses import HingeLoss, weighted
 from multikernel.losses.base import Loss
 from multikernel.machines import SMO
 from multikernel.machines.base import BoxCost
-from multikernel.problem import Solution
-from multikernel.solvers.fixed_weights import FixedWeights, WeightRule
 from multikernel.solvers.machine_runs import naming_the_kernel
 
-Method = Literal["independent", "joint", "greedy"]
+AlignmentMethod = Literal["independent", "joint", "greedy"]
+
+METHODS = OneOf(("independent", "joint", "greedy"))
+SHARE = Number(0.0, 1.0, above=True)
 
 STEPS = 2000
 """Steps of a quadratic program for each variable, at most. 1500 samples took 5 with a
@@ -48,36 +51,12 @@ ALIGNED = 1e-12
 with a condition of 1e19 took 3 steps each, and 1 ms."""
 
 
-class RuleMethod(UnitSumMethod):
-    """A machine on a sum of kernels whose weights a rule has chosen."""
-
-    def publish(
-        self, problem: Recipe, data: Training, solution: list[Solution]
-    ) -> dict[str, Any]:
-        """Return the attributes, and call the gap what it is: that of the machine."""
-        attributes = super().publish(problem, data, solution)
-        gap = attributes["duality_gap_"]
-        attributes["machine_gap_"] = gap
-        attributes["duality_gap_"] = np.nan if np.ndim(gap) == 0 else gap * np.nan
-        return attributes
-
-
-def rule_method(model: Any, rule: WeightRule) -> RuleMethod:
-    """Return the method of an estimator whose weights a rule chooses.
-
-    A rule reads whole kernels, and is not asked again on finer factors.
-    """
-    solver = FixedWeights(rule, lp_solver("auto", model.tol, model.max_iter))
-    source = gram_source(model, refines=False)
-    return RuleMethod(source, loss_of(model), model.C, np.inf, solver)
-
-
 def alignment_weights(
     gram: GramStack,
     y: Array,
     sample_weight: Array,
     *,
-    method: Method = "joint",
+    method: AlignmentMethod = "joint",
     max_kernels: int | None = None,
 ) -> Array:
     r"""Return kernel weights by centred alignment with the targets.
@@ -103,7 +82,23 @@ def alignment_weights(
     -------
     weights : ndarray of shape (n_kernels,)
         Their sum is one; zeros where no kernel is aligned with the targets.
+
+    Raises
+    ------
+    ValueError
+        If `method` or `max_kernels` is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack
+    >>> y = np.array([1.0, 1.0, -1.0, -1.0])
+    >>> gram = DenseStack(np.stack([np.outer(y, y), np.eye(4)]))
+    >>> alignment_weights(gram, y, np.ones(4), method="independent").round(2)
+    array([0.63, 0.37])
     """
+    check_parameter("alignment", "method", method, METHODS)
+    check_parameter("alignment", "max_kernels", max_kernels, AnyOf((NOTHING, COUNT)))
     shares = sample_weight / sample_weight.sum()
     centred = y - shares @ y
     centred /= np.abs(centred).max() or 1.0
@@ -213,7 +208,7 @@ def _greedy(M: Array, a: Array, most: int) -> Indices:
 
 
 def easy_weights(
-    gram: GramStack, y: Array, sample_weight: Array, *, regularization: float
+    gram: GramStack, y: Array, sample_weight: Array, *, regularization: float = 0.2
 ) -> Array:
     r"""Return the kernel weights of EasyMKL.
 
@@ -231,14 +226,30 @@ def easy_weights(
         Targets -1 and +1.
     sample_weight : ndarray of shape (n_samples,)
         Sample weights s.
-    regularization : float
-        The lambda, in (0, 1].
+    regularization : float, default=0.2
+        The lambda of [2]_, in (0, 1]: near 0 the two points are the nearest ones of
+        the classes' hulls, at 1 they are the means of the classes.
 
     Returns
     -------
     weights : ndarray of shape (n_kernels,)
         Of the kernels as they are; their sum has a mean diagonal of one.
+
+    Raises
+    ------
+    ValueError
+        If `regularization` is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack
+    >>> y = np.array([1.0, 1.0, -1.0, -1.0])
+    >>> gram = DenseStack(np.stack([np.outer(y, y), np.eye(4)]))
+    >>> easy_weights(gram, y, np.ones(4)).round(2)
+    array([0.8, 0.2])
     """
+    check_parameter("EasyMKL", "regularization", regularization, SHARE)
     total = sample_weight.sum()
     traces = gram.traces(sample_weight)
     scales = np.zeros(traces.size)

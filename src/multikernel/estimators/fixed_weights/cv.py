@@ -1,0 +1,243 @@
+"""Choosing C for weights that no solver learns, or the best single kernel."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from multikernel.estimators.descriptions import documented
+from multikernel.estimators.fixed_weights.estimators import (
+    CLASSIFIER_TEXTS,
+    FIXED_WEIGHTS_TEXTS,
+    REGRESSOR_TEXTS,
+)
+from multikernel.estimators.fixed_weights.method import weight_checks, weighted_search
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.parameters import SUM_NORMALIZE
+from multikernel.estimators.scale import Amount
+from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.losses import Loss
+
+
+@documented(FIXED_WEIGHTS_TEXTS, CLASSIFIER_TEXTS)
+class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
+    r"""Classification with weights that no solver learns, C chosen on folds.
+
+    The problem is that of `FixedWeightsMKLClassifier`. On every fold the weights are
+    computed from its training samples, and the problem is solved for all values of C in
+    turn, each from the solution before; the C with the best mean validation score is
+    taken. With ``kernel_weights="single"`` every kernel is tried alone, with all values
+    of C: the model is the best single kernel. Kernels are computed once, and what they
+    learn from samples without labels is learnt once; each fold normalises them by its
+    own training samples.
+
+    Parameters
+    ----------
+    Cs : sequence of float or str, default=None
+        Values of C to try, positive, or multiples of "scale" such as "0.1scale". None
+        stands for 1/32, 1/8, 1/2, 2, ..., 128 over the sum of the weights (one, of a
+        rule) times the mean variance of the kernels; four times as large for
+        "log_loss", which curves less. With one value "single" chooses the kernel alone.
+    refit : bool, default=True
+        Whether to solve for all C on all samples, and to be the model at ``C_``.
+
+    Attributes
+    ----------
+    C_
+    Cs_ : ndarray of shape (n_Cs,)
+        All values of C, ascending.
+    kernel_ : int
+        For "single" only: the kernel that was chosen, its place in ``kernel_names_``.
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Outer iterations made for all C together.
+    machine_gap_
+
+    See Also
+    --------
+    FixedWeightsMKLClassifier : The model for one C.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+       JMLR 12, 953-997.
+    .. [2] Cortes, Mohri, Rostamizadeh (2012). Algorithms for learning kernels based on
+       centered alignment. JMLR 13, 795-828.
+    .. [3] Aiolli, Donini (2015). EasyMKL: a scalable multiple kernel learning
+       algorithm. Neurocomputing 169, 215-224.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import FixedWeightsMKLClassifierCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = FixedWeightsMKLClassifierCV(kernels, Cs=[0.1, 1.0, 9.0], cv=3).fit(X, y)
+    >>> model.best_params_["C"] == model.C_, model.Cs_.size
+    (True, 3)
+    >>> model.set_params(kernel_weights="single", Cs=[1.0]).fit(X, y).kernel_weights_
+    array([0., 0., 1., 0.])
+    """
+
+    _checks = weight_checks("uniform", "alignment", "easy", "single")
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        kernel_weights: Any = "uniform",
+        weight_params: Mapping[str, Any] | None = None,
+        Cs: Sequence[Amount] | None = None,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str | Loss = "hinge",
+        normalize: Steps = SUM_NORMALIZE,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.kernel_weights = kernel_weights
+        self.weight_params = weight_params
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return weighted_search(self)
+
+
+@documented(FIXED_WEIGHTS_TEXTS, REGRESSOR_TEXTS)
+class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
+    r"""Regression with weights that no solver learns, C chosen on folds.
+
+    The problem is that of `FixedWeightsMKLRegressor`. On every fold the weights are
+    computed from its training samples, and the problem is solved for all values of C in
+    turn, each from the solution before; the C with the best mean validation score is
+    taken. With ``kernel_weights="single"`` every kernel is tried alone, with all values
+    of C: the model is the best single kernel. Kernels are computed once, and what they
+    learn from samples without labels is learnt once; each fold normalises them by its
+    own training samples.
+
+    Parameters
+    ----------
+    Cs : sequence of float or str, default=None
+        Values of C to try, positive, or multiples of "scale" such as "0.1scale". None
+        stands for 1/32, 1/8, 1/2, 2, ..., 128 over the sum of the weights (one, of a
+        rule) times the mean variance of the kernels; for "epsilon_insensitive" times
+        the deviation of the targets. With one value "single" chooses the kernel alone.
+    refit : bool, default=True
+        Whether to solve for all C on all samples, and to be the model at ``C_``.
+
+    Attributes
+    ----------
+    epsilon_
+    C_
+    Cs_ : ndarray of shape (n_Cs,)
+        All values of C, ascending.
+    kernel_ : int
+        For "single" only: the kernel that was chosen, its place in ``kernel_names_``.
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
+    n_iter_ : int
+        Outer iterations made for all C together.
+    machine_gap_
+
+    See Also
+    --------
+    FixedWeightsMKLRegressor : The model for one C.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+       JMLR 12, 953-997.
+    .. [2] Cortes, Mohri, Rostamizadeh (2012). Algorithms for learning kernels based on
+       centered alignment. JMLR 13, 795-828.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import FixedWeightsMKLRegressorCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2])
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = FixedWeightsMKLRegressorCV(kernels, Cs=[0.1, 1.0, 9.0], cv=3).fit(X, y)
+    >>> model.best_params_["C"] == model.C_, model.Cs_.size
+    (True, 3)
+    >>> model.set_params(kernel_weights="single", Cs=[1.0]).fit(X, y).kernel_weights_
+    array([0., 0., 1., 0.])
+    """
+
+    _checks = weight_checks("uniform", "alignment", "single")
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        kernel_weights: Any = "uniform",
+        weight_params: Mapping[str, Any] | None = None,
+        Cs: Sequence[Amount] | None = None,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str | Loss = "epsilon_insensitive",
+        epsilon: Amount = "scale",
+        normalize: Steps = SUM_NORMALIZE,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.kernel_weights = kernel_weights
+        self.weight_params = weight_params
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.epsilon = epsilon
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return weighted_search(self)

@@ -1,0 +1,239 @@
+"""The machine on a weighted sum of kernels: the baselines of every method."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from multikernel.estimators.descriptions import documented
+from multikernel.estimators.fixed_weights.method import weight_checks, weighted_method
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.parameters import SUM_NORMALIZE
+from multikernel.estimators.scale import Amount
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.losses import Loss
+
+FIXED_WEIGHTS_TEXTS = """
+kernel_weights : str, array-like or callable, default="uniform"
+    The weights of the normalised kernels. "uniform" is one for each. "alignment" is
+    centred alignment with the targets, see `multikernel.solvers.alignment_weights`;
+    their sum is one. "easy", for classifiers, is the rule of EasyMKL, see
+    `multikernel.solvers.easy_weights`; the mean diagonal of the weighted sum is one.
+    "single", for searches, is one for the kernel that scores best, zero for the others.
+    Numbers of at least zero, one for each kernel, are taken as they are. A function
+    gets the kernels (a `multikernel.gram.GramStack`), the targets (-1 and 1 for
+    classes) and the sample weights, and returns such numbers. With more than two
+    classes a rule chooses for each class against the rest.
+weight_params : dict or None, default=None
+    Parameters of the rule by name: ``method`` ("independent", "joint" or "greedy") and
+    ``max_kernels`` of "alignment", ``regularization`` of "easy", or what a function
+    takes.
+normalize : str, Normalizer, list of these or None, default="trace"
+    How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+    for unit variance in feature space, or what other estimators take. Factors are
+    learnt on the training data.
+machine_gap_ : float or ndarray of shape (n_outputs,)
+    For weights by a rule only: relative duality gap of the machine for these weights.
+"""
+
+CLASSIFIER_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+    The weights in use. Of "uniform", one for every kernel whose term is not zero: not
+    for one that is zero on the training data, nor, as far as rounding tells, for one
+    that is constant there beside an intercept, which takes its place. With more than
+    two classes one row per class, as all attributes that say so.
+duality_gap_ : float or ndarray of shape (n_classes,)
+    Relative duality gap of the machine; nan for weights by a rule, of which nothing is
+    proved.
+"""
+
+REGRESSOR_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,)
+    The weights in use. Of "uniform", one for every kernel whose term is not zero: not
+    for one that is zero on the training data, nor, as far as rounding tells, for one
+    that is constant there beside an intercept, which takes its place.
+duality_gap_ : float
+    Relative duality gap of the machine; nan for weights by a rule, of which nothing is
+    proved.
+"""
+
+
+@documented(FIXED_WEIGHTS_TEXTS, CLASSIFIER_TEXTS)
+class FixedWeightsMKLClassifier(ClassifierMKL):
+    r"""Classification with a sum of kernels whose weights no solver learns.
+
+    Minimises, over functions of the kernels' spaces and an intercept,
+
+    .. math::
+        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,
+        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+
+    with sample weights s: a machine such as `sklearn.svm.SVC` with the weighted sum of
+    all kernels, normalised, as its kernel. The weights theta are equal, given, or
+    computed by a rule from kernels and targets alone [2]_, [3]_. It is what learnt
+    weights have to beat. Equal weights are those of `LpMKLClassifier` with p = inf and
+    the same ``normalize`` [1]_.
+
+    Attributes
+    ----------
+    C_
+    machine_gap_
+
+    See Also
+    --------
+    LpMKLClassifier : Learns the weights together with the functions.
+    FixedWeightsMKLClassifierCV : Chooses C, or the best single kernel.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+       JMLR 12, 953-997.
+    .. [2] Cortes, Mohri, Rostamizadeh (2012). Algorithms for learning kernels based on
+       centered alignment. JMLR 13, 795-828.
+    .. [3] Aiolli, Donini (2015). EasyMKL: a scalable multiple kernel learning
+       algorithm. Neurocomputing 169, 215-224.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import FixedWeightsMKLClassifier
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> FixedWeightsMKLClassifier(kernels).fit(X, y).kernel_weights_
+    array([1., 1., 1., 1.])
+    >>> model = FixedWeightsMKLClassifier(kernels, kernel_weights="alignment").fit(X, y)
+    >>> int(np.argmax(model.kernel_weights_))
+    2
+    """
+
+    _checks = weight_checks("uniform", "alignment", "easy")
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        C: Amount = 1.0,
+        *,
+        kernel_weights: Any = "uniform",
+        weight_params: Mapping[str, Any] | None = None,
+        loss: str | Loss = "hinge",
+        normalize: Steps = SUM_NORMALIZE,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.C = C
+        self.kernel_weights = kernel_weights
+        self.weight_params = weight_params
+        self.loss = loss
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return weighted_method(self, self.C)
+
+
+@documented(FIXED_WEIGHTS_TEXTS, REGRESSOR_TEXTS)
+class FixedWeightsMKLRegressor(RegressorMKL):
+    r"""Regression with a sum of kernels whose weights no solver learns.
+
+    Minimises, over functions of the kernels' spaces and an intercept,
+
+    .. math::
+        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,
+        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+
+    with sample weights s: a machine such as `sklearn.svm.SVR` with the weighted sum of
+    all kernels, normalised, as its kernel. The weights theta are equal, given, or
+    computed by a rule from kernels and targets alone [2]_. It is what learnt weights
+    have to beat. Equal weights are those of `LpMKLRegressor` with p = inf and the same
+    ``normalize`` [1]_.
+
+    Attributes
+    ----------
+    C_
+    epsilon_
+    machine_gap_
+
+    See Also
+    --------
+    LpMKLRegressor : Learns the weights together with the functions.
+    FixedWeightsMKLRegressorCV : Chooses C, or the best single kernel.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+       JMLR 12, 953-997.
+    .. [2] Cortes, Mohri, Rostamizadeh (2012). Algorithms for learning kernels based on
+       centered alignment. JMLR 13, 795-828.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import FixedWeightsMKLRegressor
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2])
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> FixedWeightsMKLRegressor(kernels).fit(X, y).kernel_weights_
+    array([1., 1., 1., 1.])
+    >>> model = FixedWeightsMKLRegressor(kernels, kernel_weights="alignment").fit(X, y)
+    >>> int(np.argmax(model.kernel_weights_))
+    2
+    """
+
+    _checks = weight_checks("uniform", "alignment")
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        C: Amount = "scale",
+        *,
+        kernel_weights: Any = "uniform",
+        weight_params: Mapping[str, Any] | None = None,
+        loss: str | Loss = "epsilon_insensitive",
+        epsilon: Amount = "scale",
+        normalize: Steps = SUM_NORMALIZE,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.C = C
+        self.kernel_weights = kernel_weights
+        self.weight_params = weight_params
+        self.loss = loss
+        self.epsilon = epsilon
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return weighted_method(self, self.C)

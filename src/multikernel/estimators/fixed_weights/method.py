@@ -1,0 +1,255 @@
+"""The machine on a weighted sum of kernels, and the search for the best single one."""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import NON_NEGATIVE, Check
+from multikernel.estimators.grams.method import follow_outputs, solved
+from multikernel.estimators.grams.source import gram_source
+from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.lp.candidates import (
+    MarginCandidates,
+    default_margins,
+    margin_search,
+)
+from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod, lp_solver
+from multikernel.estimators.method import AnyMethod, Solved
+from multikernel.estimators.parameters import SequenceOf, loss_of
+from multikernel.estimators.progress import Watch
+from multikernel.estimators.scale import Amount, Grid
+from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.search import Search
+from multikernel.gram import GramStack
+from multikernel.problem import Solution, Status
+from multikernel.solvers import FixedWeights, alignment_weights, easy_weights
+from multikernel.solvers.fixed_weights import WeightRule
+
+RULES: Mapping[str, WeightRule] = {
+    "alignment": alignment_weights,
+    "easy": easy_weights,
+}
+"""The rules that have a name; the search also takes "single"."""
+
+
+@dataclass(frozen=True)
+class WeightsChoice:
+    """Checks a ``kernel_weights`` parameter.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The names that the estimator takes.
+    """
+
+    names: tuple[str, ...]
+
+    def __call__(self, value: object) -> str | None:
+        """Return what was expected, or None."""
+        if value in self.names if isinstance(value, str) else callable(value):
+            return None
+        numbers = "numbers of at least 0, one for each kernel and not all of them 0"
+        expected = SequenceOf(NON_NEGATIVE, numbers)(value)
+        if expected is None and np.asarray(value, dtype=np.float64).any():
+            return None
+        return f"one of {', '.join(map(repr, self.names))}, a function, or {numbers}"
+
+
+def parameter_choice(value: object) -> str | None:
+    """Check a ``weight_params`` parameter: None or a mapping from names."""
+    if value is None or (
+        isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    ):
+        return None
+    return "None or a dict from names of parameters of the rule to values"
+
+
+def weight_checks(*names: str) -> Mapping[str, Check]:
+    """Return the checks of an estimator that takes these names of weights."""
+    return {
+        **MARGIN_CHECKS,
+        "kernel_weights": WeightsChoice(names),
+        "weight_params": parameter_choice,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSumMethod(MarginMethod):
+    """The machine on a weighted sum of kernels.
+
+    Parameters
+    ----------
+    source, loss, C, p, solver
+        As in `MarginMethod`; the solver is a `FixedWeights`, and p is infinity.
+    total : float, default=1.0
+        The sum of the kernel weights.
+    by_rule : bool, default=False
+        Whether a rule computes the weights from the training data.
+    """
+
+    total: float = 1.0
+    by_rule: bool = False
+
+    def weight_sum(self, n_kernels: int) -> float:
+        """Return the sum of the kernel weights."""
+        return self.total
+
+    @property
+    def tol(self) -> float:
+        """Return the relative duality gap to stop at."""
+        solver: Any = self.solver
+        return float(solver.solver.tol)
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the method with another relative duality gap to stop at."""
+        solver: Any = self.solver
+        machine = replace(solver.solver, tol=tol)
+        return replace(self, solver=replace(solver, solver=machine))
+
+    def publish(
+        self, problem: Recipe, data: Training, solution: list[Solution]
+    ) -> dict[str, Any]:
+        """Return the attributes; a gap of weights by a rule is the machine's alone."""
+        attributes = super().publish(problem, data, solution)
+        if self.by_rule:
+            gap = attributes["duality_gap_"]
+            attributes["machine_gap_"] = gap
+            attributes["duality_gap_"] = np.nan if np.ndim(gap) == 0 else gap * np.nan
+        return attributes
+
+
+def given_weights(
+    gram: GramStack, y: Array, sample_weight: Array, *, weights: Array
+) -> Array:
+    """Return weights that were given."""
+    return weights
+
+
+def one_kernel(gram: GramStack, y: Array, sample_weight: Array, *, m: int) -> Array:
+    """Return a weight of one for one kernel, zero for the others."""
+    weights = np.zeros(gram.shape[0])
+    weights[m] = 1.0
+    return weights
+
+
+def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
+    """Raise a sentence for a parameter that a rule does not have."""
+    try:
+        signature(rule).bind(None, None, None, **settings)
+    except TypeError as error:
+        raise ValueError(
+            f"{owner}: weight_params {sorted(settings)} are not what the rule of the "
+            f"kernel weights takes: {error}."
+        ) from error
+
+
+def weighted_method(model: Any, C: Amount = 1.0) -> MarginMethod:
+    """Return the method of an estimator by its ``kernel_weights``.
+
+    A rule reads whole kernels, and is not asked again on finer factors.
+    """
+    asked, settings = model.kernel_weights, dict(model.weight_params or {})
+    rule = RULES.get(asked) if isinstance(asked, str) else asked
+    machine, loss = lp_solver("auto", model.tol, model.max_iter), loss_of(model)
+    if callable(rule):
+        check_names(type(model).__name__, rule, settings)
+        source = gram_source(model, refines=False)
+        solver = FixedWeights(partial(rule, **settings), machine)
+        return WeightedSumMethod(source, loss, C, np.inf, solver, by_rule=True)
+    if settings:
+        raise ValueError(
+            f"{type(model).__name__}: weight_params are parameters of a rule, such as "
+            f"'alignment', and kernel_weights={asked!r} is none."
+        )
+    source = gram_source(model, uses_all=True)
+    if isinstance(asked, str):
+        return MarginMethod(source, loss, C, np.inf, machine)
+    weights = np.asarray(asked, dtype=np.float64)
+    solver = FixedWeights(partial(given_weights, weights=weights), machine)
+    total = float(weights.sum())
+    return WeightedSumMethod(source, loss, C, np.inf, solver, total=total)
+
+
+def weighted_search(model: Any) -> AnyMethod:
+    """Return the search of an estimator among C, or among single kernels and C."""
+    method = weighted_method(model)
+    single = isinstance(model.kernel_weights, str) and model.kernel_weights == "single"
+    if not single:
+        return margin_search(model, method, [np.inf], with_p=False)
+
+    def candidates(whole: Training) -> KernelCandidates:
+        if model.Cs is None:
+            loss = method.problem(whole).losses[0]
+            Cs = Grid(default_margins(loss, whole, np.ones(1)))
+        else:
+            Cs = Grid.of(model.Cs)[:, None]
+        return KernelCandidates(method, Cs, whole.stack.shape[0])
+
+    return Search(model, method, candidates)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCandidates:
+    """All kernels, each alone, with all values of C.
+
+    Parameters
+    ----------
+    method : MarginMethod
+        The machine.
+    Cs : Grid
+        Of shape (n_Cs, 1), ascending.
+    n_kernels : int
+        How many kernels there are.
+    """
+
+    method: MarginMethod
+    Cs: Grid
+    n_kernels: int
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates, solved for to another relative duality gap."""
+        return replace(self, method=self.method.with_tol(tol))
+
+    def alone(self, m: int) -> MarginCandidates:
+        """Return the candidates of one kernel."""
+        method = self.method
+        solver = FixedWeights(partial(one_kernel, m=m), method.solver)
+        alone = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
+        return MarginCandidates(alone, self.Cs, np.array([np.inf]), with_p=False)
+
+    def columns(self, most: int | None = None) -> dict[str, Array]:
+        """Return the number of the kernel and the C of every candidate."""
+        size = len(self.Cs.values)
+        numbers: Any = np.repeat(np.arange(self.n_kernels), size)
+        return {"kernel": numbers, "C": np.tile(self.Cs.labels(), self.n_kernels)}
+
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
+        """Return the values of C; the order of kernels means nothing."""
+        return {"C": self.Cs[:, 0]}
+
+    def solve(
+        self, training: Training, watch: Watch
+    ) -> Generator[Solved, Array | None, None]:
+        """Yield the models of each kernel, C rising while scores do."""
+        size = len(self.Cs.values)
+        for m in range(self.n_kernels):
+            recipes = self.alone(m).recipes(training, 0)
+            chain = range(m * size, (m + 1) * size)
+            path = follow_outputs(recipes, training, watch)
+            for place, recipe, solutions in zip(chain, recipes, path, strict=True):
+                if any(each.status is Status.STOPPED for each in solutions):
+                    return
+                model = solved(place, recipe, training, solutions)
+                means = yield replace(model, chain=chain)
+                if no_better(means, chain):
+                    break
+
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+        """Return the attributes of one kernel's model."""
+        m, place = divmod(best, len(self.Cs.values))
+        return self.alone(m).refit(training, watch, place)

@@ -1,1 +1,0 @@
-"""Weights by rules of thumb, and the best single kernel: quick, without certificate."""
