@@ -47,6 +47,9 @@ from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
+from multikernel.estimators.survival.base import SurvivalMKL
+from multikernel.estimators.survival.cv import SpicyMKLSurvivalCV
+from multikernel.estimators.survival.estimators import SpicyMKLSurvival
 from multikernel.estimators.table_encoder import TableEncoder
 from multikernel.estimators.uniform import (
     UniformMKLClassifier,
@@ -89,6 +92,8 @@ __all__ = [
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
+    "SpicyMKLSurvival",
+    "SpicyMKLSurvivalCV",
     "TableEncoder",
     "UniformMKLClassifier",
     "UniformMKLClassifierCV",
@@ -103,6 +108,9 @@ __all__ = [
 ESTIMATORS: tuple[type[BaseMKL], ...] = tuple(
     found
     for found in map(globals().get, __all__)
-    if isinstance(found, type) and issubclass(found, BaseMKL)
+    if isinstance(found, type)
+    and issubclass(found, BaseMKL)
+    and not issubclass(found, SurvivalMKL)
 )
-"""Every multiple kernel model, read by the conformance tests."""
+"""Every multiple kernel model that scikit-learn's conformance tests have targets for,
+which times to an event are not."""
