@@ -9,7 +9,11 @@ from collections import defaultdict
 import pytest
 
 import multikernel
-from multikernel.estimators import ESTIMATORS
+from multikernel.estimators import (
+    ESTIMATORS,
+    SpicyMKLSurvival,
+    SpicyMKLSurvivalCV,
+)
 
 validate = pytest.importorskip("numpydoc.validate")
 
@@ -127,7 +131,11 @@ def test_parameters_are_described_alike():
     assert not different, different
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: e.__name__)
+@pytest.mark.parametrize(
+    "estimator",
+    [*ESTIMATORS, SpicyMKLSurvival, SpicyMKLSurvivalCV],
+    ids=lambda e: e.__name__,
+)
 def test_every_parameter_is_described_in_order(estimator):
     described = entries(estimator.__doc__, "Parameters", "Attributes")
     assert list(described) == list(inspect.signature(estimator).parameters)

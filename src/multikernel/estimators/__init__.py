@@ -46,6 +46,9 @@ from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
+from multikernel.estimators.survival.base import SurvivalMKL
+from multikernel.estimators.survival.cv import SpicyMKLSurvivalCV
+from multikernel.estimators.survival.estimators import SpicyMKLSurvival
 from multikernel.estimators.table_encoder import TableEncoder
 
 __all__ = [
@@ -81,6 +84,8 @@ __all__ = [
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
+    "SpicyMKLSurvival",
+    "SpicyMKLSurvivalCV",
     "TableEncoder",
     "map_grams",
     "regularization_path",
@@ -91,6 +96,9 @@ __all__ = [
 ESTIMATORS: tuple[type[BaseMKL], ...] = tuple(
     found
     for found in map(globals().get, __all__)
-    if isinstance(found, type) and issubclass(found, BaseMKL)
+    if isinstance(found, type)
+    and issubclass(found, BaseMKL)
+    and not issubclass(found, SurvivalMKL)
 )
-"""Every multiple kernel model, read by the conformance tests."""
+"""Every multiple kernel model that scikit-learn's conformance tests have targets for,
+which times to an event are not."""

@@ -15,6 +15,7 @@ from multikernel.losses.epsilon_insensitive import EpsilonInsensitiveLoss
 from multikernel.losses.gamma import GammaLoss
 from multikernel.losses.hinge import HingeLoss
 from multikernel.losses.huber import HuberLoss
+from multikernel.losses.log_logistic import LogLogisticLoss
 from multikernel.losses.logistic import LogisticLoss
 from multikernel.losses.pinball import PinballLoss
 from multikernel.losses.poisson import PoissonLoss
@@ -44,6 +45,7 @@ __all__ = [
     "GammaLoss",
     "HingeLoss",
     "HuberLoss",
+    "LogLogisticLoss",
     "LogisticLoss",
     "Loss",
     "PinballLoss",

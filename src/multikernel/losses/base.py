@@ -15,7 +15,8 @@ class Loss(Protocol):
     dual variable of a problem is rho = -u. Every method takes and returns arrays of
     shape (n_samples,) or (n_samples, n_outputs). Classification targets are -1.0 and
     +1.0. A loss keeps nothing of single samples, as solvers ask for some of them alone:
-    their weights are given by `multikernel.losses.weighted`.
+    their weights are given by `multikernel.losses.weighted`, and targets that are more
+    than a number are positions in a table, see `multikernel.losses.LogLogisticLoss`.
     """
 
     def value(self, y: Array, f: Array) -> Array:

@@ -1,0 +1,1 @@
+"""Sparse MKL for times to an event that may be censored."""

@@ -1,0 +1,212 @@
+"""What both estimators of times to an event are: a regression, and what it answers."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_weights
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import fit_estimator, publish
+from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.read.partitions import lazy
+from multikernel.estimators.survival.likelihood import (
+    concordance,
+    most_likely_scale,
+    null_scale,
+)
+from multikernel.estimators.survival.times import Times, read_times
+from multikernel.losses import LogLogisticLoss
+from multikernel.problem import Callback
+
+FARTHEST = 700.0
+"""Times are predicted up to exp(700): every one of them is positive and finite."""
+
+
+class SurvivalMKL(BaseMKL):
+    """Base of the models of times to an event: a regression on rows of a loss's table.
+
+    The regression is a copy of the estimator that has a loss; what it publishes becomes
+    that of the estimator.
+    """
+
+    # Of the copy that learns, and of the models that a search scores.
+    loss: LogLogisticLoss | None = None
+
+    # What a fit adds to the regression's: the scale of the loss, and that of answers.
+    loss_scale_: float
+    scale_: float
+
+    def _learner(
+        self,
+        times: Times,
+        loss: LogLogisticLoss,
+        codes: Indices,
+        sample_weight: Any,
+        groups: Any,
+    ) -> Self:
+        """Return the copy that learns; a search has folds and scores of its own."""
+        learner = copy.copy(self)
+        learner.loss = loss
+        return learner
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        callback: Callback | None,
+        groups: Any = None,
+    ) -> Self:
+        """Fit the copy, and publish what it learnt with the scales."""
+        self._check_parameters()
+        times = read_times(type(self).__name__, y)
+        weights = check_weights(sample_weight, len(times.lower))
+        table, codes = times.distinct()
+        every = np.ones(len(codes)) if weights is None else weights
+        loss = LogLogisticLoss(*table.logs, scale=1.0)
+        targets = codes.astype(np.float64)
+        if loss.unsuitable(targets[every > 0.0]) is None:
+            scale = null_scale(*times.logs, every)
+            loss = LogLogisticLoss(*table.logs, scale=scale)
+        learner = self._learner(table, loss, codes, sample_weight, groups)
+        fit_estimator(learner, X, targets, sample_weight, callback)
+        attributes = {
+            name: value
+            for name, value in vars(learner).items()
+            if name.endswith("_") or name == "_state"
+        }
+        attributes["loss_scale_"] = loss.scale
+        if "scale_" not in attributes and "dual_coef_" in attributes:
+            f = learner.linear_predictor(X)
+            attributes["scale_"] = most_likely_scale(*times.logs, f, weights)
+        publish(self, attributes)
+        return self
+
+    @lazy
+    def linear_predictor(self, X: Any) -> Array:
+        """Return the sum of the functions and the intercept.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,)
+            Logarithms of the median times.
+        """
+        values: Array = self._decision_values(X)[:, 0]
+        return values
+
+    def predict(self, X: Any) -> Array:
+        """Return risks: the higher, the earlier the event.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        risk : ndarray of shape (n_samples,)
+            Minus the logarithm of the median time, over ``scale_``: a difference of two
+            is the logarithm of the ratio of their odds that the event has come, the
+            same at every time.
+        """
+        return np.asarray(-self.linear_predictor(X) / self._scale())
+
+    def predict_median(self, X: Any) -> Array:
+        """Return the median times to the event.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+
+        Returns
+        -------
+        time : ndarray of shape (n_samples,)
+            In the unit of the times that were learnt from.
+        """
+        f = self.linear_predictor(X)
+        return np.exp(np.clip(f, -FARTHEST, FARTHEST))
+
+    def predict_survival_function(self, X: Any, times: Any) -> Array:
+        r"""Return the probabilities that the event comes later than some times.
+
+        .. math:: S(t \mid x) = \frac{1}{1 + \exp((\log t - f(x)) / \sigma)}
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+        times : array-like of shape (n_times,)
+            Times, not negative, in the unit of those that were learnt from.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_times)
+            Also beyond the last time that was seen, where only the model says so.
+
+        Raises
+        ------
+        ValueError
+            If a time is negative or no number.
+        """
+        grid = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        if grid.ndim != 1 or not bool(np.all(grid >= 0.0)):
+            raise ValueError(
+                f"{type(self).__name__}: times must be one sequence of numbers of at "
+                "least 0."
+            )
+        f = np.asarray(self.linear_predictor(X))
+        with np.errstate(divide="ignore"):
+            late = (f[:, None] - np.log(grid)) / self._scale()
+        return np.asarray(expit(late), dtype=np.float64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return Harrell's index of concordance of the risks.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+        y : structured array, or data frame or array of two columns
+            Times to the event, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; a pair weighs their product.
+
+        Returns
+        -------
+        index : float
+            The share of pairs, among those whose order is known, that are in the order
+            predicted: a half without any knowledge, one at best.
+        """
+        f = np.asarray(self.linear_predictor(X))
+        if self.loss is None:
+            times = read_times(type(self).__name__, y)
+            ends = times.lower, times.upper
+        else:
+            ends = self.loss.ends(y)
+        if len(ends[0]) != f.size:
+            raise ValueError(
+                f"{type(self).__name__}: X has {f.size} samples, and y {len(ends[0])}."
+            )
+        return concordance(*ends, -f, check_weights(sample_weight, f.size))
+
+    def _scale(self) -> float:
+        """Return the scale of answers; of a model within a search that of its loss."""
+        return self.scale_ if self.loss is None else self.loss.scale
+
+    def _check_fitted(self) -> None:
+        """Raise unless what a file says of a fit has the shapes of one, and a scale."""
+        super()._check_fitted()
+        fitted = isinstance(vars(self).get("_state"), FittedModel)
+        scale = vars(self).get("scale_", 1.0)
+        if fitted and not (isinstance(scale, float) and 0.0 < scale < np.inf):
+            raise ValueError(f"{type(self).__name__}: scale_ must be above 0.")

@@ -1,0 +1,292 @@
+"""Sparse models of times to an event, alpha chosen by cross-validation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from multikernel._typing import Array, Indices, Mask
+from multikernel._validation import Check, check_weights
+from multikernel.estimators.descriptions import documented
+from multikernel.estimators.grams.method import merge, solve_outputs
+from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
+from multikernel.estimators.search.folds import cut_fold, make_splits
+from multikernel.estimators.search.scores import takes
+from multikernel.estimators.search.search import Outcome, Search, SearchCV, Trial
+from multikernel.estimators.spicy.method import (
+    ALPHA_MIN_RATIO,
+    SPARSE_CHECKS,
+    SPICY_TEXTS,
+    SparseMethod,
+    alpha_search,
+)
+from multikernel.estimators.survival.base import SurvivalMKL
+from multikernel.estimators.survival.likelihood import most_likely_scale
+from multikernel.estimators.survival.times import Times
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.losses import LogLogisticLoss
+from multikernel.problem import Callback, Solution
+
+
+@dataclass(frozen=True, eq=False)
+class SurvivalSearch(Search[Training, Recipe, list[Solution]]):
+    """A search whose folds say the scale of the answers, at the strength chosen."""
+
+    def publish(
+        self, problem: Trial[Training], data: Training, solution: Outcome
+    ) -> dict[str, Any]:
+        """Return what a search does, and the scale beside models of other samples."""
+        attributes = super().publish(problem, data, solution)
+        if solution.refit is None:
+            return attributes
+        assert isinstance(self.method, SparseMethod)
+        alpha = attributes["best_params_"]["alpha"]
+        method = replace(self.method, alpha=alpha).with_tol(self.cv_tol)
+        samples = data.samples
+        splits = make_splits(self.source.owner, self.model.cv, samples)
+        values = [_outside(method, data, split) for split in splits]
+        tests = np.concatenate([test for _, test in splits])
+        lower, upper = self.model.loss.ends(samples.targets[0][tests])
+        weights = None if samples.weights is None else samples.weights[tests]
+        f = np.concatenate(values)
+        scale = most_likely_scale(lower, upper, f, weights)
+        return attributes | {"scale_": scale}
+
+
+def _outside(
+    method: SparseMethod, data: Training, split: tuple[Indices, Indices]
+) -> Array:
+    """Return what a fold's model says of the samples that it did not learn from."""
+    fold = cut_fold(data, split, 1, "log")
+    solutions = solve_outputs(method.problem(fold.training), fold.training, None)
+    values: Array = fold.decision_values([merge(solutions)])[0, :, 0]
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class OnTimes:
+    """A scorer of times, for samples whose targets are positions in a table.
+
+    Parameters
+    ----------
+    scoring : callable
+        The user's, with arguments (model, X, y).
+    table : structured ndarray of shape (n_intervals,)
+        The times.
+    """
+
+    scoring: Callable[..., float]
+    table: Any
+
+    def __call__(self, model: Any, X: Any, y: Array) -> float:
+        """Return the score of a model."""
+        return self.scoring(model, X, self.table[y.astype(np.intp)])
+
+
+def survival_scoring(value: Any) -> str | None:
+    """Check a ``scoring`` parameter: None, or a function."""
+    if value is None or (callable(value) and takes(value, 3)):
+        return None
+    return "None for the index of concordance, or a callable (model, X, y)"
+
+
+@documented(SPICY_TEXTS)
+class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
+    """Sparse model of times to an event with alpha chosen by cross-validation.
+
+    The problem is that of `SpicyMKLSurvival`. On every fold it is solved for all
+    strengths in turn, each from the solution before, and the strength with the best
+    mean index of concordance is taken.
+
+    Parameters
+    ----------
+    n_alphas : int, default=20
+        Strengths of that grid.
+    alpha_min_ratio : float, default=1e-3
+        Its last strength over the first, in (0, 1].
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds; None stands for five. A number stands for folds with as many seen
+        events each as can be, and a splitter gets whether events were seen as classes.
+    scoring : callable or None, default=None
+        What is maximised; None stands for Harrell's index of concordance. A function
+        gets the model, the validation samples and their times as a structured array
+        with the fields ``event`` and ``time``, or ``lower`` and ``upper`` where some
+        time is only known to lie in an interval.
+
+    Attributes
+    ----------
+    l1_ratio_
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+    scale_ : float
+        Sigma of the answers: the most likely beside what models of the folds at
+        ``alpha_`` say of the samples that they did not learn from.
+    loss_scale_ : float
+        Sigma of the loss that was minimised, the most likely without kernels.
+    alpha_
+    alphas_
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps along the path on all samples, which ends
+        at the choice.
+    objective_ : float
+        Mean loss plus alpha times the penalty.
+    n_iter_ : int
+        Outer iterations made along the path on all samples.
+
+    See Also
+    --------
+    SpicyMKLSurvival : The model for one alpha.
+
+    References
+    ----------
+    .. [1] Harrell, F. E., Califf, R. M., Pryor, D. B., Lee, K. L. and Rosati, R. A.
+       (1982). Evaluating the yield of medical tests. JAMA 247, 2543-2546.
+       https://doi.org/10.1001/jama.1982.03320430047030
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import SpicyMKLSurvivalCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((120, 4))
+    >>> time = np.exp(X[:, 1] + 0.3 * rng.logistic(size=120))
+    >>> end = rng.exponential(4.0, size=120)
+    >>> y = np.column_stack([time <= end, np.minimum(time, end)])
+    >>> model = SpicyMKLSurvivalCV(n_alphas=8, cv=3).fit(X, y)
+    >>> bool(model.best_score_ > 0.8), bool(0.2 < model.scale_ < 0.5)
+    (True, True)
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **SPARSE_CHECKS,
+        "scoring": survival_scoring,
+    }
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        alphas: Sequence[Amount] | None = None,
+        n_alphas: int = 20,
+        alpha_min_ratio: float = ALPHA_MIN_RATIO,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        l1_ratio: float = 1.0,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.l1_ratio = l1_ratio
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Choose alpha, and fit the model that it gives.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training data; with ``kernels="precomputed"`` Gram matrices of shape
+            (n_samples, n_samples, n_kernels), see `stack_grams`.
+        y : structured array, or data frame or array of two columns
+            Times to the event, as in ``fit`` of `SpicyMKLSurvival`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the samples. An integer weight does what as many
+            copies of the sample would do, a weight of zero what leaving it out would.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups for splitters that ask for them, such as
+            `sklearn.model_selection.GroupKFold`.
+        callback : callable, default=None
+            Called with a `Progress` once per outer iteration; the search stops where it
+            returns True, and keeps what is done.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are wrong, or no event was seen; the message says
+            which and how.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If solves stopped above the tolerance; the message says how many.
+        multikernel.exceptions.SearchWarning
+            If the choice lies at an end of its grid, or has no kernel.
+        """
+        return self._learn(X, y, sample_weight, callback, groups)
+
+    def _learner(
+        self,
+        times: Times,
+        loss: LogLogisticLoss,
+        codes: Indices,
+        sample_weight: Any,
+        groups: Any,
+    ) -> Self:
+        """Return the copy that learns, with folds by events and scores of times."""
+        learner = super()._learner(times, loss, codes, sample_weight, groups)
+        learner.cv = self._splits(times.seen[codes], sample_weight, groups)
+        if self.scoring is not None:
+            learner.scoring = OnTimes(self.scoring, times.structured())
+        return learner
+
+    def _splits(self, seen: Mask, sample_weight: Any, groups: Any) -> Any:
+        """Return the folds, or refuse a training side on which no event was seen."""
+        from sklearn.model_selection import check_cv
+
+        owner = type(self).__name__
+        weights = check_weights(sample_weight, len(seen))
+        counts = seen if weights is None else seen & (weights > 0.0)
+        splitter = check_cv(self.cv, seen, classifier=True)
+        splits = list(splitter.split(np.zeros((len(seen), 1)), seen, groups))
+        for number, (train, _) in enumerate(splits):
+            if not counts[train].any():
+                raise ValueError(
+                    f"{owner}: no event was seen on the training side of fold {number} "
+                    "of cv: use fewer folds, or some that share out the events."
+                )
+        return splits
+
+    def _method(self) -> SurvivalSearch:
+        search = alpha_search(self)
+        return SurvivalSearch(self, search.method, search.candidates)

@@ -1,0 +1,129 @@
+"""The scale of log-logistic times by maximum likelihood, and concordance of orders."""
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit
+
+from multikernel._typing import Array
+
+NARROWEST, WIDEST = 1e-3, 1e3
+"""Scales are sought between these. A factor of exp(0.001) between the medians of two
+samples is then certain to order them, and one of exp(1000) says nothing."""
+
+BLOCK = 2**20
+"""Pairs of samples that are compared at a time, which takes 50 bytes for each."""
+
+
+def null_scale(lower: Array, upper: Array, weights: Array) -> float:
+    """Return the most likely scale of times that have one median.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_samples,)
+        Logarithms of the ends of intervals.
+    weights : ndarray of shape (n_samples,)
+        Of the samples, not negative.
+    """
+    ends = np.concatenate([lower[weights > 0.0], upper[weights > 0.0]])
+    ends = ends[np.isfinite(ends)]
+    middle = float(np.median(ends))
+    spread = max(float(np.std(ends)), 2.0 * NARROWEST)
+    # Minus the log-likelihood is convex in the median over the scale, and one over it.
+    a, b = (lower - middle) / spread, (upper - middle) / spread
+    least, most = spread / WIDEST, spread / NARROWEST
+
+    def misfit(point: Array) -> tuple[float, Array]:
+        value, slopes = _misfit(point[0], point[1], a, b, weights)
+        total = weights.sum()
+        return value / total, slopes / total
+
+    start = np.clip(np.array([0.0, 1.8]), [-np.inf, least], [np.inf, most])
+    bounds = [(None, None), (least, most)]
+    fit = minimize(misfit, start, jac=True, bounds=bounds, method="L-BFGS-B")
+    return float(spread / fit.x[1])
+
+
+def most_likely_scale(
+    lower: Array, upper: Array, f: Array, weights: Array | None = None
+) -> float:
+    """Return the most likely scale of times whose medians are known.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_samples,)
+        Logarithms of the ends of intervals.
+    f : ndarray of shape (n_samples,)
+        Logarithms of the medians.
+    weights : ndarray of shape (n_samples,), optional
+        Of the samples; ones by default.
+    """
+    weights = np.ones(f.size) if weights is None else weights
+    a, b = lower - f, upper - f
+
+    def misfit(log_scale: float) -> float:
+        return _misfit(0.0, float(np.exp(-log_scale)), a, b, weights)[0]
+
+    bounds = (np.log(NARROWEST), np.log(WIDEST))
+    fit = minimize_scalar(misfit, bounds=bounds, method="bounded")
+    return float(np.exp(fit.x))
+
+
+def _misfit(
+    shift: float, rate: float, a: Array, b: Array, weights: Array
+) -> tuple[float, Array]:
+    """Return minus the log-likelihood, and its slopes by shift and rate.
+
+    The ends are a and b times the rate less the shift, in units of the scale; one over
+    the scale is the rate.
+    """
+    early, late = rate * a - shift, shift - rate * b
+    value = np.logaddexp(0.0, early) + np.logaddexp(0.0, late)
+    below, above = expit(early), expit(late)
+    near, far = np.where(np.isinf(a), 0.0, a), np.where(np.isinf(b), 0.0, b)
+    by_rate = near * below - far * above
+    event = a == b
+    value = value - event * np.log(rate)
+    by_rate = by_rate - event / rate
+    inside = np.isfinite(a) & np.isfinite(b) & ~event
+    length = (b - a)[inside]
+    value[inside] -= np.log(-np.expm1(-rate * length))
+    by_rate[inside] -= length * np.exp(-rate * length) / -np.expm1(-rate * length)
+    slopes = np.array([weights @ (above - below), weights @ by_rate])
+    return float(weights @ value), slopes
+
+
+def concordance(
+    lower: Array, upper: Array, risk: Array, weights: Array | None = None
+) -> float:
+    """Return Harrell's index of concordance, intervals counting where they do not meet.
+
+    It is the share, among pairs of samples whose order in time is known, of those that
+    the risk orders alike; equal risks count half. A time censored when another event
+    was seen is the later one.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_samples,)
+        Ends of the intervals, as times or as their logarithms.
+    risk : ndarray of shape (n_samples,)
+        Higher for earlier events.
+    weights : ndarray of shape (n_samples,), optional
+        Of the samples; a pair weighs their product. Ones by default.
+
+    Returns
+    -------
+    index : float
+        One for the right order, a half for none, nan where no order is known.
+    """
+    weights = np.ones(risk.size) if weights is None else weights
+    first = np.flatnonzero(np.isfinite(upper))
+    rows = max(1, BLOCK // max(risk.size, 1))
+    known = agreed = 0.0
+    for begin in range(0, first.size, rows):
+        some = first[begin : begin + rows, None]
+        later = (upper[some] < lower) | ((upper[some] == lower) & (lower < upper))
+        pairs = later * weights
+        known += float(weights[some[:, 0]] @ pairs.sum(axis=1))
+        order = 0.5 * (np.sign(risk[some] - risk) + 1.0)
+        agreed += float(weights[some[:, 0]] @ (pairs * order).sum(axis=1))
+    return agreed / known if known > 0.0 else float("nan")

@@ -1,0 +1,230 @@
+"""Times to an event, seen or censored, by a log-logistic model of accelerated failure.
+
+A target is an interval that holds the logarithm of a time. As targets of a problem are
+single numbers, the loss holds a table of intervals, and a target is a row of it.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, xlog1py, xlogy
+
+from multikernel._typing import Array, Indices, Mask
+
+FARTHEST = 300.0
+"""From here on the inverse hyperbolic sine of an exponential is its exponent plus
+log 2, to the last digit: no exponential overflows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogLogisticLoss:
+    r"""Minus the log-likelihood, up to constants, of f, the logarithm of the median.
+
+    The logarithm of a time is f plus :math:`\sigma` times a logistic variable. Of a
+    time between the exponentials of a and b
+
+    .. math:: \ell(f) = \log\bigl(1 + e^{(a - f) / \sigma}\bigr)
+        + \log\bigl(1 + e^{(f - b) / \sigma}\bigr)
+
+    An event that was seen has a = b; a time censored on the right has b infinite, one
+    censored on the left has a minus infinite. What the likelihood has besides depends
+    on :math:`\sigma` alone and is left out, so that the loss is never negative.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_intervals,)
+        The ends a and b, logarithms of times in any unit; not both infinite. A target y
+        is a position in these, as a number.
+    scale : float
+        The number sigma, positive. It has no unit.
+
+    Raises
+    ------
+    ValueError
+        If the scale is not positive and finite, or an interval is empty or everything.
+
+    References
+    ----------
+    .. [1] Kalbfleisch, J. D. and Prentice, R. L. (2002). The Statistical Analysis of
+       Failure Time Data, chapters 2 and 3. Wiley. https://doi.org/10.1002/9781118032985
+    .. [2] Bennett, S. (1983). Log-logistic regression models for survival data. Applied
+       Statistics 32, 165-171. https://doi.org/10.2307/2347295
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import LogLogisticLoss
+    >>> lower, upper = np.log([5.0, 8.0]), np.array([np.log(5.0), np.inf])
+    >>> loss = LogLogisticLoss(lower, upper, scale=0.5)
+    >>> loss.value(np.array([0.0, 1.0]), np.full(2, np.log(8.0))).round(3)
+    array([1.6  , 0.693])
+    """
+
+    link: ClassVar[str] = "log"
+
+    lower: Array
+    upper: Array
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.scale) and self.scale > 0.0):
+            raise ValueError(f"scale must be positive and finite, got {self.scale}.")
+        bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
+        wrong = np.flatnonzero(~(bounded & (self.lower <= self.upper)))
+        if wrong.size:
+            at = int(wrong[0])
+            raise ValueError(
+                "Every interval needs lower <= upper and a finite end, and number "
+                f"{at} is [{self.lower[at]}, {self.upper[at]}]."
+            )
+
+    def __repr__(self) -> str:
+        return f"LogLogisticLoss({len(self.lower)} intervals, scale={self.scale:.6g})"
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses."""
+        a, b = self.ends(y)
+        early = np.logaddexp(0.0, (a - f) / self.scale)
+        late = np.logaddexp(0.0, (f - b) / self.scale)
+        return early + late
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the probability of later times less that of earlier ones, by sigma."""
+        a, b = self.ends(y)
+        early = expit((a - f) / self.scale)
+        late = expit((f - b) / self.scale)
+        slope: Array = (late - early) / self.scale
+        return slope
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        r"""Return the conjugate, infinity outside `dual_bounds`.
+
+        With :math:`v = -\sigma u` that is u a plus the negative entropy of v where b is
+        infinite, u b plus that of -v where a is, u a plus twice that of (1 + v) / 2 for
+        an event, and otherwise the value at the decision value of slope u.
+        """
+        a, b = self.ends(y)
+        inside, v = self._inside(y, u)
+        entropy = np.where(np.isinf(b), _entropy(v), _entropy(-v))
+        near = np.where(np.isinf(b), a, b)
+        both = np.isfinite(a) & np.isfinite(b)
+        event = (1.0 + v) * np.log1p(v, where=v > -1.0, out=np.zeros_like(v))
+        event += xlog1py(1.0 - v, -v) - 2.0 * np.log(2.0)
+        entropy = np.where(both, event, entropy)
+        between = both & (a < b)
+        if np.any(between):
+            middle, half = _middle(a[between], b[between])
+            near = near.copy()
+            near[between] = middle
+            entropy[between] = _between(v[between], half / self.scale)
+        return np.where(inside, u * near + entropy, np.inf)
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return the decision value of slope u."""
+        a, b = self.ends(y)
+        v = -self.scale * u
+        below, above = np.isinf(b), np.isinf(a)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(below, _logit(v), -_logit(-v))
+            z = np.where(below | above, z, np.log1p(v) - np.log1p(-v))
+            near = np.where(below, a, b)
+            between = ~(below | above) & (a < b)
+            if np.any(between):
+                middle, half = _middle(a[between], b[between])
+                near = near.copy()
+                near[between] = middle
+                z[between] = _place(v[between], half / self.scale)
+        return near - self.scale * z
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return the second derivative, sigma squared by that of the place in v."""
+        a, b = self.ends(y)
+        v = -self.scale * u
+        bend = np.where(np.isinf(b), v * (1.0 - v), -v * (1.0 + v))
+        both = np.isfinite(a) & np.isfinite(b)
+        bend = np.where(both, 0.5 * (1.0 - v) * (1.0 + v), bend)
+        between = both & (a < b)
+        if np.any(between):
+            half = _middle(a[between], b[between])[1] / self.scale
+            z = _place(v[between], half)
+            bend[between] = _spread(z - half) + _spread(z + half)
+        with np.errstate(divide="ignore"):
+            return self.scale**2 / bend
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return -1 / sigma to 1 / sigma, half of that for a censored time."""
+        a, b = self.ends(y)
+        slope = 1.0 / self.scale
+        return np.where(np.isinf(a), 0.0, -slope), np.where(np.isinf(b), 0.0, slope)
+
+    def unsuitable(self, y: Array) -> str | None:
+        """Return why targets have no constant model, or None."""
+        a, b = self.ends(y)
+        if np.isinf(b).all():
+            return (
+                "no event was seen, and every time is censored on the right: the best "
+                "constant is an infinite time"
+            )
+        if np.isinf(a).all():
+            return (
+                "every time is censored on the left: the best constant is a time of 0"
+            )
+        return None
+
+    def ends(self, y: Array) -> tuple[Array, Array]:
+        """Return the ends of the intervals that targets are positions of."""
+        rows: Indices = np.asarray(y).astype(np.intp)
+        return self.lower[rows], self.upper[rows]
+
+    def _inside(self, y: Array, u: Array) -> tuple[Mask, Array]:
+        """Return which slopes are in the domain, and v, its rounding taken off."""
+        lower, upper = self.dual_bounds(y)
+        inside = (u >= lower) & (u <= upper)
+        return inside, np.clip(-self.scale * np.where(inside, u, 0.0), -1.0, 1.0)
+
+
+def _middle(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return the middle of intervals, and half their lengths."""
+    return 0.5 * a + 0.5 * b, 0.5 * (b - a)
+
+
+def _entropy(v: Array) -> Array:
+    """Return the negative entropy of probabilities; what is no such passes for zero."""
+    p = np.clip(v, 0.0, 1.0)
+    # Large weights multiply what 1 - p would lose of a small p.
+    return np.asarray(xlogy(p, p) + xlog1py(1.0 - p, -p), dtype=np.float64)
+
+
+def _logit(v: Array) -> Array:
+    """Return the logarithms of odds."""
+    return np.asarray(np.log(v) - np.log1p(-v), dtype=np.float64)
+
+
+def _spread(z: Array) -> Array:
+    """Return the density of the logistic variable."""
+    return np.asarray(expit(z) * expit(-z), dtype=np.float64)
+
+
+def _place(v: Array, half: Array) -> Array:
+    r"""Return where the slope of an interval around zero is v, both by sigma.
+
+    That is :math:`\operatorname{artanh} v + \operatorname{arsinh}(v \cosh h /
+    \sqrt{1 - v^2})` with h the half length.
+    """
+    with np.errstate(divide="ignore"):
+        exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
+    exponent += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)
+    beyond = np.maximum(exponent - FARTHEST, 0.0)
+    rise = np.arcsinh(np.exp(exponent - beyond)) + beyond
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.arctanh(v) + np.copysign(rise, v), dtype=np.float64)
+
+
+def _between(v: Array, half: Array) -> Array:
+    """Return the conjugate of an interval around zero, both by sigma."""
+    ends = np.abs(v) >= 1.0
+    w = np.where(ends, 0.0, v)
+    z = _place(w, half)
+    inner = w * z - np.logaddexp(0.0, z - half) - np.logaddexp(0.0, -z - half)
+    return np.where(ends, half, inner)
