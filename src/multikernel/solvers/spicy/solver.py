@@ -31,6 +31,7 @@ from multikernel.regularizers.base import (
     treats_kernels_alike,
 )
 from multikernel.solvers.incumbent import Incumbent, incumbents
+from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
 from multikernel.solvers.spicy.sample import start_on_some
@@ -76,7 +77,8 @@ class SpicyMKL:
     An outer step costs one pass, M matrix-vector products. A Newton step costs
     n_samples^3 / 3 flops and reads the kernels of the working set twice. On kernels
     in factors it costs n_samples R^2 flops, where R <= n_samples is the rank of the
-    active ones together, and no matrix of n_samples^2 numbers is made.
+    active ones together, and no matrix of n_samples^2 numbers is made. For the squared
+    loss more targets than samples cost as many as there are samples, see `outputs`.
 
     References
     ----------
@@ -131,6 +133,10 @@ class SpicyMKL:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
+        if has_spare_outputs(problem):
+            turned = TurnedOutputs.of(problem)
+            inside = self.solve(turned.problem, turned.inwards(init), callback)
+            return turned.outwards(inside, self.tol)
         penalty = problem.regularizer
         if side_by_side([problem], [penalty]):
             found = self.follow_many([problem], [[penalty]], [init], callback)
@@ -165,6 +171,12 @@ class SpicyMKL:
         regulariser equals the one before it, which `max_iter` has ended, its steps go
         on.
         """
+        if has_spare_outputs(problem):
+            turned = TurnedOutputs.of(problem)
+            begin = turned.inwards(init)
+            for inside in self.follow(turned.problem, regularizers, begin, callback):
+                yield turned.outwards(inside, self.tol)
+            return
         search: WorkingSet | None = None
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
             if search is None:
