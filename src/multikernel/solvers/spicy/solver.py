@@ -140,7 +140,7 @@ class SpicyMKL:
         penalty = problem.regularizer
         if side_by_side([problem], [penalty]):
             found = self.follow_many([problem], [[penalty]], [init], callback)
-            return next(found)[0]
+            return cast(Solution, next(found)[0])
         return self._by_working_sets(problem, init, callback)
 
     def _by_working_sets(
@@ -201,10 +201,10 @@ class SpicyMKL:
     def follow_many(
         self,
         problems: Sequence[Problem],
-        penalties: Iterable[Sequence[BlockRegularizer]],
+        penalties: Iterable[Sequence[BlockRegularizer | None]],
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
-    ) -> Iterator[list[Solution]]:
+    ) -> Iterator[list[Solution | None]]:
         """Yield the solutions of all problems; see `ManySolver.follow_many`."""
         path = PathOfMany(problems, self.tol, self.max_iter, callback)
         numbers = problems[0].gram.held_numbers()
@@ -214,8 +214,11 @@ class SpicyMKL:
                 path.begin(starts, own)
             found, left = with_one_blas_thread(partial(path.solve, own), small=small)
             for t in left.tolist():
-                alone = replace(self, max_iter=self.max_iter - found[t].n_iter)
-                found[t] = path.go_on(alone._by_working_sets, t, own[t], found[t])
+                begun, penalty = found[t], own[t]
+                assert begun is not None
+                assert penalty is not None
+                alone = replace(self, max_iter=self.max_iter - begun.n_iter)
+                found[t] = path.go_on(alone._by_working_sets, t, penalty, begun)
             yield found
             if path.stopped:
                 return
