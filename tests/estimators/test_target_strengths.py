@@ -44,7 +44,10 @@ def search(**settings):
         (None, "epsilon_insensitive"),
     ],
 )
-def test_every_target_chooses_as_if_it_were_alone(scoring, loss, data):
+def test_without_a_standard_error_targets_choose_as_if_alone(
+    scoring, loss, data, monkeypatch
+):
+    monkeypatch.setattr(target_scores, "ERRORS", -1.0)
     X, Y = data
     together = search(scoring=scoring, loss=loss).fit(X, Y)
     alone = [search(scoring=scoring, loss=loss).fit(X, y) for y in Y.T]
@@ -119,7 +122,8 @@ def test_one_target_and_functions_that_score_have_one_strength(data):
     assert np.ndim(search(selection="shared").fit(X, Y).best_index_) == 0
 
 
-def test_factors_in_place_of_matrices(data):
+def test_factors_in_place_of_matrices(data, monkeypatch):
+    monkeypatch.setattr(target_scores, "ERRORS", -1.0)
     X, Y = data
     dense, factors = (
         search(storage=storage).fit(X, Y) for storage in ("dense", "low_rank")
@@ -190,6 +194,22 @@ def test_largest_alphas_are_those_of_every_problem(data):
     problems = [Problem(stack, y, SquaredLoss(), BlockL1(1.0)) for y in Y.T.copy()]
     expected = [alpha_max(problem) for problem in problems]
     np.testing.assert_allclose(largest_alphas(problems), expected)
+
+
+def test_a_target_gives_way_to_the_others_by_a_standard_error():
+    scores = np.zeros((4, 4, 3))
+    scores[:, :, 0] = [0.0, 0.1, 0.5, 0.3]  # The choice of most is 2.
+    scores[:, :, 1] = [0.0, 0.1, 0.5, 0.3]
+    scores[:, :, 2] = np.array([[0.45], [0.55], [0.4], [0.6]]) * [1.0, 0.9, 0.4, 0.2]
+    outcome = target_scores.TargetOutcome.empty(scores.shape, None)
+    outcome.scores[:], outcome.done[:], outcome.n_active[:] = scores, True, 1.0
+    means = target_scores.target_means(outcome)
+    best = target_scores.best_of_targets(means, scores)
+    np.testing.assert_array_equal(best, [2, 2, 0])
+    scores[:, 1, 2] = scores[:, 0, 2] + [0.1, -0.1, 0.05, -0.06]
+    np.testing.assert_array_equal(
+        target_scores.best_of_targets(means, scores), [2, 2, 1]
+    )
 
 
 def test_means_leave_out_folds_without_a_score():

@@ -163,7 +163,8 @@ class Samples:
         Of a single one they are those of a fit on that column.
         """
         columns: Any = chosen if chosen.size > 1 else int(chosen[0])
-        names = tuple(self.output_names[k] for k in chosen.tolist())
+        every = self.output_names
+        names = tuple(every[k] for k in chosen.tolist())
         table = replace(self.table, y=self.table.y[:, columns], target_names=names)
         return replace(self, labels=self.labels[:, columns], table=table)
 

@@ -24,7 +24,7 @@ from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.choice import widened
 from multikernel.estimators.search.folds import make_splits
-from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.patience import OF_A_TARGET, no_better
 from multikernel.estimators.search.scores import cv_results
 from multikernel.estimators.search.search import (
     TOGETHER_BYTES,
@@ -134,7 +134,7 @@ class TargetSearch(Search[Training, Recipe, list[Solution]]):
         columns = candidates.columns()
         results = cv_results(columns, mean_over_targets(solution))
         means = target_means(solution)
-        best = best_of_targets(means)
+        best = best_of_targets(means, solution.scores)
         chosen = {name: labels[best] for name, labels in columns.items()}
         reached = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
         attributes: dict[str, Any] = {
@@ -253,7 +253,7 @@ class FoldsOfTargets:
                 self._step(runs, going, each)
                 means = np.mean([run.scores for run in runs], axis=0)
                 chain = range(len(means))
-                better = [not no_better(column, chain) for column in means.T]
+                better = [not no_better(c, chain, OF_A_TARGET) for c in means.T]
                 going = going & better
             for number, run in enumerate(runs):
                 outcome.write(number, block, run)

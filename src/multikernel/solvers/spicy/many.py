@@ -23,7 +23,8 @@ satisfy. The step from the optimum for one strength leads next to that for a low
 so most strengths of a path cost one factorisation a target. From no kernels
 at once, steps are for strengths on the way, and points move as far as the loss is
 nearly quadratic. Whatever else there is to do, products with the kernels and
-certificates, is done for all targets at once.
+certificates, is done for all targets at once. Hundreds of targets share factorisations
+as well, see `groups`.
 
 References
 ----------
@@ -42,7 +43,6 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import (
     ORDINARY,
-    centred,
     constant_model,
     largest_losses,
     project_dual,
@@ -408,8 +408,8 @@ class PathOfMany:
 
     Parameters
     ----------
-    problems : sequence of Problem
-        Those for which `side_by_side` holds.
+    many : ManyTargets
+        The targets.
     tol, max_iter : float and int
         As those of `SpicyMKL`.
     callback : callable or None
@@ -418,12 +418,12 @@ class PathOfMany:
 
     def __init__(
         self,
-        problems: Sequence[Problem],
+        many: ManyTargets,
         tol: float,
         max_iter: int,
         callback: Callback | None,
     ) -> None:
-        self.many = ManyTargets([centred(problem) for problem in problems])
+        self.many, problems = many, many.problems
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         self.solved: list[Solution | None] = [None] * len(problems)  # the last ones
         self.anew = np.arange(

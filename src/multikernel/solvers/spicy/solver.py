@@ -33,6 +33,7 @@ from multikernel.regularizers.base import (
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
+from multikernel.solvers.spicy.groups import targets_of
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
 from multikernel.solvers.spicy.sample import start_on_some
 from multikernel.solvers.spicy.screening import DualNorms, screening
@@ -206,7 +207,8 @@ class SpicyMKL:
         callback: Callback | None = None,
     ) -> Iterator[list[Solution | None]]:
         """Yield the solutions of all problems; see `ManySolver.follow_many`."""
-        path = PathOfMany(problems, self.tol, self.max_iter, callback)
+        many = targets_of(problems)
+        path = PathOfMany(many, self.tol, self.max_iter, callback)
         numbers = problems[0].gram.held_numbers()
         small = bool(8 * numbers.sum() <= SETTINGS.one_thread_bytes)
         for step, own in enumerate(penalties):
