@@ -36,6 +36,9 @@ def test_many_outputs_beside_one(run, monkeypatch):
     assert "100 targets" in run("outputs/speed.py", "regression", "--smoke")
     printed = run("outputs/targets.py", 1)
     assert printed.count("R2 0.") == 2
+    small = "--columns", 8, "--samples", 60, "--only", "spicy"
+    printed = run("outputs/targets.py", 1, 12, *small)
+    assert printed.count("SpicyMKLRegressorCV") == printed.count(" MB") == 2
 
 
 @pytest.mark.skipif(

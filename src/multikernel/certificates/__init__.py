@@ -39,6 +39,7 @@ from multikernel.certificates.null_model import (
     best_intercept,
     best_intercepts,
     constant_model,
+    largest_alphas,
 )
 from multikernel.certificates.rounding import (
     ORDINARY,
@@ -88,6 +89,7 @@ __all__ = [
     "expand",
     "factor_norms",
     "half_range",
+    "largest_alphas",
     "largest_losses",
     "model_of_expansions",
     "model_of_multiples",

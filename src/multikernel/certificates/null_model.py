@@ -1,6 +1,6 @@
 """The model without kernels: the best constant, and where a path starts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,10 @@ the error that it leaves is about the square. Of the logistic loss most take fou
 NEAR_ZERO = 1e-3
 """An intercept below this share of the first bracket is found to the precision of one
 that is not, which saves halvings that no decision value could tell."""
+
+TOGETHER = 64
+"""Targets whose dual norms one product with every kernel gives: matrices are read once
+for all of them, and images take as much memory as so many columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,12 +337,44 @@ def alpha_max(problem: Problem) -> float:
     UnsupportedProblemError
         If the penalty has no threshold, so that it keeps kernels in at every strength.
     """
+    share = _threshold_share(problem)
+    largest = largest_dual_norm(problem.gram, constant_model(problem).dual)
+    return largest / share if share > 0.0 else np.inf
+
+
+def _threshold_share(problem: Problem) -> float:
+    """Return the threshold of the penalty over its strength, or refuse the penalty."""
     regularizer = problem.regularizer
     if not isinstance(regularizer, ProximableRegularizer):
         raise UnsupportedProblemError(
             f"{type(regularizer).__name__} keeps kernels in at every alpha: only a "
             "penalty with a threshold, such as BlockL1, has a largest one."
         )
-    largest = largest_dual_norm(problem.gram, constant_model(problem).dual)
-    share = regularizer.threshold / regularizer.alpha
-    return largest / share if share > 0.0 else np.inf
+    return regularizer.threshold / regularizer.alpha
+
+
+def largest_alphas(problems: Sequence[Problem]) -> Array:
+    """Return `alpha_max` of problems on one stack.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        They differ in targets, losses and strengths.
+
+    Returns
+    -------
+    alphas : ndarray of shape (n_problems,)
+    """
+    gram = problems[0].gram
+    joint = any(problem.y.ndim > 1 for problem in problems)
+    if joint or not gram.in_memory or gram.tall_form() is not None:
+        return np.array([alpha_max(problem) for problem in problems])
+    largest = []
+    for first in range(0, len(problems), TOGETHER):
+        part = problems[first : first + TOGETHER]
+        duals = np.stack([constant_model(problem).dual for problem in part], axis=1)
+        forms = np.einsum("mit,it->mt", gram.matvec(duals), duals)
+        largest += np.sqrt(np.maximum(forms.max(axis=0), 0.0)).tolist()
+    shares = np.array([_threshold_share(problem) for problem in problems])
+    with np.errstate(divide="ignore"):
+        return np.where(shares > 0.0, np.array(largest) / shares, np.inf)

@@ -36,7 +36,8 @@ class RegularizationPathDisplay:
     scores : array-like of shape (n_alphas, n_folds), default=None
         Cross-validated scores, drawn in a second panel as mean and standard error.
     best_alpha : float, default=None
-        The alpha that was chosen, drawn as a vertical line.
+        The alpha that was chosen, drawn as a vertical line; of a strength for every
+        target the lowest, where paths end.
     score_name : str, default="cross-validated score"
         What `scores` holds, for the axis.
 

@@ -159,7 +159,7 @@ class SearchScores:
     folds : ndarray of shape (n_candidates, n_folds)
         All scores.
     best : int
-        Number of the chosen candidate.
+        Number of the chosen candidate; the last of those that targets have chosen.
     """
 
     model: Any
@@ -197,7 +197,7 @@ class SearchScores:
         splits = (f"split{fold}_test_score" for fold in range(len(results)))
         scores = [results[name] for name in splits if name in results]
         folds = np.column_stack(scores) if scores else np.empty((0, 0))
-        best = int(getattr(model, "best_index_", 0))
+        best = int(np.max(getattr(model, "best_index_", 0)))
         return cls(model, columns, frozenset(in_scale), folds, best)
 
 

@@ -1,8 +1,9 @@
 """What a solver is: frozen settings with one pure method; paths of many strengths."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -109,14 +110,15 @@ class ManySolver(PathSolver, Protocol):
     def follow_many(
         self,
         problems: Sequence[Problem],
-        penalties: Iterable[Sequence[BlockRegularizer]],
+        penalties: Iterable[Sequence[BlockRegularizer | None]],
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
-    ) -> Iterator[list[Solution]]:
+    ) -> Iterator[list[Solution | None]]:
         """Yield the solutions of all problems for penalties in turn, one for each.
 
         They are problems that `side_by_side` is true of; penalties best fall, and
-        starts are for the first of them. Where the callback stops one solve, all end
+        starts are for the first of them. A problem without a penalty is left out from
+        there on, and has no solution. Where the callback stops one solve, all end
         there.
         """
         ...
@@ -234,7 +236,9 @@ def follow_each(
     if not penalties:
         return
     if isinstance(solver, ManySolver) and solver.side_by_side(problems, penalties[0]):
-        yield from solver.follow_many(problems, penalties, starts, callback)
+        for solutions in solver.follow_many(problems, penalties, starts, callback):
+            # Every problem has a penalty, and so it has a solution.
+            yield [solution for solution in solutions if solution is not None]
         return
     outputs = [
         follow(solver, problem, own, start, callback)
@@ -244,6 +248,50 @@ def follow_each(
     ]
     for found in zip(*outputs, strict=False):
         yield list(found)
+
+
+def follow_some(
+    solver: Solver,
+    problems: Sequence[Problem],
+    penalties: Iterable[Sequence[BlockRegularizer | None]],
+    starts: Sequence[Solution | None],
+    callback: Callback | None = None,
+) -> Iterator[list[Solution | None]]:
+    """Yield solutions as `follow_each` does, of the problems that go on.
+
+    Penalties are asked for when the solutions before them are known. A problem whose
+    penalty is None is left out from there on; the first ones have all penalties.
+    """
+    steps = iter(penalties)
+    first = next(steps, None)
+    if first is None:
+        return
+    steps = chain([first], steps)
+    every = [penalty for penalty in first if penalty is not None]
+    if isinstance(solver, ManySolver) and solver.side_by_side(problems, every):
+        yield from solver.follow_many(problems, steps, starts, callback)
+        return
+    asked: list[deque[BlockRegularizer]] = [deque() for _ in problems]
+    paths = [
+        follow(solver, problem, _as_asked(own), start, callback)
+        for problem, own, start in zip(problems, asked, starts, strict=True)
+    ]
+    for step in steps:
+        found: list[Solution | None] = []
+        for path, own, penalty in zip(paths, asked, step, strict=True):
+            if penalty is not None:
+                own.append(penalty)
+            solution = None if penalty is None else next(path, None)
+            if solution is None and penalty is not None:
+                return  # It was stopped at the penalty before.
+            found.append(solution)
+        yield found
+
+
+def _as_asked(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:
+    """Yield penalties that are put there one at a time, until there is none."""
+    while penalties:
+        yield penalties.popleft()
 
 
 def solve_path(

@@ -9,7 +9,7 @@ from tests.reference.toys import LOSSES
 
 from multikernel.certificates import alpha_max, duality_gap
 from multikernel.gram import DenseStack, LowRankStack
-from multikernel.losses import weighted
+from multikernel.losses import SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
@@ -122,3 +122,42 @@ def test_a_path_is_that_of_single_solves():
             alone = SpicyMKL(tol=1e-6).solve(own)
             assert duality_gap(own, solution) <= 1.1e-6
             assert solution.objective == pytest.approx(alone.objective, rel=2e-6)
+
+
+class NotTurned(SquaredLoss):
+    """The squared loss to the last digit, but not known as such."""
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_more_targets_than_samples_are_solved_for_in_as_many(intercept, weighed):
+    problem = make_problem("squared_error", 50, intercept)
+    weights = np.linspace(0.5, 2.0, 20) if weighed else None
+    problem = replace(problem, y=problem.y + 1e3 * intercept)
+    turned = replace(problem, loss=weighted(SquaredLoss(), weights))
+    unturned = replace(problem, loss=weighted(NotTurned(), weights))
+    strengths = [BlockL1(share * alpha_max(turned)) for share in (0.6, 0.3)]
+    strengths.append(BlockElasticNet(strengths[-1].alpha, 0.7))
+    solver = SpicyMKL(tol=1e-9)
+    ours = list(solver.follow(turned, strengths))
+    theirs = list(solver.follow(unturned, strengths))
+    for penalty, one, other in zip(strengths, ours, theirs, strict=True):
+        stated = replace(turned, regularizer=penalty)
+        check_solution(stated, one, 1e-8)
+        assert one.coefs.shape == other.coefs.shape
+        assert duality_gap(stated, one) == pytest.approx(one.duality_gap, abs=2e-9)
+        assert one.objective == pytest.approx(other.objective, rel=1e-7)
+        np.testing.assert_allclose(one.norms, other.norms, rtol=1e-3, atol=1e-6)
+        np.testing.assert_allclose(one.kernel_weights, other.kernel_weights, atol=1e-4)
+        np.testing.assert_allclose(one.intercept, other.intercept, atol=1e-4)
+    again = solver.solve(replace(turned, regularizer=strengths[0]), ours[0])
+    assert again.n_iter == 0
+
+
+def test_far_targets_that_are_more_than_samples_keep_an_honest_gap():
+    problem = make_problem("squared_error", 50)
+    far = replace(problem, y=problem.y + 1e9)
+    solution = SpicyMKL(tol=1e-6).solve(far)
+    assert duality_gap(far, solution) <= 2.0 * max(solution.duality_gap, 1e-6)
+    near = SpicyMKL(tol=1e-6).solve(problem)
+    assert solution.objective == pytest.approx(near.objective, rel=1e-5)

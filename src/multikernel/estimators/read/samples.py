@@ -157,6 +157,17 @@ class Samples:
             rows=self.rows[chosen],
         )
 
+    def of_targets(self, chosen: Indices) -> "Samples":
+        """Return the same samples with some of the several targets of a regression.
+
+        Of a single one they are those of a fit on that column.
+        """
+        columns: Any = chosen if chosen.size > 1 else int(chosen[0])
+        every = self.output_names
+        names = tuple(every[k] for k in chosen.tolist())
+        table = replace(self.table, y=self.table.y[:, columns], target_names=names)
+        return replace(self, labels=self.labels[:, columns], table=table)
+
 
 def read_samples(
     owner: str,

@@ -8,7 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, check_shapes
-from multikernel.certificates import alpha_max
+from multikernel.certificates import largest_alphas
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import callback_choice, read
 from multikernel.estimators.forecast import Work
@@ -68,7 +68,8 @@ def strength_grid(
     logarithm. There are none where no kernel ever enters, or every kernel always does:
     that is refused.
     """
-    largest = max(alpha_max(each) / each.regularizer.alpha for each in problems)
+    units = [each.regularizer.alpha for each in problems]
+    largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):
         raise ValueError(
             "With l1_ratio=0 every kernel stays in at any alpha, so there is no "

@@ -134,6 +134,10 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     each of which normalises them by its own training samples: a fold's models are
     those of a `SpicyMKLRegressor` fitted on it.
 
+    With ``selection="separate"`` every target has a strength of its own, unless
+    ``scoring`` is a function, which scores all targets together. The default grid is
+    then in units of the targets' deviations.
+
     Parameters
     ----------
     n_alphas : int, default=20
@@ -147,9 +151,16 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     l1_ratio_
     alpha_
     alphas_
+    target_scores_ : ndarray of shape (n_targets, n_candidates)
+        Where every target has a strength of its own, the mean scores that it was chosen
+        by; nan for strengths that a target has left out. ``best_params_``,
+        ``best_index_`` and ``alpha_`` then hold an array with one entry for each
+        target, ``best_score_`` is the mean of what targets have reached, and scores in
+        ``cv_results_`` are means over targets, of losses sums.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps along the path on all samples, which ends
-        at the choice.
+        at the choice; at the lowest where targets have chosen, each from its choice on
+        with its model.
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.

@@ -1,13 +1,13 @@
 """Sparse learning: a mean loss with a sum of block norms."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import UNIT_INTERVAL, Check
 from multikernel.estimators.descriptions import (
     MEAN_LOSS_CLASSIFIER_TEXTS,
@@ -29,11 +29,12 @@ from multikernel.estimators.grams.shortlist import (
     is_shortened,
 )
 from multikernel.estimators.grams.source import gram_source
+from multikernel.estimators.grams.targets import follow_targets
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import default_of, loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.fitted import iterations
+from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import (
     Amount,
     Grid,
@@ -44,7 +45,9 @@ from multikernel.estimators.scale import (
 )
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.patience import no_better
-from multikernel.estimators.search.search import Search, loosened
+from multikernel.estimators.search.search import loosened
+from multikernel.estimators.search.target_paths import chosen_recipe, refit_targets
+from multikernel.estimators.search.targets import TargetSearch, has_own_strengths
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
@@ -185,24 +188,28 @@ def sparse_method(model: Any, alpha: Amount, **source: Any) -> SparseMethod:
     )
 
 
-def alpha_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
+def alpha_search(model: Any) -> TargetSearch:
     """Return the search of an estimator among strengths.
 
     It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
     """
     # Beside numbers l1_ratio is one too, and not free of the unit of targets.
-    multiples = model.l1_ratio != 1.0 and not is_classifier(model)
-    method = sparse_method(model, "scale" if multiples else 1.0)
+    mixed = model.l1_ratio != 1.0 and not is_classifier(model)
+    method = sparse_method(model, "scale" if mixed else 1.0)
 
     def candidates(whole: Training) -> AlphaCandidates:
         if model.alphas is not None:
             alphas = Grid.of(model.alphas)[::-1]
             return AlphaCandidates(method, alphas, open_ends=True)
-        problems = whole.problems(method.problem(whole))
+        # What every target chooses among is in its own unit, where it has one.
+        apart = has_own_strengths(model, whole.samples)
+        multiples = mixed or (apart and method.loss.power(1) is not None)
+        begun = replace(method, alpha="scale" if multiples else 1.0)
+        problems = whole.problems(begun.problem(whole))
         shares = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
-        return AlphaCandidates(method, Grid(shares, multiples), open_ends=False)
+        return AlphaCandidates(begun, Grid(shares, multiples), open_ends=False)
 
-    return Search(model, method, candidates)
+    return TargetSearch(model, method, candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,6 +279,36 @@ class AlphaCandidates:
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = all_alphas
         attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
+        return attributes
+
+    def solve_each(
+        self, training: Training, watch: Watch, ends: Indices
+    ) -> Iterator[list[Solution | None]]:
+        """Yield the solutions of all targets, strength after strength.
+
+        A target has none beyond the place where it `ends`; see `follow_targets`.
+        """
+        return follow_targets(self._recipes(training), training, watch, ends)
+
+    def refit_each(
+        self, training: Training, watch: Watch, best: Indices, blocks: Sequence[Indices]
+    ) -> dict[str, Any]:
+        """Return the attributes of the models with a strength for every target.
+
+        The path of a target leads to its choice, and stays there.
+        """
+        recipes = self._recipes(training)
+        last = chosen_recipe(recipes, best)
+        loose = self.with_tol(loosened(self.method.tol))._recipes(training)
+        way = loose[: int(best.max()) + 1]
+        found = refit_targets(way, last, training, watch, best, blocks)
+        if not watch.stopped:
+            warn_unfinished(self.method.source.owner, training, found.solutions)
+        attributes = fitted_attributes(last, training, found.solutions)
+        numbers = [recipe.numbers["alpha"] for recipe in recipes]
+        attributes["alphas_"] = self.alphas.published(numbers)
+        attributes["n_iter_"] = single(np.maximum(found.n_iter, 1))
+        attributes["path_"] = found.path(attributes["alphas_"], last.objective_scale)
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:

@@ -23,7 +23,8 @@ satisfy. The step from the optimum for one strength leads next to that for a low
 so most strengths of a path cost one factorisation a target. From no kernels
 at once, steps are for strengths on the way, and points move as far as the loss is
 nearly quadratic. Whatever else there is to do, products with the kernels and
-certificates, is done for all targets at once.
+certificates, is done for all targets at once. Hundreds of targets share factorisations
+as well, see `groups`.
 
 References
 ----------
@@ -42,7 +43,6 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import (
     ORDINARY,
-    centred,
     constant_model,
     largest_losses,
     project_dual,
@@ -408,8 +408,8 @@ class PathOfMany:
 
     Parameters
     ----------
-    problems : sequence of Problem
-        Those for which `side_by_side` holds.
+    many : ManyTargets
+        The targets.
     tol, max_iter : float and int
         As those of `SpicyMKL`.
     callback : callable or None
@@ -418,26 +418,29 @@ class PathOfMany:
 
     def __init__(
         self,
-        problems: Sequence[Problem],
+        many: ManyTargets,
         tol: float,
         max_iter: int,
         callback: Callback | None,
     ) -> None:
-        self.many = ManyTargets([centred(problem) for problem in problems])
+        self.many, problems = many, many.problems
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
-        self.everyone = np.arange(len(problems))
         self.solved: list[Solution | None] = [None] * len(problems)  # the last ones
-        self.anew = self.everyone  # those at a point that nothing is known of yet
+        self.anew = np.arange(
+            len(problems)
+        )  # those at a point that nothing is known of yet
         self.stopped = False
 
     def begin(
         self,
         starts: Sequence[Solution | None],
-        penalties: Sequence[BlockRegularizer],
+        penalties: Sequence[BlockRegularizer | None],
     ) -> None:
         """Begin at solutions for such penalties, or at models without kernels."""
         many, self.solved = self.many, list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
+            if penalty is None:
+                continue
             if start is not None:
                 many.start(t, start.norms, penalty.alpha, start.dual)
             elif not many.quadratic:
@@ -445,20 +448,21 @@ class PathOfMany:
                 many.start(t, None, penalty.alpha, dual)
 
     def solve(
-        self, penalties: Sequence[BlockRegularizer]
-    ) -> tuple[list[Solution], Indices]:
-        """Return the solutions for a penalty of each target.
+        self, penalties: Sequence[BlockRegularizer | None]
+    ) -> tuple[list[Solution | None], Indices]:
+        """Return the solutions for a penalty of each target, or None for no penalty.
 
         Those whose numbers are returned beside them are not solved for, and not at the
         limit either: steps of another kind are called for.
         """
         many, start = self.many, time.perf_counter()
-        alphas = np.array([penalty.alpha for penalty in penalties])
+        alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
+        wanted = np.array([each is not None for each in penalties])
         histories: list[list[Progress]] = [[] for _ in penalties]
         passes, rounds = [0.0] * len(penalties), 0
         lowest, in_vain = [np.inf] * len(penalties), [0] * len(penalties)
         many.failed[:] = False
-        going, found = self.everyone, self.anew
+        going, found = np.flatnonzero(wanted), self.anew[wanted[self.anew]]
         while True:
             with np.errstate(all="ignore"):  # What is no number has no certificate.
                 many.evaluate(found, alphas)
@@ -494,15 +498,17 @@ class PathOfMany:
         done = (many.gap <= self.tol) & ~many.failed
         early = Status.STOPPED if self.stopped else Status.MAX_ITER
         solutions = [
-            many.solution(
+            None
+            if penalty is None
+            else many.solution(
                 t, penalty, Status.CONVERGED if done[t] else early, histories[t]
             )
             for t, penalty in enumerate(penalties)
         ]
-        for t in np.flatnonzero(done).tolist():
+        for t in np.flatnonzero(done & wanted).tolist():
             self.solved[t] = solutions[t]
         limited = many.failed | ((rounds < self.max_iter) & (not self.stopped))
-        return solutions, np.flatnonzero(~done & limited)
+        return solutions, np.flatnonzero(wanted & ~done & limited)
 
     def go_on(
         self,

@@ -31,7 +31,9 @@ from multikernel.regularizers.base import (
     treats_kernels_alike,
 )
 from multikernel.solvers.incumbent import Incumbent, incumbents
+from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
+from multikernel.solvers.spicy.groups import targets_of
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
 from multikernel.solvers.spicy.sample import start_on_some
 from multikernel.solvers.spicy.screening import DualNorms, screening
@@ -76,7 +78,8 @@ class SpicyMKL:
     An outer step costs one pass, M matrix-vector products. A Newton step costs
     n_samples^3 / 3 flops and reads the kernels of the working set twice. On kernels
     in factors it costs n_samples R^2 flops, where R <= n_samples is the rank of the
-    active ones together, and no matrix of n_samples^2 numbers is made.
+    active ones together, and no matrix of n_samples^2 numbers is made. For the squared
+    loss more targets than samples cost as many as there are samples, see `outputs`.
 
     References
     ----------
@@ -131,10 +134,14 @@ class SpicyMKL:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
+        if has_spare_outputs(problem):
+            turned = TurnedOutputs.of(problem)
+            inside = self.solve(turned.problem, turned.inwards(init), callback)
+            return turned.outwards(inside, self.tol)
         penalty = problem.regularizer
         if side_by_side([problem], [penalty]):
             found = self.follow_many([problem], [[penalty]], [init], callback)
-            return next(found)[0]
+            return cast(Solution, next(found)[0])
         return self._by_working_sets(problem, init, callback)
 
     def _by_working_sets(
@@ -165,6 +172,12 @@ class SpicyMKL:
         regulariser equals the one before it, which `max_iter` has ended, its steps go
         on.
         """
+        if has_spare_outputs(problem):
+            turned = TurnedOutputs.of(problem)
+            begin = turned.inwards(init)
+            for inside in self.follow(turned.problem, regularizers, begin, callback):
+                yield turned.outwards(inside, self.tol)
+            return
         search: WorkingSet | None = None
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
             if search is None:
@@ -189,12 +202,13 @@ class SpicyMKL:
     def follow_many(
         self,
         problems: Sequence[Problem],
-        penalties: Iterable[Sequence[BlockRegularizer]],
+        penalties: Iterable[Sequence[BlockRegularizer | None]],
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
-    ) -> Iterator[list[Solution]]:
+    ) -> Iterator[list[Solution | None]]:
         """Yield the solutions of all problems; see `ManySolver.follow_many`."""
-        path = PathOfMany(problems, self.tol, self.max_iter, callback)
+        many = targets_of(problems)
+        path = PathOfMany(many, self.tol, self.max_iter, callback)
         numbers = problems[0].gram.held_numbers()
         small = bool(8 * numbers.sum() <= SETTINGS.one_thread_bytes)
         for step, own in enumerate(penalties):
@@ -202,8 +216,11 @@ class SpicyMKL:
                 path.begin(starts, own)
             found, left = with_one_blas_thread(partial(path.solve, own), small=small)
             for t in left.tolist():
-                alone = replace(self, max_iter=self.max_iter - found[t].n_iter)
-                found[t] = path.go_on(alone._by_working_sets, t, own[t], found[t])
+                begun, penalty = found[t], own[t]
+                assert begun is not None
+                assert penalty is not None
+                alone = replace(self, max_iter=self.max_iter - begun.n_iter)
+                found[t] = path.go_on(alone._by_working_sets, t, penalty, begun)
             yield found
             if path.stopped:
                 return

@@ -1,0 +1,90 @@
+r"""More targets than samples: as many as there are samples say the same.
+
+Let the targets be :math:`Y = L Q^\top`, with orthonormal columns in Q. The squared loss
+and norms over all outputs do not change when outputs are turned, and the best functions
+of what Q leaves out are zero: the problem with targets L has the same norms, kernel
+weights, objective and gap. Its functions and intercepts times :math:`Q^\top` are those
+of the problem with targets Y. A solve with T targets on n samples then costs what one
+with n targets does, and one QR factorisation of order :math:`T n^2`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import with_rounding
+from multikernel.linalg import EPS
+from multikernel.losses.weighted import WeightedLoss, is_squared
+from multikernel.problem import Problem, Solution, Status, centred
+
+
+def has_spare_outputs(problem: Problem) -> bool:
+    """Return whether a problem of the squared loss has more outputs than samples."""
+    y = problem.y
+    return y.ndim == 2 and y.shape[1] > y.shape[0] and is_squared(problem.loss)
+
+
+@dataclass(frozen=True, eq=False)
+class TurnedOutputs:
+    """A problem with fewer outputs, and the way back from its solutions.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem in as many outputs as there are samples.
+    turn : ndarray of shape (n_outputs, n_samples)
+        Q, with orthonormal columns.
+    offset : ndarray of shape (n_outputs,) or float
+        What intercepts of the original problem have beside Q times those found.
+    doubt : float
+        The largest length of what rounding may change of all residuals.
+    """
+
+    problem: Problem
+    turn: Array
+    offset: Array | float
+    doubt: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """Return the turned form of a problem that `has_spare_outputs`."""
+        problem = centred(problem)
+        y, loss = problem.y, problem.loss
+        turn, triangle = np.linalg.qr(y.T)
+        heaviest = float(loss.weights.max()) if isinstance(loss, WeightedLoss) else 1.0
+        # Of the factorisation, and of intercepts where offsets leave them few digits.
+        rounded = len(y) * np.linalg.norm(y)
+        rounded += np.sqrt(len(y)) * np.linalg.norm(problem.offset)
+        small = replace(problem, y=np.ascontiguousarray(triangle.T), offset=0.0)
+        doubt = float(EPS * np.sqrt(heaviest) * rounded)
+        return cls(small, turn, problem.offset, doubt)
+
+    def inwards(self, solution: Solution | None) -> Solution | None:
+        """Return a solution of the original problem as a start for the turned one."""
+        if solution is None:
+            return None
+        return replace(
+            solution,
+            coefs=solution.coefs @ self.turn,
+            intercept=(solution.intercept - self.offset) @ self.turn,
+            dual=solution.dual @ self.turn,
+        )
+
+    def outwards(self, solution: Solution, tol: float) -> Solution:
+        """Return a solution of the turned problem as one of the original problem.
+
+        The gap grows by what rounding may hide of the loss, which is half a square.
+        """
+        hidden = self.doubt * (np.sqrt(2.0 * solution.objective) + 0.5 * self.doubt)
+        gap = with_rounding(solution.duality_gap, float(hidden), solution.objective)
+        unproved = solution.status is Status.CONVERGED and gap > tol
+        return replace(
+            solution,
+            coefs=solution.coefs @ self.turn.T,
+            intercept=self.turn @ solution.intercept + self.offset,
+            dual=solution.dual @ self.turn.T,
+            duality_gap=gap,
+            status=Status.STALLED if unproved else solution.status,
+        )

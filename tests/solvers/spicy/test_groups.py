@@ -1,0 +1,92 @@
+"""Targets in groups: each is solved for and certified as it is alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.solvers.spicy.test_many import along, assert_solved, followed, make_problems
+
+from multikernel.gram import DenseStack
+from multikernel.losses import LogisticLoss, SquaredLoss, weighted
+from multikernel.solvers import SpicyMKL
+from multikernel.solvers.spicy import groups
+from multikernel.solvers.spicy.settings import SETTINGS
+
+
+@pytest.fixture(autouse=True)
+def always_in_groups(monkeypatch):
+    always = replace(SETTINGS, least_grouped=1, share_grouped=0.0)
+    monkeypatch.setattr(groups, "SETTINGS", always)
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("tol", [1e-2, 1e-7])
+def test_paths_are_those_of_every_target_alone(tol, intercept, weighed):
+    weights = np.linspace(0.5, 2.0, 24) if weighed else None
+    loss = weighted(SquaredLoss(), weights)
+    problems = make_problems(12, loss=loss, intercept=intercept)
+    assert isinstance(groups.targets_of(problems), groups.GroupedTargets)
+    penalties = along(problems)
+    paths = followed(SpicyMKL(tol=tol), problems, penalties)
+    for own, found in zip(penalties, paths, strict=True):
+        for problem, penalty, solution in zip(problems, own, found, strict=True):
+            assert_solved(replace(problem, regularizer=penalty), solution, tol)
+    assert all(solution.active.size == 0 for solution in paths[0])
+    assert any(solution.active.size > 1 for solution in paths[-1])
+
+
+def test_a_path_goes_on_from_solutions():
+    problems = make_problems(12)
+    penalties = along(problems)
+    rough = followed(SpicyMKL(tol=1e-2), problems, penalties)[-1]
+    solver, last = SpicyMKL(tol=1e-6), penalties[-1]
+    found = next(iter(solver.follow_many(problems, [last], rough)))
+    for problem, penalty, solution in zip(problems, last, found, strict=True):
+        assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
+
+
+def test_targets_that_are_alike_share_factorisations(monkeypatch):
+    problems = make_problems(1)
+    rng = np.random.default_rng(1)
+    alike = [
+        replace(problems[0], y=problems[0].y + 0.01 * rng.standard_normal(24))
+        for _ in range(30)
+    ]
+    roots, root = [], groups.shifted_root
+    monkeypatch.setattr(
+        groups, "shifted_root", lambda *args: roots.append(1) or root(*args)
+    )
+    paths = followed(SpicyMKL(tol=1e-2), alike, along(alike))
+    n_solves = sum(s.active.size > 0 for found in paths for s in found)
+    assert 0 < len(roots) < 0.5 * n_solves
+
+
+def test_little_memory_takes_batches(monkeypatch):
+    problems = make_problems(12)
+    plain = followed(SpicyMKL(tol=1e-4), problems, along(problems))
+    little = replace(groups.SETTINGS, groups_bytes=1)
+    monkeypatch.setattr(groups, "SETTINGS", little)
+    batches = followed(SpicyMKL(tol=1e-4), problems, along(problems))
+    for one, other in zip(plain[-1], batches[-1], strict=True):
+        np.testing.assert_allclose(one.norms, other.norms, rtol=1e-3)
+
+
+def test_what_is_no_kernel_is_left_to_other_steps():
+    problems = make_problems(3)
+    grams = problems[0].gram.array.copy()
+    grams[0] -= 0.9 * np.eye(24)
+    stack = DenseStack(grams)
+    refused = [replace(problem, gram=stack) for problem in problems]
+    many = groups.targets_of(refused)
+    everyone = np.arange(3)
+    many.eta[:] = 100.0
+    many.evaluate(everyone, np.ones(3))
+    assert many.failed.any()
+
+
+def test_other_losses_and_few_samples_are_not_grouped(monkeypatch):
+    plain = groups.targets_of(make_problems(3, loss=LogisticLoss()))
+    assert not isinstance(plain, groups.GroupedTargets)
+    monkeypatch.setattr(groups, "SETTINGS", SETTINGS)
+    assert not isinstance(groups.targets_of(make_problems()), groups.GroupedTargets)
