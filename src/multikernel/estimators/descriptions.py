@@ -34,6 +34,12 @@ normalize : str, Normalizer, list of these or None, default="variance"
     "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
     an object such as `multikernel.gram.TailNormalizer`; several are applied in
     order. Factors are learnt on the training data.
+penalty_weights : dict, sequence of float or None, default=None
+    Weights w_m > 0 of the penalties: with w_m ‖f_m‖ in place of ‖f_m‖ a kernel of
+    weight 2 has to explain twice as much to enter. A dict has names of kernels or of
+    views (others weigh 1; a kernel's own name goes before that of its view), a sequence
+    one number a kernel. The normalised kernels are divided by w_m²; ``block_norms_``
+    are those of these.
 fit_intercept : bool, default=True
     Whether b is free; otherwise it is zero.
 tol : float, default=1e-3

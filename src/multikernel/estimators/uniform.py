@@ -90,6 +90,7 @@ class UniformMKLClassifier(ClassifierMKL):
         *,
         loss: str | Loss = "hinge",
         normalize: Steps = SUM_NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -104,6 +105,7 @@ class UniformMKLClassifier(ClassifierMKL):
         self.C = C
         self.loss = loss
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -170,6 +172,7 @@ class UniformMKLRegressor(RegressorMKL):
         loss: str | Loss = "epsilon_insensitive",
         epsilon: Amount = "scale",
         normalize: Steps = SUM_NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -184,6 +187,7 @@ class UniformMKLRegressor(RegressorMKL):
         self.loss = loss
         self.epsilon = epsilon
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -257,6 +261,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
         refit: bool = True,
         loss: str | Loss = "hinge",
         normalize: Steps = SUM_NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -275,6 +280,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
         self.refit = refit
         self.loss = loss
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -352,6 +358,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
         loss: str | Loss = "epsilon_insensitive",
         epsilon: Amount = "scale",
         normalize: Steps = SUM_NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -370,6 +377,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
         self.loss = loss
         self.epsilon = epsilon
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from multikernel.estimators.grams.grams import GramOptions, gram_matrices
+from multikernel.estimators.grams.penalty_weights import penalty_factors
 from multikernel.estimators.grams.training import Training, by_name
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
-from multikernel.estimators.read.dictionary import choose_dictionary
+from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import IndefiniteKernelError, LongFitWarning, warn_user
 from multikernel.gram import LowRank
@@ -52,6 +53,8 @@ class GramSource:
     novelty : bool, default=False
         Whether a sample far from all others must stand out: default kernels are bounded
         then, and units of columns matter sooner.
+    penalty_weights : mapping, sequence or None, default=None
+        Weights of the penalties of kernels, as estimators take them.
     """
 
     owner: str
@@ -65,6 +68,7 @@ class GramSource:
     parts: bool = False
     uses_all: bool = False
     novelty: bool = False
+    penalty_weights: Any = None
 
     def for_parts(self) -> Self:
         """Return what prepares matrices that parts are cut from."""
@@ -75,9 +79,7 @@ class GramSource:
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
         dictionary = choose_dictionary(samples, bounded=self.novelty)
-        asked = replace(self.options, tell=tell)
-        if isinstance(dictionary, InteractionDictionary):
-            asked = asked.scaled(dictionary.scales())
+        asked = self._scaled(replace(self.options, tell=tell), dictionary, samples)
         options, stored = settle_storage(
             self.owner,
             dictionary,
@@ -115,6 +117,20 @@ class GramSource:
         warn_dictionary(training, default=self.kernels is None, novelty=self.novelty)
         return training
 
+    def _scaled(
+        self,
+        options: GramOptions,
+        dictionary: KernelDictionary | None,
+        samples: Samples,
+    ) -> GramOptions:
+        """Return options by which kernels are multiplied as their penalties ask for."""
+        n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
+        names = KernelNames(dictionary, n_kernels, samples.table.gram_names)
+        factors = penalty_factors(self.owner, self.penalty_weights, names)
+        if isinstance(dictionary, InteractionDictionary):
+            factors = factors * dictionary.scales()
+        return options.scaled(factors)
+
 
 def gram_source(model: Any, **differs: Any) -> GramSource:
     """Return what an estimator learns from, by its parameters.
@@ -133,6 +149,7 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
         "options": options,
         "fit_intercept": getattr(model, "fit_intercept", True),
         "verbose": bool(model.verbose),
+        "penalty_weights": getattr(model, "penalty_weights", None),
     }
     return GramSource(type(model).__name__, **(given | differs))
 
