@@ -95,6 +95,12 @@ view_weights_, view_shares_ : dict
     Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
     of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
     of every kernel, and ``view_columns_`` the columns of every view.
+unpenalized_coef_ : ndarray of shape (n_columns,) or (n_outputs, n_columns)
+    Where ``kernels`` has `multikernel.kernels.Unpenalized` columns, the coefficients of
+    these, in their own units; a category's is against the first one.
+unpenalized_names_ : list of str
+    What these columns are called; of categories there is one for each, such as
+    ``sex=male``.
 category_features_, categories_ : ndarray, list of ndarray
     Where columns of text are compared as categories, their positions, and the
     values of each that the training samples have.

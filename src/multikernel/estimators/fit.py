@@ -170,8 +170,11 @@ def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
     active = attributes.get("active_kernels_")
     if active is None or active.size or "best_index_" in attributes:
         return
+    what = "a constant"
+    if "unpenalized_names_" in attributes:
+        what = "its unpenalized columns alone"
     warn_user(
-        f"{owner} has no kernel in its model, which is a constant: regularise less, or "
+        f"{owner} has no kernel in its model, which is {what}: regularise less, or "
         "choose the strength by cross-validation.",
         DictionaryWarning,
     )

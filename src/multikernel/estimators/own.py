@@ -73,7 +73,8 @@ class OwnMethod(GramMethod):
 def own_method(model: Any) -> OwnMethod:
     """Return the method of an estimator."""
     solver = SpicyMKL() if model.solver is None else model.solver
-    return OwnMethod(gram_source(model), loss_of(model), model.regularizer, solver)
+    source = gram_source(model, takes_columns=True)
+    return OwnMethod(source, loss_of(model), model.regularizer, solver)
 
 
 class SolverTolerance:

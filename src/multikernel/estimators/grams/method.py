@@ -26,6 +26,7 @@ from multikernel.estimators.publish.fitted import (
     spread_terms,
     told,
 )
+from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.problem import Solution, Status
 from multikernel.solvers.base import continued, follow_each, solve_path
@@ -200,13 +201,15 @@ def fitted_attributes(
     samples, size = training.samples, len(solutions)
     scales = np.full(size, recipe.objective_scale)
     factors = np.full(size, recipe.dual_scale)
-    expansion = merge(solutions)
+    expansion = training.completed(merge(solutions))
     dual = np.concatenate(
         [
             factor * np.atleast_2d(s.dual.T)
             for s, factor in zip(solutions, factors, strict=True)
         ]
     )
+    if training.least_squares is not None:
+        dual = training.least_squares.projection.transposed(dual.T).T
     in_use = expansion.coefs.any(axis=(0, 2))
     if in_use.size != dual.shape[1]:
         # Functions over columns of factors are sums of dual points on the way.
@@ -226,6 +229,7 @@ def fitted_attributes(
         **told(worst_status(solutions)),
         "psd_checked_": checked,
         **{f"{name}_": number for name, number in recipe.numbers.items()},
+        **described_effects(training.design, expansion.effects),
         "_model": additive_model(training, expansion),
     }
 
@@ -260,11 +264,21 @@ def described_terms(training: Training, expansion: Expansion) -> dict[str, Any]:
     return spread_terms(norms, shares_of(products), active, stack.shape[0])
 
 
+def described_effects(design: Design | None, effects: Array | None) -> dict[str, Any]:
+    """Return the coefficients of columns without a penalty, and their names."""
+    if design is None or effects is None:
+        return {}
+    return {
+        "unpenalized_coef_": single(effects.T),
+        "unpenalized_names_": list(design.names),
+    }
+
+
 def solved(
     place: int, recipe: Recipe, training: Training, found: Sequence[Solution]
 ) -> Solved:
     """Return the solutions of all outputs on a fold as the model of a candidate."""
-    expansion = merge(found)
+    expansion = training.completed(merge(found))
     return Solved(
         [place],
         expansion,

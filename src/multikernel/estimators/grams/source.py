@@ -12,6 +12,7 @@ from multikernel.estimators.grams.training import Training, by_name
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
 from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import IndefiniteKernelError, LongFitWarning, warn_user
 from multikernel.gram import LowRank
 from multikernel.gram.choice import LONG, choose_storage, readable_magnitude
@@ -55,6 +56,8 @@ class GramSource:
         then, and units of columns matter sooner.
     penalty_weights : mapping, sequence or None, default=None
         Weights of the penalties of kernels, as estimators take them.
+    takes_columns : bool, default=False
+        Whether there may be columns without a penalty.
     """
 
     owner: str
@@ -69,6 +72,7 @@ class GramSource:
     uses_all: bool = False
     novelty: bool = False
     penalty_weights: Any = None
+    takes_columns: bool = False
 
     def for_parts(self) -> Self:
         """Return what prepares matrices that parts are cut from."""
@@ -78,6 +82,13 @@ class GramSource:
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
+        design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
+        if design is not None and not self.takes_columns:
+            raise ValueError(
+                f"{self.owner} has no columns without a penalty: leave Unpenalized "
+                "out of kernels, or take SpicyMKL, lp-norm MKL, the uniform sum or "
+                "MKL-GOMP."
+            )
         dictionary = choose_dictionary(samples, bounded=self.novelty)
         asked = self._scaled(replace(self.options, tell=tell), dictionary, samples)
         options, stored = settle_storage(
@@ -111,6 +122,7 @@ class GramSource:
             self.owner,
             self.merges_copies,
             stored,
+            design,
         )
         if not self.parts:
             warn_degenerate(training)

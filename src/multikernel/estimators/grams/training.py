@@ -15,11 +15,14 @@ from multikernel.estimators.grams.grams import (
     images_outside,
     values_of,
 )
+from multikernel.estimators.grams.least_squares import LeastSquares
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
+from multikernel.estimators.publish.fitted import Expansion
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples, made_one
+from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
 from multikernel.gram.definite import WITHOUT_PROOF
@@ -109,6 +112,8 @@ class Training:
         Whether copies among the samples of a part become one.
     stored : mapping
         Fitted attributes that say how matrices are held.
+    design : Design, optional
+        Columns without a penalty.
     """
 
     samples: Samples
@@ -121,6 +126,7 @@ class Training:
     owner: str
     merges_copies: bool
     stored: Mapping[str, str]
+    design: Design | None = None
 
     @property
     def stack(self) -> GramStack:
@@ -142,6 +148,30 @@ class Training:
     def precomputed(self) -> bool:
         """Return whether matrices were given in place of samples."""
         return self.dictionary is None
+
+    @cached_property
+    def least_squares(self) -> LeastSquares | None:
+        """Return what fits the columns without a penalty, None where there are none."""
+        if self.design is None:
+            return None
+        columns, weights = self.design(self.X), self.samples.weights
+        return LeastSquares(columns, weights, self.fit_intercept)
+
+    def completed(self, expansion: Expansion) -> Expansion:
+        """Return the model of a solution with all that belongs to it.
+
+        That is the same but where there are columns without a penalty.
+        """
+        if self.least_squares is None:
+            return expansion
+        targets = self.samples.targets
+        return self.least_squares.completed(expansion, self.stack, targets)
+
+    def residual_problems(self, problems: list[Problem]) -> list[Problem]:
+        """Return problems over what columns without a penalty leave."""
+        if self.least_squares is None:
+            return problems
+        return self.least_squares.residual_problems(problems)
 
     @cached_property
     def kernel_size(self) -> float:
@@ -278,7 +308,9 @@ class Training:
             training.rows = np.arange(train.size)
         images = images_outside(self, training, train, test)
         outside = self.samples.subset(test)
-        return Fold(training, outside, partial(values_of, images, test.size))
+        columns = None if self.design is None else self.design(self.X[test])
+        values = partial(values_of, images, test.size, columns=columns)
+        return Fold(training, outside, values)
 
     def problems(self, recipe: Recipe) -> list[Problem]:
         """Return the problems of a fit, all on one stack.
@@ -310,6 +342,7 @@ class Training:
             )
             for y, loss, penalty in zip(targets, losses, recipe.penalties, strict=True)
         ]
+        problems = self.residual_problems(problems)
         reason = recipe.solver.unsupported(problems[0])
         if reason is not None:
             raise UnsupportedProblemError(reason)
