@@ -167,7 +167,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(
+    def fit(  # type: ignore[override] # nothing that an offset could be added to
         self,
         X: Any,
         y: Any = None,

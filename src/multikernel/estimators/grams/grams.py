@@ -255,13 +255,16 @@ def values_of(
     models: Sequence[Expansion],
     *,
     columns: Array | None = None,
+    offset: Array | None = None,
 ) -> Array:
     """Return decision values of models on a fold, (n_models, n_test, n_outputs).
 
     Every kernel is read once for all of them. Columns without a penalty, (n_test,
-    n_columns), are those of the validation samples.
+    n_columns), and offsets, (n_test, n_outputs), are those of the validation samples.
     """
     f = np.repeat([[each.intercept] for each in models], n_test, axis=1)
+    if offset is not None:
+        f += offset
     if columns is not None:
         effects = [each.effects for each in models if each.effects is not None]
         f += np.asarray(columns @ np.stack(effects))

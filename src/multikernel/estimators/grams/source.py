@@ -57,7 +57,7 @@ class GramSource:
     penalty_weights : mapping, sequence or None, default=None
         Weights of the penalties of kernels, as estimators take them.
     takes_columns : bool, default=False
-        Whether there may be columns without a penalty.
+        Whether there may be columns without a penalty, and offsets.
     """
 
     owner: str

@@ -30,6 +30,7 @@ from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.answers import check_answers
+from multikernel.losses.offset import with_offset
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import Solver
@@ -164,8 +165,13 @@ class Training:
         """
         if self.least_squares is None:
             return expansion
-        targets = self.samples.targets
-        return self.least_squares.completed(expansion, self.stack, targets)
+        return self.least_squares.completed(expansion, self.stack, self.residuals)
+
+    @property
+    def residuals(self) -> Array:
+        """Return the targets less their offsets, shape (n_outputs, n_samples)."""
+        samples = self.samples
+        return samples.targets - (0.0 if samples.offset is None else samples.offset.T)
 
     def residual_problems(self, problems: list[Problem]) -> list[Problem]:
         """Return problems over what columns without a penalty leave."""
@@ -309,8 +315,22 @@ class Training:
         images = images_outside(self, training, train, test)
         outside = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
-        values = partial(values_of, images, test.size, columns=columns)
+        values = partial(
+            values_of, images, test.size, columns=columns, offset=outside.offset
+        )
         return Fold(training, outside, values)
+
+    def problem(
+        self, y: Array, offset: Array | None, loss: Loss, penalty: BlockRegularizer
+    ) -> Problem:
+        """Return a problem with a loss of one sample, whose offset may not be zero."""
+        weights = self.samples.weights
+        if offset is not None:
+            loss, y, factors = with_offset(loss, y, offset)
+            given = 1.0 if weights is None else weights
+            weights = weights if factors is None else given * factors
+        each = weighted(loss, weights)
+        return Problem(self.stack, y, each, penalty, self.fit_intercept)
 
     def problems(self, recipe: Recipe) -> list[Problem]:
         """Return the problems of a fit, all on one stack.
@@ -332,15 +352,13 @@ class Training:
             )
         for y, loss in zip(targets, losses, strict=True):
             check_answers(self.owner, loss, y)
+        offsets: Sequence[Array | None] = [None] * len(targets)
+        if samples.offset is not None:
+            several = targets.ndim > 2
+            offsets = [samples.offset] if several else list(samples.offset.T)
         problems = [
-            Problem(
-                self.stack,
-                y,
-                weighted(loss, samples.weights),
-                penalty,
-                self.fit_intercept,
-            )
-            for y, loss, penalty in zip(targets, losses, recipe.penalties, strict=True)
+            self.problem(*each)
+            for each in zip(targets, offsets, losses, recipe.penalties, strict=True)
         ]
         problems = self.residual_problems(problems)
         reason = recipe.solver.unsupported(problems[0])

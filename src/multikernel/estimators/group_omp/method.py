@@ -26,7 +26,6 @@ from multikernel.estimators.publish.fitted import FINISHED, Expansion
 from multikernel.estimators.scale import Amount, Grid, target_units
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.losses import weighted
 from multikernel.losses.answers import check_answers
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet
@@ -170,10 +169,10 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     targets = samples.targets
     y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
     check_answers(training.owner, recipe.losses[0], y)
-    loss = weighted(recipe.losses[0], samples.weights)
-    problem = Problem(
-        training.stack, y, loss, recipe.penalties[0], training.fit_intercept
-    )
+    offset = samples.offset
+    if offset is not None and y.ndim == 1:
+        offset = offset[:, 0]
+    problem = training.problem(y, offset, recipe.losses[0], recipe.penalties[0])
     return training.residual_problems([problem])[0]
 
 

@@ -217,7 +217,7 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
         return PublishedPath(path.order, coefs, path.intercepts)
     coefs = fit.projection.of_each(coefs, transposed=True)
     f = values_of_kernels(path, coefs, training)
-    pairs = [fit.fitted(training.samples.targets, own) for own in f]
+    pairs = [fit.fitted(training.residuals, own) for own in f]
     intercepts, effects = (np.stack(values) for values in zip(*pairs, strict=True))
     return PublishedPath(path.order, coefs, intercepts, effects)
 
