@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from multikernel import load, save
 from multikernel.estimators import (
     AlignmentMKLRegressor,
+    GroupOMPClassifier,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
     LpMKLRegressor,
@@ -231,8 +232,15 @@ def test_sentences(samples):
         AlignmentMKLRegressor(VIEWS).fit(X, y)
     with pytest.raises(ValueError, match="no columns without a penalty"):
         OneClassMKL(VIEWS).fit(X)
-    with pytest.raises(UnsupportedProblemError, match="Unpenalized columns need"):
-        SpicyMKLClassifier(VIEWS).fit(X, np.where(y > 5.0, "high", "low"))
+    labels = np.where(y > 5.0, "high", "low")
+    with pytest.raises(UnsupportedProblemError, match="need a smooth loss"):
+        SpicyMKLClassifier(VIEWS, loss="hinge").fit(X, labels)
+    with pytest.raises(UnsupportedProblemError, match="loss='squared_error'"):
+        GroupOMPClassifier(VIEWS, loss="log_loss").fit(X, labels)
+    with pytest.raises(UnsupportedProblemError, match="selection='separate'"):
+        SpicyMKLClassifier(VIEWS, selection="shared").fit(X, X.batch)
+    with pytest.raises(ValueError, match="has no finite coefficients"):
+        SpicyMKLClassifier(VIEWS).fit(X, np.where(X.age > 50.0, "old", "young"))
     with pytest.raises(ValueError, match="no view with kernels"):
         SpicyMKLRegressor({"age": Unpenalized("age")}).fit(X, y)
     with pytest.raises(ValueError, match="View 'age'"):

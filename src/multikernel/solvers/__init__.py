@@ -15,6 +15,7 @@ from multikernel.solvers.comparison import (
     SimpleMKL,
     ufo_exponent,
 )
+from multikernel.solvers.free_columns import FreeColumns
 from multikernel.solvers.group_omp import GreedyPath, GroupOMP
 from multikernel.solvers.local_rademacher import DCSolution, TailConv, TailDC
 from multikernel.solvers.lp import (
@@ -119,6 +120,7 @@ __all__ = [
     "Alternating",
     "CuttingPlane",
     "DCSolution",
+    "FreeColumns",
     "GreedyPath",
     "GroupOMP",
     "HessianMKL",

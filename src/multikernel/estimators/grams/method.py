@@ -95,7 +95,8 @@ def solve_outputs(
         before: Sequence[Solution | None] = known or [None] * len(problems)
         begin = known or starts or before
         pairs = zip(problems, begin, strict=True)
-        found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
+        solver = training.solver(recipe)
+        found = [solver.solve(p, init, watch) for p, init in pairs]
         known[:] = [continued(*pair) for pair in zip(before, found, strict=True)]
         return [[solution] for solution in known]
 
@@ -116,7 +117,7 @@ def solve_strengths(
         problems = training.problems(recipe)
         own = np.broadcast_to(strengths.T, (len(problems), len(strengths)))
         return [
-            solve_path(problem, recipe.solver, each, watch)
+            solve_path(problem, training.solver(recipe), each, watch)
             for problem, each in zip(problems, own, strict=True)
         ]
 
@@ -138,8 +139,8 @@ def follow_outputs(
     done = 0
     while done < len(recipes):
         left = [recipe.penalties for recipe in recipes[done:]]
-        problems = training.problems(recipes[0])
-        for found in follow_each(recipes[0].solver, problems, left, starts, watch):
+        problems, solver = training.problems(recipes[0]), training.solver(recipes[0])
+        for found in follow_each(solver, problems, left, starts, watch):
             starts = found
             if training.refine(found):
                 break  # and begin here again, on the finer matrices
@@ -208,7 +209,7 @@ def fitted_attributes(
             for s, factor in zip(solutions, factors, strict=True)
         ]
     )
-    if training.least_squares is not None:
+    if training.least_squares is not None and solutions[0].effects is None:
         dual = training.least_squares.projection.transposed(dual.T).T
     in_use = expansion.coefs.any(axis=(0, 2))
     if in_use.size != dual.shape[1]:
@@ -251,7 +252,9 @@ def merge(solutions: Sequence[Solution]) -> Expansion:
         places = np.searchsorted(active, solution.active)
         coefs[places, :, first:last] = solution.coefs.reshape(shape)
         first = last
-    return Expansion(active.astype(np.intp), coefs, intercept)
+    each = [s.effects for s in solutions if s.effects is not None]
+    effects = np.stack(each, axis=1) if each else None
+    return Expansion(active.astype(np.intp), coefs, intercept, effects)
 
 
 def described_terms(training: Training, expansion: Expansion) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from multikernel.estimators.grams.grams import (
     images_outside,
     values_of,
 )
-from multikernel.estimators.grams.least_squares import LeastSquares
+from multikernel.estimators.grams.least_squares import completed, residual_problems
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
@@ -26,14 +27,16 @@ from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
 from multikernel.gram.definite import WITHOUT_PROOF
+from multikernel.gram.least_squares import LeastSquares
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.answers import check_answers
 from multikernel.losses.offset import with_offset
+from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers import Solver
+from multikernel.solvers import FreeColumns, Solver
 
 SEARCHED = 2**28
 """Entries of a stack up to which all its matrices are looked at once one of them has
@@ -163,9 +166,9 @@ class Training:
 
         That is the same but where there are columns without a penalty.
         """
-        if self.least_squares is None:
+        if self.least_squares is None or expansion.effects is not None:
             return expansion
-        return self.least_squares.completed(expansion, self.stack, self.residuals)
+        return completed(self.least_squares, expansion, self.stack, self.residuals)
 
     @property
     def residuals(self) -> Array:
@@ -177,7 +180,13 @@ class Training:
         """Return problems over what columns without a penalty leave."""
         if self.least_squares is None:
             return problems
-        return self.least_squares.residual_problems(problems)
+        return residual_problems(self.least_squares, problems)
+
+    def solver(self, recipe: Recipe) -> Solver:
+        """Return the solver of a recipe, with columns where these have no penalty."""
+        if self.design is None:
+            return recipe.solver
+        return FreeColumns(recipe.solver, tol=cast(Any, recipe.solver).tol)
 
     @cached_property
     def kernel_size(self) -> float:
@@ -360,8 +369,12 @@ class Training:
             self.problem(*each)
             for each in zip(targets, offsets, losses, recipe.penalties, strict=True)
         ]
-        problems = self.residual_problems(problems)
-        reason = recipe.solver.unsupported(problems[0])
+        if self.design is not None and is_squared(problems[0].loss):
+            problems = self.residual_problems(problems)
+        elif self.design is not None:
+            columns = self.design(self.X)
+            problems = [replace(problem, columns=columns) for problem in problems]
+        reason = self.solver(recipe).unsupported(problems[0])
         if reason is not None:
             raise UnsupportedProblemError(reason)
         return problems

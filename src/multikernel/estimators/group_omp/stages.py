@@ -14,6 +14,7 @@ from multikernel.estimators.grams.grams import (
     landmark_grams,
     over_landmarks,
 )
+from multikernel.estimators.grams.least_squares import fitted
 from multikernel.estimators.grams.method import described_effects
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import (
@@ -217,7 +218,7 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
         return PublishedPath(path.order, coefs, path.intercepts)
     coefs = fit.projection.of_each(coefs, transposed=True)
     f = values_of_kernels(path, coefs, training)
-    pairs = [fit.fitted(training.residuals, own) for own in f]
+    pairs = [fitted(fit, training.residuals, own) for own in f]
     intercepts, effects = (np.stack(values) for values in zip(*pairs, strict=True))
     return PublishedPath(path.order, coefs, intercepts, effects)
 

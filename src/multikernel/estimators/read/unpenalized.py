@@ -11,10 +11,7 @@ from multikernel._validation import check_places, check_shapes, listed
 from multikernel.estimators.read.mixed import UNKNOWN, features_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram.factors.engine import SampledRows
-
-COLLINEAR = 1e-9
-"""A column is a combination of others where so small a share of it is left without
-them. Coefficients of columns this near to one another have six digits."""
+from multikernel.gram.least_squares import rank_of, standardised
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,25 +136,3 @@ def check_independent(
         f"combination of {listed(parts)}{' and the intercept' * fit_intercept} on the "
         "training samples. Leave one of them out."
     )
-
-
-def standardised(
-    columns: Array, weights: Array | None, *, fit_intercept: bool
-) -> tuple[Array, Array]:
-    """Return columns about their means with an intercept, of length one, and sizes.
-
-    Rows are multiplied by the roots of their weights. What is nothing but rounding of a
-    column has size zero, and is zero.
-    """
-    w = np.ones(len(columns)) if weights is None else weights
-    means = np.average(columns, axis=0, weights=w) if fit_intercept else 0.0
-    rooted = np.sqrt(w)[:, None] * (columns - means)
-    sizes = np.linalg.norm(rooted, axis=0)
-    whole = np.linalg.norm(np.sqrt(w)[:, None] * columns, axis=0)
-    sizes[sizes <= COLLINEAR * whole] = 0.0
-    return np.divide(rooted, sizes, out=np.zeros_like(rooted), where=sizes > 0.0), sizes
-
-
-def rank_of(R: Array) -> int:
-    """Return how many pivots of a triangular factor are more than rounding."""
-    return int(np.count_nonzero(np.abs(np.diagonal(R)) > COLLINEAR))
