@@ -25,6 +25,7 @@ from multikernel.certificates import (
     best_columns,
     certify,
     check_gap,
+    constant_model,
     dual_norms,
     enlarged_gap,
     evaluate,
@@ -33,11 +34,17 @@ from multikernel.certificates import (
     safely_feasible,
     weighted_targets,
 )
-from multikernel.certificates.columns import SHORTEST, SUFFICIENT, orthonormal_basis
+from multikernel.certificates.columns import (
+    LINE_WEIGHT,
+    SHORTEST,
+    SUFFICIENT,
+    next_line_weight,
+    orthonormal_basis,
+)
 from multikernel.certificates.rounding import Worth
 from multikernel.gram.least_squares import LeastSquares
 from multikernel.gram.projected import ProjectedStack
-from multikernel.linalg import TINY
+from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import per_kernel
 from multikernel.losses import SquaredLoss, is_coupled, weighted
 from multikernel.losses.base import is_smooth
@@ -145,6 +152,7 @@ class _Search:
     recorder: Recorder
     certificate: DualCertificate = field(init=False)
     squares: Solution | None = None  # of the last problem of squares
+    line_weight: float = LINE_WEIGHT
     inner_dual: Array | None = None  # of it, as a point of the true problem
     patience: Patience = field(default_factory=Patience)
 
@@ -155,6 +163,9 @@ class _Search:
         assert problem.columns is not None
         self.columns = problem.columns
         self.basis = orthonormal_basis(problem)
+        constant = constant_model(replace(problem, columns=None))
+        f = np.full_like(problem.y, (constant.intercept - problem.offset)[0])
+        self.constant_loss = float(problem.loss.value(problem.y, f).sum())
 
     def run(self, init: Solution | None) -> Solution:
         """Take Newton steps until there is a reason to stop."""
@@ -212,7 +223,9 @@ class _Search:
                 self.certificate = found
         gap = enlarged_gap(problem, point.worth, self.certificate)
         check_gap(gap)
-        return max(gap, 0.0)
+        # Columns may fit without an error, and nothing is a share of zero.
+        excess = point.worth.objective - self.certificate.value
+        return 0.0 if excess <= EPS * self.constant_loss else max(gap, 0.0)
 
     def _record(self, point: _Point, gap: float) -> bool:
         """Add a line to the history; return whether the callback asks to stop."""
@@ -226,7 +239,7 @@ class _Search:
         loss, y = problem.loss, problem.y
         assert is_smooth(loss)
         f = point.terms.f + point.linear(self.columns)
-        targets, weights, slopes = weighted_targets(loss, y, f)
+        targets, weights, slopes = weighted_targets(loss, y, f, self.line_weight)
         fit = LeastSquares(self.columns, weights, problem.fit_intercept)
         found = self._solve_squares(fit, targets, weights, gap * point.worth.objective)
         coefs = fit.projection.of_each(found.coefs, transposed=True)
@@ -244,6 +257,7 @@ class _Search:
             mixed = (1.0 - length) * before + length * after
             objective = float(loss.value(y, f + length * step).sum()) + penalty(mixed)
             if objective <= start + SUFFICIENT * length * min(slope, 0.0):
+                self.line_weight = next_line_weight(self.line_weight, length)
                 return self._between(point, end, length)
             length *= 0.5
         return None
