@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.model_selection import KFold, cross_val_score
 
 from multikernel import load, save
-from multikernel.certificates import orthogonal_dual
+from multikernel.certificates.columns import orthogonal_dual
 from multikernel.estimators import (
     LpMKLClassifier,
     SpicyMKLClassifier,

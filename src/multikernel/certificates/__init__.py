@@ -1,11 +1,5 @@
 """Proofs of optimality: one duality gap for every loss, regulariser and solver."""
 
-from multikernel.certificates.columns import (
-    ColumnModel,
-    best_columns,
-    orthogonal_dual,
-    weighted_targets,
-)
 from multikernel.certificates.evaluation import (
     Model,
     Terms,
@@ -64,7 +58,6 @@ from multikernel.problem import (
 
 __all__ = [
     "ORDINARY",
-    "ColumnModel",
     "ConstantModel",
     "DualCertificate",
     "Expansion",
@@ -73,7 +66,6 @@ __all__ = [
     "Terms",
     "Worth",
     "alpha_max",
-    "best_columns",
     "best_constants",
     "best_intercept",
     "best_intercepts",
@@ -99,7 +91,6 @@ __all__ = [
     "largest_losses",
     "model_of_expansions",
     "model_of_multiples",
-    "orthogonal_dual",
     "primal_value",
     "project_dual",
     "prove_over_full_kernels",
@@ -108,6 +99,5 @@ __all__ = [
     "rounding_unit",
     "safely_feasible",
     "scaled_dual_value",
-    "weighted_targets",
     "with_rounding",
 ]

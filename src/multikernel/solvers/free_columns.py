@@ -22,7 +22,6 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import (
     DualCertificate,
     Terms,
-    best_columns,
     certify,
     check_gap,
     constant_model,
@@ -30,16 +29,17 @@ from multikernel.certificates import (
     enlarged_gap,
     evaluate,
     evaluate_terms,
-    orthogonal_dual,
     safely_feasible,
-    weighted_targets,
 )
 from multikernel.certificates.columns import (
     LINE_WEIGHT,
     SHORTEST,
     SUFFICIENT,
+    best_columns,
     next_line_weight,
+    orthogonal_dual,
     orthonormal_basis,
+    weighted_targets,
 )
 from multikernel.certificates.rounding import Worth
 from multikernel.gram.least_squares import LeastSquares
