@@ -38,8 +38,8 @@ penalty_weights : dict, sequence of float or None, default=None
     Weights w_m > 0 of the penalties: with w_m ‖f_m‖ in place of ‖f_m‖ a kernel of
     weight 2 has to explain twice as much to enter. A dict has names of kernels or of
     views (others weigh 1; a kernel's own name goes before that of its view), a sequence
-    one number a kernel. The normalised kernels are divided by w_m²; ``block_norms_``
-    are those of these.
+    one number a kernel. The normalised kernels are divided by w_m²: norms
+    and ``kernel_weights_`` are those of these, ``variance_shares_`` those of any.
 fit_intercept : bool, default=True
     Whether b is free; otherwise it is zero.
 tol : float, default=1e-3
