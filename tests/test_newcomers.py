@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import RidgeCV
+from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.model_selection import cross_val_score, train_test_split
@@ -23,7 +23,13 @@ import multikernel as mk
 from multikernel.cli.app import app
 from multikernel.datasets import available, load, read_fasta
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.kernels import GaussianKernel, LinearKernel, Views, per_column
+from multikernel.kernels import (
+    GaussianKernel,
+    LinearKernel,
+    Unpenalized,
+    Views,
+    per_column,
+)
 from multikernel.regularizers import BlockL1
 from multikernel.testing import check_kernel
 
@@ -265,7 +271,43 @@ def test_the_command_line_reads_text_and_gaps_from_standard_input(tmp_path):
     assert r2 > linear.fit(coded[:300], y[:300]).score(coded[300:], y[300:])
 
 
-TASKS = [omics, neuroimaging, drugs, dna, table, researcher, beginner, notebook]
+def confounders(X, y):
+    kernels = {
+        "measured": [c for c in X if c not in ("age", "sex")],
+        "confounders": Unpenalized(["age", "sex"]),
+    }
+    model = mk.SpicyMKLRegressorCV(kernels).fit(X, y)
+    strong = mk.SpicyMKLRegressor(kernels, alpha=1e4).fit(X, y)
+    return model, strong
+
+
+@pytest.mark.filterwarnings("ignore:.*no kernel in its model")
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_a_clinician_keeps_confounders_out_of_the_selection():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X = (X / X.std()).assign(sex=np.where(X["sex"] > 0.0, "male", "female"))
+    model, strong = confounders(X, y)
+    columns = np.column_stack([X["age"], X["sex"] == "male"])
+    plain = LinearRegression().fit(columns, y)
+    np.testing.assert_allclose(strong.unpenalized_coef_, plain.coef_, rtol=1e-6)
+    assert model.unpenalized_names_ == ["age", "sex=male"]
+    # What is left is orthogonal to the confounders.
+    residuals = y - model.predict(X)
+    np.testing.assert_allclose(columns.T @ residuals, 0.0, atol=1e-6 * len(y))
+    assert model.best_score_ > 0.45
+
+
+TASKS = [
+    confounders,
+    omics,
+    neuroimaging,
+    drugs,
+    dna,
+    table,
+    researcher,
+    beginner,
+    notebook,
+]
 
 
 @pytest.mark.parametrize("task", [*TASKS, command_line])

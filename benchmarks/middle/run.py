@@ -44,7 +44,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "SpicyMKL": mk.SpicyMKLClassifier,
     "SpicyMKL, hinge": lambda: mk.SpicyMKLClassifier(loss="hinge"),
     "SpicyMKL, targets": mk.SpicyMKLRegressor,
-    "uniform": mk.UniformMKLClassifier,
+    "uniform": mk.FixedWeightsMKLClassifier,
     "LpMKL": mk.LpMKLClassifier,
     "Group-OMP": mk.GroupOMPClassifier,
     "SpicyMKL, search": mk.SpicyMKLClassifierCV,

@@ -54,6 +54,8 @@ class Problem:
     offset : ndarray of shape (n_outputs,) or 0.0, default=0.0
         What was taken from the targets beforehand, and belongs to the intercepts of
         solutions: y + offset is what was observed (`multikernel.certificates.centred`).
+    columns : ndarray of shape (n_samples, n_columns), optional
+        Columns with a free coefficient each beside the intercept.
     """
 
     gram: GramStack
@@ -62,6 +64,7 @@ class Problem:
     regularizer: BlockRegularizer
     fit_intercept: bool = True
     offset: Array | float = 0.0
+    columns: Array | None = None
 
 
 class Status(Enum):
@@ -163,6 +166,8 @@ class Solution:
     refinement : Refinement, optional
         What the stack can do for a smaller gap, by `GramStack.refine`, where its
         matrices leave too much of the kernels; None where it can do nothing.
+    effects : ndarray of shape (n_columns,), optional
+        The coefficients of the problem's columns, where it has any.
     """
 
     kernel_weights: Array
@@ -177,6 +182,7 @@ class Solution:
     status: Status
     history: tuple[Progress, ...] = ()
     refinement: Refinement | None = None
+    effects: Array | None = None
 
 
 class Targets(Protocol):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.certificates.columns import best_columns
 from multikernel.certificates.forms import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.linalg import EPS
@@ -71,6 +72,9 @@ def constant_model(problem: Problem) -> ConstantModel:
     """
     problem = centred(problem)
     y, loss = problem.y, problem.loss
+    if problem.columns is not None:
+        best = best_columns(problem)
+        return ConstantModel(np.array([best.intercept]) + problem.offset, best.dual)
     if not problem.fit_intercept:
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         return ConstantModel(np.zeros(n_outputs), -loss.gradient(y, np.zeros_like(y)))

@@ -27,6 +27,7 @@ from multikernel.estimators.publish.summary import (
     view_sums,
 )
 from multikernel.estimators.read.partitions import lazy
+from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.tables import check_predict_data, is_precomputed
 from multikernel.estimators.unknown import ELSEWHERE, refuse_unknown, unknown_parameter
 from multikernel.kernels.base import parameters_of, with_parameter
@@ -79,6 +80,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         y: Any,
         sample_weight: Any = None,
         *,
+        offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
         """Fit the model.
@@ -97,6 +99,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Known parts of the decision values, which kernels, columns and intercept
+            are added to, such as log(exposure) with loss="poisson" or the decision
+            values of an earlier model. Predictions take those of their samples.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`; the fit stops where it returns True.
@@ -120,7 +127,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ConvergenceWarning
             If the solver stopped above the tolerance; the message gives the gap.
         """
-        fit_estimator(self, X, y, sample_weight, callback)
+        fit_estimator(self, X, y, sample_weight, callback, offset=offset)
         return self
 
     @classmethod
@@ -338,8 +345,15 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         terms = model.contributions(checked)
         return terms[:, 0] if terms.shape[1] == 1 else terms
 
-    def _decision_values(self, X: Any) -> Array:
+    def _decision_values(self, X: Any, offset: Any = None) -> Array:
         """Return the decision values, shape (n_samples, n_outputs)."""
+        f = self._values_without_offset(X)
+        if offset is None:
+            return f
+        owner, alike = type(self).__name__, not hasattr(self, "classes_")
+        return f + check_offset(owner, offset, *f.shape, alike=alike)
+
+    def _values_without_offset(self, X: Any) -> Array:
         state: FittedModel | None = vars(self).get("_state")
         if state is not None and state.known is not None and state.known[0] is X:
             return state.known[1]

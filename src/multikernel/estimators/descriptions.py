@@ -35,6 +35,12 @@ normalize : str, Normalizer, list of these or None, default="variance"
     "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
     an object such as `multikernel.gram.TailNormalizer`; several are applied in
     order. Factors are learnt on the training data.
+penalty_weights : dict, sequence of float or None, default=None
+    Weights w_m > 0 of the penalties: with w_m ‖f_m‖ in place of ‖f_m‖ a kernel of
+    weight 2 has to explain twice as much to enter. A dict has names of kernels or of
+    views (others weigh 1; a kernel's own name goes before that of its view), a sequence
+    one number a kernel. The normalised kernels are divided by w_m²: norms
+    and ``kernel_weights_`` are those of these, ``variance_shares_`` those of any.
 fit_intercept : bool, default=True
     Whether b is free; otherwise it is zero.
 tol : float, default=1e-3
@@ -90,6 +96,12 @@ view_weights_, view_shares_ : dict
     Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
     of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
     of every kernel, and ``view_columns_`` the columns of every view.
+unpenalized_coef_ : ndarray of shape (n_columns,) or (n_outputs, n_columns)
+    Where ``kernels`` has `multikernel.kernels.Unpenalized` columns, the coefficients of
+    these, in their own units; a category's is against the first one.
+unpenalized_names_ : list of str
+    What these columns are called; of categories there is one for each, such as
+    ``sex=male``.
 category_features_, categories_ : ndarray, list of ndarray
     Where columns of text are compared as categories, their positions, and the
     values of each that the training samples have.

@@ -44,6 +44,7 @@ def fit_estimator(
     sample_weight: Any,
     callback: Callback | None,
     groups: Any = None,
+    offset: Any = None,
 ) -> None:
     """Fit an estimator, which stays as it is until all has gone well.
 
@@ -54,7 +55,7 @@ def fit_estimator(
     method: AnyMethod = estimator._method()
     owner = method.source.owner
     check_parameter(owner, "callback", callback, callback_choice)
-    samples = read(estimator, method.source, X, y, sample_weight, groups)
+    samples = read(estimator, method.source, X, y, sample_weight, groups, offset)
     if samples.classes is None and getattr(estimator, "loss", None) is not None:
         refuse_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
     tell = tell_building(owner, callback, estimator.verbose)
@@ -76,6 +77,7 @@ def read(
     y: Any,
     sample_weight: Any = None,
     groups: Any = None,
+    offset: Any = None,
 ) -> Samples:
     """Return the samples of a fit; every refusal of input is made here.
 
@@ -98,7 +100,13 @@ def read(
         class_weight=parameters.get("class_weight"),
         shared=shares_selection(parameters),
         groups=groups,
+        offset=offset,
     )
+    if offset is not None and not source.takes_columns:
+        raise ValueError(
+            f"{source.owner} takes no offset: take SpicyMKL, lp-norm MKL, the uniform "
+            "sum or MKL-GOMP."
+        )
     if not source.merges_copies:
         return samples
     # Which copies become one is for the folds of a search to say.
@@ -170,8 +178,11 @@ def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
     active = attributes.get("active_kernels_")
     if active is None or active.size or "best_index_" in attributes:
         return
+    what = "a constant"
+    if "unpenalized_names_" in attributes:
+        what = "its unpenalized columns alone"
     warn_user(
-        f"{owner} has no kernel in its model, which is a constant: regularise less, or "
+        f"{owner} has no kernel in its model, which is {what}: regularise less, or "
         "choose the strength by cross-validation.",
         DictionaryWarning,
     )

@@ -140,6 +140,11 @@ class Source(Protocol[D_co]):
         ...
 
     @property
+    def takes_columns(self) -> bool:
+        """Return whether there may be columns without a penalty, and offsets."""
+        ...
+
+    @property
     def parts(self) -> bool:
         """Return whether what is prepared is for parts to be cut from."""
         ...

@@ -145,6 +145,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         *,
         p: float = 2.0,
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         tol: float = 1e-3,
         max_iter: int = 200,
         storage: Storage = "auto",
@@ -157,6 +158,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         self.nu = nu
         self.p = p
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.tol = tol
         self.max_iter = max_iter
         self.storage = storage
@@ -165,7 +167,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(
+    def fit(  # type: ignore[override] # nothing that an offset could be added to
         self,
         X: Any,
         y: Any = None,

@@ -73,7 +73,8 @@ class OwnMethod(GramMethod):
 def own_method(model: Any) -> OwnMethod:
     """Return the method of an estimator."""
     solver = SpicyMKL() if model.solver is None else model.solver
-    return OwnMethod(gram_source(model), loss_of(model), model.regularizer, solver)
+    source = gram_source(model, takes_columns=True)
+    return OwnMethod(source, loss_of(model), model.regularizer, solver)
 
 
 class SolverTolerance:
@@ -158,6 +159,7 @@ class MKLClassifier(SolverTolerance, ClassifierMKL):
         regularizer: BlockRegularizer | None = None,
         solver: Solver | None = None,
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: Storage = "auto",
@@ -171,6 +173,7 @@ class MKLClassifier(SolverTolerance, ClassifierMKL):
         self.regularizer = regularizer
         self.solver = solver
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.storage = storage
@@ -259,6 +262,7 @@ class MKLRegressor(SolverTolerance, RegressorMKL):
         regularizer: BlockRegularizer | None = None,
         solver: Solver | None = None,
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
@@ -272,6 +276,7 @@ class MKLRegressor(SolverTolerance, RegressorMKL):
         self.regularizer = regularizer
         self.solver = solver
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.storage = storage
         self.max_bytes = max_bytes

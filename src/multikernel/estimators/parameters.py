@@ -118,6 +118,28 @@ def class_weight_choice(value: Any) -> str | None:
     return "None, 'balanced', or a dict from class labels to positive weights"
 
 
+WEIGHT = Number(1e-6, 1e6)
+"""A weight of a penalty. Kernels are divided by its square, and kernels 24 orders of
+magnitude apart are as far as sums of them can go."""
+
+
+def penalty_weights_choice(value: Any) -> str | None:
+    """Check a ``penalty_weights`` parameter: weights by name, or one a kernel."""
+    given: list[Any] = [None]
+    if value is None:
+        return None
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        given = list(value.values())
+    elif isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+        given = list(value)
+    if all(WEIGHT(weight) is None for weight in given):
+        return None
+    return (
+        "None, a dict from names of kernels or views to numbers in [1e-06, 1e+06], or "
+        "a sequence of such a number for each kernel"
+    )
+
+
 CLASSIFIER_LOSSES = ("log_loss", "hinge", "squared_hinge", "squared_error")
 
 
@@ -313,6 +335,7 @@ CHECKS: Mapping[str, Check] = {
     "quantile": Number(0.0, 1.0, above=True, below=True),
     "class_weight": class_weight_choice,
     "normalize": normalization_steps,
+    "penalty_weights": penalty_weights_choice,
     "fit_intercept": FLAG,
     "tol": POSITIVE,
     "max_iter": COUNT,

@@ -51,7 +51,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     classes_: Array
 
     @lazy
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any, offset: Any = None) -> Array:
         """Return the decision values.
 
         Parameters
@@ -59,6 +59,9 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         X : array-like or data frame of shape (n_samples, n_features)
             Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
             n_kernels).
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            What is added to the decision values, as in ``fit``; zero when None.
 
         Returns
         -------
@@ -67,30 +70,33 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
             class, each from a problem of that class against the rest where these are
             separate, or per label, positive for samples that have it.
         """
-        return one_column(self._decision_values(X))
+        return one_column(self._decision_values(X, offset))
 
     @lazy
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, offset: Any = None) -> Array:
         """Return the predicted classes.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `decision_function`.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            What is added to the decision values, as in ``fit``; zero when None.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
             After a fit on several labels, which of them each sample has (1) or has not.
         """
-        f = self._decision_values(X)
+        f = self._decision_values(X, offset)
         if self._state.link == "labels":
             return (f > 0.0).astype(np.intp)
         return self.classes_[class_codes(f)]
 
     @available_if(has_probabilities)
     @lazy
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, offset: Any = None) -> Array:
         """Return class probabilities; log loss only.
 
         With more than two classes the probabilities of the one-vs-rest problems are
@@ -100,30 +106,36 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `decision_function`.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            What is added to the decision values, as in ``fit``; zero when None.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             Of several labels, that a sample has each of them.
         """
-        probabilities: Array = np.exp(self.predict_log_proba(X))
+        probabilities: Array = np.exp(self.predict_log_proba(X, offset))
         return probabilities
 
     @available_if(has_probabilities)
     @lazy
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> Array:
         """Return the logarithms of class probabilities; log loss only.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `decision_function`.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            What is added to the decision values, as in ``fit``; zero when None.
 
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return log_probabilities(self._decision_values(X), self._state.link)
+        return log_probabilities(self._decision_values(X, offset), self._state.link)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that several labels are welcome where outputs have a selection."""
@@ -138,7 +150,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     _checks: ClassVar[Mapping[str, Check]] = {"loss": LossChoice(REGRESSOR_LOSSES)}
 
     @lazy
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, offset: Any = None) -> Array:
         """Return the predicted targets.
 
         Parameters
@@ -146,6 +158,9 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         X : array-like or data frame of shape (n_samples, n_features)
             Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
             n_kernels).
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            What is added to the decision values, as in ``fit``; zero when None.
 
         Returns
         -------
@@ -153,13 +168,13 @@ class RegressorMKL(RegressorMixin, BaseMKL):
                 several targets
             The mean, or with loss="quantile" the quantile, in the units of the targets.
         """
-        f = self.linear_predictor(X)
+        f = self.linear_predictor(X, offset)
         if self._state.link == "log":
             return np.exp(np.clip(f, -FARTHEST, FARTHEST))
         return f
 
     @lazy
-    def linear_predictor(self, X: Any) -> Array:
+    def linear_predictor(self, X: Any, offset: Any = None) -> Array:
         """Return the sum of the functions and the intercept.
 
         That is what `predict` returns, and its logarithm for "poisson" and "gamma".
@@ -168,12 +183,15 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            What is added to the decision values, as in ``fit``; zero when None.
 
         Returns
         -------
         f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return one_column(self._decision_values(X))
+        return one_column(self._decision_values(X, offset))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the deviance that predictions explain.

@@ -24,7 +24,7 @@ from multikernel.kernels.median import median_dictionary, median_distance
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
-from multikernel.kernels.views import OptionalKernel, Views
+from multikernel.kernels.views import OptionalKernel, Unpenalized, Views
 
 __all__ = [
     "CategoryKernel",
@@ -46,6 +46,7 @@ __all__ = [
     "ProductKernel",
     "RandomFourierFeatures",
     "RandomSubsetGaussians",
+    "Unpenalized",
     "Views",
     "kernel_name",
     "kernel_names",

@@ -46,7 +46,8 @@ class Views:
         then kernels: one or a list of them, names of `sklearn.metrics.pairwise`, or
         functions. Without kernels a view gets those of `median_dictionary`, and a
         `CategoryKernel` for its columns of text. Within a view, a `ColumnKernel` names
-        columns of that view, by name or by position in it.
+        columns of that view, by name or by position in it. `Unpenalized` columns have
+        coefficients in place of kernels.
     missing : {"error", "zero", "expected"} or mapping, default="error"
         What to do where values are nan, or None: in all views, or from names of views
         to what is done there ("error" for others).
@@ -108,18 +109,51 @@ class Views:
         return self.missing.get(view, "error")
 
 
+@dataclass(frozen=True)
+class Unpenalized:
+    """Columns that a model has without a penalty, such as age, sex and batch.
+
+    In a mapping of views it takes the place of columns with kernels. Its columns have a
+    coefficient each beside the intercept, whatever the strength of the penalty: kernels
+    explain what these columns do not. Columns of text, and of pandas' categories, have
+    one for each category but the first.
+
+    Parameters
+    ----------
+    columns : columns
+        An index, a name, a slice, a list of these, or a function that returns them for
+        a data frame, as for any view.
+
+    See Also
+    --------
+    Views : All other views.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import GaussianKernel, Unpenalized
+    >>> kernels = {
+    ...     "genes": (slice(0, 5), GaussianKernel.grid(3)),
+    ...     "confounders": Unpenalized([5, 6]),
+    ... }
+    """
+
+    columns: Any
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """A view of given data.
 
     Its columns are positions in the data, its kernels stand on columns of the data
     (None: the default ones), and `missing` is what is done where values are missing.
+    One that is not `penalized` has no kernels.
     """
 
     name: str
     columns: tuple[int, ...]
     kernels: tuple[Kernel, ...] | None
     missing: str
+    penalized: bool = True
 
     def all_kernels(
         self,
@@ -191,6 +225,12 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
 
 
 def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) -> View:
+    if isinstance(given, Unpenalized):
+        try:
+            columns = _selected_positions(given.columns, X, features)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"View {name!r}: {error}") from error
+        return View(name, columns, (), "error", penalized=False)
     selector, kernels = given, None
     if isinstance(given, tuple):
         if len(given) != 2:

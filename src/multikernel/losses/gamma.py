@@ -63,6 +63,10 @@ class GammaLoss:
         """Return the half line up to one."""
         return np.full_like(y, -np.inf), np.ones_like(y)
 
+    def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
+        """Return targets over the offset's exponential, and weights of one."""
+        return y * np.exp(-offset), np.ones_like(y)
+
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no gamma model, or None."""
         if np.min(y) <= 0.0:

@@ -67,6 +67,11 @@ class PoissonLoss:
         """Return the half line from -y upwards."""
         return -y, np.full_like(y, np.inf)
 
+    def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
+        """Return rates and exposures: l(y, f + o) = e^o l(y e^-o, f)."""
+        exposure: Array = np.exp(offset)
+        return y / exposure, exposure
+
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no Poisson model, or None."""
         if np.min(y) < 0.0:

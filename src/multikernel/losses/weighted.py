@@ -15,6 +15,7 @@ from multikernel.losses.base import (
     SmoothConjugateLoss,
     SmoothCoupledLoss,
 )
+from multikernel.losses.offset import OffsetLoss
 from multikernel.losses.squared import SquaredLoss
 
 
@@ -219,9 +220,9 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
 
 def part_of(loss: Loss, samples: Indices) -> Loss:
     """Return a loss for some of the samples that it was for."""
-    if not isinstance(loss, WeightedLoss):
-        return loss
-    return weighted(loss.loss, loss.weights[samples])
+    if isinstance(loss, WeightedLoss):
+        return weighted(part_of(loss.loss, samples), loss.weights[samples])
+    return loss.part(samples) if isinstance(loss, OffsetLoss) else loss
 
 
 def is_squared(loss: Loss) -> bool:

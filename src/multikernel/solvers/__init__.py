@@ -16,6 +16,7 @@ from multikernel.solvers.comparison import (
     ufo_exponent,
 )
 from multikernel.solvers.fixed_weights import FixedWeights
+from multikernel.solvers.free_columns import FreeColumns
 from multikernel.solvers.group_omp import GreedyPath, GroupOMP
 from multikernel.solvers.local_rademacher import DCSolution, TailConv, TailDC
 from multikernel.solvers.lp import (
@@ -122,6 +123,7 @@ __all__ = [
     "CuttingPlane",
     "DCSolution",
     "FixedWeights",
+    "FreeColumns",
     "GreedyPath",
     "GroupOMP",
     "HessianMKL",

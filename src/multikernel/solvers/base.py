@@ -59,6 +59,11 @@ class Solver(Protocol):
 def check_supported(solver: Solver, problem: Problem) -> None:
     """Raise an UnsupportedProblemError with a solver's reason against a problem."""
     reason = solver.unsupported(problem)
+    if reason is None and problem.columns is not None:
+        reason = (
+            f"{type(solver).__name__} has no free columns: see "
+            "multikernel.solvers.FreeColumns."
+        )
     if reason is not None:
         raise UnsupportedProblemError(reason)
 

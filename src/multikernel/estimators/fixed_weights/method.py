@@ -166,7 +166,8 @@ def weighted_method(model: Any, C: Amount = 1.0) -> MarginMethod:
             f"{type(model).__name__}: weight_params are parameters of a rule, such as "
             f"'alignment', and kernel_weights={asked!r} is none."
         )
-    source = gram_source(model, uses_all=True)
+    takes_columns = isinstance(asked, str)
+    source = gram_source(model, uses_all=True, takes_columns=takes_columns)
     if isinstance(asked, str):
         return MarginMethod(source, loss, C, np.inf, machine)
     weights = np.asarray(asked, dtype=np.float64)

@@ -133,18 +133,20 @@ def gram_matrices(
 
 def additive_model(training: "Training", expansion: Expansion) -> AdditiveModel:
     """Return a model that predicts, with no more training data than it needs."""
-    active, intercept = expansion.active, expansion.intercept
+    active, intercept, design = expansion.active, expansion.intercept, training.design
     if training.stack.landmarks is None:
         used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
         grams, kept = cross_grams(training, active, used)
-        return AdditiveModel(grams, expansion.coefs[:, kept], intercept)
+        coefs = expansion.coefs[:, kept]
+        return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
     places = zip(active.tolist(), expansion.coefs, strict=True)
     own = [over_landmarks(training, m, coefs) for m, coefs in places]
     widest = max((len(coefs) for coefs in own), default=0)
     coefs = np.zeros((len(own), widest, intercept.size))
     for position, values in enumerate(own):
         coefs[position, : len(values)] = values
-    return AdditiveModel(landmark_grams(training, active), coefs, intercept)
+    grams = landmark_grams(training, active)
+    return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
 
 
 def over_landmarks(training: "Training", m: int, coefs: Array) -> Array:
@@ -247,12 +249,25 @@ def images_outside(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def values_of(images: Products, n_test: int, models: Sequence[Expansion]) -> Array:
+def values_of(
+    images: Products,
+    n_test: int,
+    models: Sequence[Expansion],
+    *,
+    columns: Array | None = None,
+    offset: Array | None = None,
+) -> Array:
     """Return decision values of models on a fold, (n_models, n_test, n_outputs).
 
-    Every kernel is read once for all of them.
+    Every kernel is read once for all of them. Columns without a penalty, (n_test,
+    n_columns), and offsets, (n_test, n_outputs), are those of the validation samples.
     """
     f = np.repeat([[each.intercept] for each in models], n_test, axis=1)
+    if offset is not None:
+        f += offset
+    if columns is not None:
+        effects = [each.effects for each in models if each.effects is not None]
+        f += np.asarray(columns @ np.stack(effects))
     users: dict[int, list[tuple[int, int]]] = {}
     for model, expansion in enumerate(models):
         for position, kernel in enumerate(expansion.active.tolist()):

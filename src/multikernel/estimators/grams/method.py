@@ -26,6 +26,7 @@ from multikernel.estimators.publish.fitted import (
     spread_terms,
     told,
 )
+from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.problem import Solution, Status
 from multikernel.solvers.base import continued, follow_each, solve_path
@@ -94,7 +95,8 @@ def solve_outputs(
         before: Sequence[Solution | None] = known or [None] * len(problems)
         begin = known or starts or before
         pairs = zip(problems, begin, strict=True)
-        found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
+        solver = training.solver(recipe)
+        found = [solver.solve(p, init, watch) for p, init in pairs]
         known[:] = [continued(*pair) for pair in zip(before, found, strict=True)]
         return [[solution] for solution in known]
 
@@ -115,7 +117,7 @@ def solve_strengths(
         problems = training.problems(recipe)
         own = np.broadcast_to(strengths.T, (len(problems), len(strengths)))
         return [
-            solve_path(problem, recipe.solver, each, watch)
+            solve_path(problem, training.solver(recipe), each, watch)
             for problem, each in zip(problems, own, strict=True)
         ]
 
@@ -137,8 +139,8 @@ def follow_outputs(
     done = 0
     while done < len(recipes):
         left = [recipe.penalties for recipe in recipes[done:]]
-        problems = training.problems(recipes[0])
-        for found in follow_each(recipes[0].solver, problems, left, starts, watch):
+        problems, solver = training.problems(recipes[0]), training.solver(recipes[0])
+        for found in follow_each(solver, problems, left, starts, watch):
             starts = found
             if training.refine(found):
                 break  # and begin here again, on the finer matrices
@@ -200,13 +202,15 @@ def fitted_attributes(
     samples, size = training.samples, len(solutions)
     scales = np.full(size, recipe.objective_scale)
     factors = np.full(size, recipe.dual_scale)
-    expansion = merge(solutions)
+    expansion = training.completed(merge(solutions))
     dual = np.concatenate(
         [
             factor * np.atleast_2d(s.dual.T)
             for s, factor in zip(solutions, factors, strict=True)
         ]
     )
+    if training.least_squares is not None and solutions[0].effects is None:
+        dual = training.least_squares.projection.transposed(dual.T).T
     in_use = expansion.coefs.any(axis=(0, 2))
     if in_use.size != dual.shape[1]:
         # Functions over columns of factors are sums of dual points on the way.
@@ -226,6 +230,7 @@ def fitted_attributes(
         **told(worst_status(solutions)),
         "psd_checked_": checked,
         **{f"{name}_": number for name, number in recipe.numbers.items()},
+        **described_effects(training.design, expansion.effects),
         "_model": additive_model(training, expansion),
     }
 
@@ -247,7 +252,9 @@ def merge(solutions: Sequence[Solution]) -> Expansion:
         places = np.searchsorted(active, solution.active)
         coefs[places, :, first:last] = solution.coefs.reshape(shape)
         first = last
-    return Expansion(active.astype(np.intp), coefs, intercept)
+    each = [s.effects for s in solutions if s.effects is not None]
+    effects = np.stack(each, axis=1) if each else None
+    return Expansion(active.astype(np.intp), coefs, intercept, effects)
 
 
 def described_terms(training: Training, expansion: Expansion) -> dict[str, Any]:
@@ -260,11 +267,21 @@ def described_terms(training: Training, expansion: Expansion) -> dict[str, Any]:
     return spread_terms(norms, shares_of(products), active, stack.shape[0])
 
 
+def described_effects(design: Design | None, effects: Array | None) -> dict[str, Any]:
+    """Return the coefficients of columns without a penalty, and their names."""
+    if design is None or effects is None:
+        return {}
+    return {
+        "unpenalized_coef_": single(effects.T),
+        "unpenalized_names_": list(design.names),
+    }
+
+
 def solved(
     place: int, recipe: Recipe, training: Training, found: Sequence[Solution]
 ) -> Solved:
     """Return the solutions of all outputs on a fold as the model of a candidate."""
-    expansion = merge(found)
+    expansion = training.completed(merge(found))
     return Solved(
         [place],
         expansion,

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from multikernel.estimators.grams.grams import GramOptions, gram_matrices
+from multikernel.estimators.grams.penalty_weights import penalty_factors
 from multikernel.estimators.grams.training import Training, by_name
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
-from multikernel.estimators.read.dictionary import choose_dictionary
+from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
 from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import IndefiniteKernelError, LongFitWarning, warn_user
 from multikernel.gram import LowRank
 from multikernel.gram.choice import (
@@ -60,6 +62,10 @@ class GramSource:
     novelty : bool, default=False
         Whether a sample far from all others must stand out: default kernels are bounded
         then, and units of columns matter sooner.
+    penalty_weights : mapping, sequence or None, default=None
+        Weights of the penalties of kernels, as estimators take them.
+    takes_columns : bool, default=False
+        Whether there may be columns without a penalty, and offsets.
     """
 
     owner: str
@@ -74,6 +80,8 @@ class GramSource:
     uses_all: bool = False
     paired: bool = False
     novelty: bool = False
+    penalty_weights: Any = None
+    takes_columns: bool = False
 
     def for_parts(self) -> Self:
         """Return what prepares matrices that parts are cut from."""
@@ -83,11 +91,16 @@ class GramSource:
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
+        design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
+        if design is not None and not self.takes_columns:
+            raise ValueError(
+                f"{self.owner} has no columns without a penalty: leave Unpenalized "
+                "out of kernels, or take SpicyMKL, lp-norm MKL, the uniform sum or "
+                "MKL-GOMP."
+            )
         paired = self.paired and holds_products(self.options)
         dictionary = choose_dictionary(samples, bounded=self.novelty, paired=paired)
-        asked = replace(self.options, tell=tell)
-        if isinstance(dictionary, InteractionDictionary):
-            asked = asked.scaled(dictionary.scales())
+        asked = self._scaled(replace(self.options, tell=tell), dictionary, samples)
         options, stored = settle_storage(
             self.owner,
             dictionary,
@@ -119,11 +132,26 @@ class GramSource:
             self.owner,
             self.merges_copies,
             stored,
+            design,
         )
         if not self.parts:
             warn_degenerate(training)
         warn_dictionary(training, default=self.kernels is None, novelty=self.novelty)
         return training
+
+    def _scaled(
+        self,
+        options: GramOptions,
+        dictionary: KernelDictionary | None,
+        samples: Samples,
+    ) -> GramOptions:
+        """Return options by which kernels are multiplied as their penalties ask for."""
+        n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
+        names = KernelNames(dictionary, n_kernels, samples.table.gram_names)
+        factors = penalty_factors(self.owner, self.penalty_weights, names)
+        if isinstance(dictionary, InteractionDictionary):
+            factors = factors * dictionary.scales()
+        return options.scaled(factors)
 
 
 def gram_source(model: Any, **differs: Any) -> GramSource:
@@ -143,6 +171,7 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
         "options": options,
         "fit_intercept": getattr(model, "fit_intercept", True),
         "verbose": bool(model.verbose),
+        "penalty_weights": getattr(model, "penalty_weights", None),
     }
     return GramSource(type(model).__name__, **(given | differs))
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,21 +16,27 @@ from multikernel.estimators.grams.grams import (
     images_outside,
     values_of,
 )
+from multikernel.estimators.grams.least_squares import completed, residual_problems
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
+from multikernel.estimators.publish.fitted import Expansion
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples, made_one
+from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
 from multikernel.gram.definite import WITHOUT_PROOF
+from multikernel.gram.least_squares import LeastSquares
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.answers import check_answers
+from multikernel.losses.offset import with_offset
+from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers import Solver
+from multikernel.solvers import FreeColumns, Solver
 
 SEARCHED = 2**28
 """Entries of a stack up to which all its matrices are looked at once one of them has
@@ -109,6 +116,8 @@ class Training:
         Whether copies among the samples of a part become one.
     stored : mapping
         Fitted attributes that say how matrices are held.
+    design : Design, optional
+        Columns without a penalty.
     """
 
     samples: Samples
@@ -121,6 +130,7 @@ class Training:
     owner: str
     merges_copies: bool
     stored: Mapping[str, str]
+    design: Design | None = None
 
     @property
     def stack(self) -> GramStack:
@@ -142,6 +152,41 @@ class Training:
     def precomputed(self) -> bool:
         """Return whether matrices were given in place of samples."""
         return self.dictionary is None
+
+    @cached_property
+    def least_squares(self) -> LeastSquares | None:
+        """Return what fits the columns without a penalty, None where there are none."""
+        if self.design is None:
+            return None
+        columns, weights = self.design(self.X), self.samples.weights
+        return LeastSquares(columns, weights, self.fit_intercept)
+
+    def completed(self, expansion: Expansion) -> Expansion:
+        """Return the model of a solution with all that belongs to it.
+
+        That is the same but where there are columns without a penalty.
+        """
+        if self.least_squares is None or expansion.effects is not None:
+            return expansion
+        return completed(self.least_squares, expansion, self.stack, self.residuals)
+
+    @property
+    def residuals(self) -> Array:
+        """Return the targets less their offsets, shape (n_outputs, n_samples)."""
+        samples = self.samples
+        return samples.targets - (0.0 if samples.offset is None else samples.offset.T)
+
+    def residual_problems(self, problems: list[Problem]) -> list[Problem]:
+        """Return problems over what columns without a penalty leave."""
+        if self.least_squares is None:
+            return problems
+        return residual_problems(self.least_squares, problems)
+
+    def solver(self, recipe: Recipe) -> Solver:
+        """Return the solver of a recipe, with columns where these have no penalty."""
+        if self.design is None:
+            return recipe.solver
+        return FreeColumns(recipe.solver, tol=cast(Any, recipe.solver).tol)
 
     @cached_property
     def kernel_size(self) -> float:
@@ -278,7 +323,23 @@ class Training:
             training.rows = np.arange(train.size)
         images = images_outside(self, training, train, test)
         outside = self.samples.subset(test)
-        return Fold(training, outside, partial(values_of, images, test.size))
+        columns = None if self.design is None else self.design(self.X[test])
+        values = partial(
+            values_of, images, test.size, columns=columns, offset=outside.offset
+        )
+        return Fold(training, outside, values)
+
+    def problem(
+        self, y: Array, offset: Array | None, loss: Loss, penalty: BlockRegularizer
+    ) -> Problem:
+        """Return a problem with a loss of one sample, whose offset may not be zero."""
+        weights = self.samples.weights
+        if offset is not None:
+            loss, y, factors = with_offset(loss, y, offset)
+            given = 1.0 if weights is None else weights
+            weights = weights if factors is None else given * factors
+        each = weighted(loss, weights)
+        return Problem(self.stack, y, each, penalty, self.fit_intercept)
 
     def problems(self, recipe: Recipe) -> list[Problem]:
         """Return the problems of a fit, all on one stack.
@@ -300,17 +361,20 @@ class Training:
             )
         for y, loss in zip(targets, losses, strict=True):
             check_answers(self.owner, loss, y)
+        offsets: Sequence[Array | None] = [None] * len(targets)
+        if samples.offset is not None:
+            several = targets.ndim > 2
+            offsets = [samples.offset] if several else list(samples.offset.T)
         problems = [
-            Problem(
-                self.stack,
-                y,
-                weighted(loss, samples.weights),
-                penalty,
-                self.fit_intercept,
-            )
-            for y, loss, penalty in zip(targets, losses, recipe.penalties, strict=True)
+            self.problem(*each)
+            for each in zip(targets, offsets, losses, recipe.penalties, strict=True)
         ]
-        reason = recipe.solver.unsupported(problems[0])
+        if self.design is not None and is_squared(problems[0].loss):
+            problems = self.residual_problems(problems)
+        elif self.design is not None:
+            columns = self.design(self.X)
+            problems = [replace(problem, columns=columns) for problem in problems]
+        reason = self.solver(recipe).unsupported(problems[0])
         if reason is not None:
             raise UnsupportedProblemError(reason)
         return problems

@@ -103,6 +103,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         loss: str | Loss = "squared_error",
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: Storage = "auto",
@@ -122,6 +123,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         self.loss = loss
         self.subsample = subsample
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.storage = storage
@@ -231,6 +233,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         epsilon: Amount = "scale",
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
@@ -250,6 +253,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         self.epsilon = epsilon
         self.subsample = subsample
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.storage = storage
         self.max_bytes = max_bytes

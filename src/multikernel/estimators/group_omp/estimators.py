@@ -103,6 +103,7 @@ class GroupOMPClassifier(ClassifierMKL):
         loss: str | Loss = "squared_error",
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: Storage = "auto",
@@ -118,6 +119,7 @@ class GroupOMPClassifier(ClassifierMKL):
         self.loss = loss
         self.subsample = subsample
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.storage = storage
@@ -221,6 +223,7 @@ class GroupOMPRegressor(RegressorMKL):
         epsilon: Amount = "scale",
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
@@ -236,6 +239,7 @@ class GroupOMPRegressor(RegressorMKL):
         self.epsilon = epsilon
         self.subsample = subsample
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.storage = storage
         self.max_bytes = max_bytes

@@ -14,7 +14,11 @@ from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
 from multikernel.estimators.grams.shortlist import greedy_list, is_shortened
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.group_omp.stages import make_stages
+from multikernel.estimators.group_omp.stages import (
+    PublishedPath,
+    make_stages,
+    published_path,
+)
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
@@ -22,7 +26,6 @@ from multikernel.estimators.publish.fitted import FINISHED, Expansion
 from multikernel.estimators.scale import Amount, Grid, target_units
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.losses import weighted
 from multikernel.losses.answers import check_answers
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet
@@ -156,7 +159,7 @@ def greedy_method(model: Any, alpha: Amount = 1.0) -> GreedyMethod:
         subsample=int(model.subsample) if whole else float(model.subsample),
         random_state=0 if random is None else random.randint(np.iinfo(np.int32).max),
     )
-    source = gram_source(model, merges_copies=False, refines=False)
+    source = gram_source(model, merges_copies=False, refines=False, takes_columns=True)
     return GreedyMethod(source, loss_of(model), alpha, solver)
 
 
@@ -166,8 +169,11 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     targets = samples.targets
     y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
     check_answers(training.owner, recipe.losses[0], y)
-    loss = weighted(recipe.losses[0], samples.weights)
-    return Problem(training.stack, y, loss, recipe.penalties[0], training.fit_intercept)
+    offset = samples.offset
+    if offset is not None and y.ndim == 1:
+        offset = offset[:, 0]
+    problem = training.problem(y, offset, recipe.losses[0], recipe.penalties[0])
+    return training.residual_problems([problem])[0]
 
 
 def warn_interrupted(owner: str, path: GreedyPath) -> None:
@@ -231,6 +237,7 @@ class PrefixCandidates:
         for a, path in enumerate(self._paths(recipes, problem, watch, listed)):
             if path.status is Status.STOPPED:
                 continue
+            published = published_path(path, training)
             for k in range(len(path) + 1):
                 last = self.most if k == len(path) else k
                 places = range(
@@ -238,7 +245,8 @@ class PrefixCandidates:
                 )
                 attributes = partial(_attributes, path, k, recipes[a], training)
                 # All kernels of a model share one expansion, which takes no memory.
-                yield Solved(places, _expansion(path, k), k, 0, np.empty(0), attributes)
+                model = _expansion(published, k)
+                yield Solved(places, model, k, 0, np.empty(0), attributes)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair."""
@@ -290,11 +298,11 @@ def _attributes(
     return stages.attributes() | {f"{name}_": v for name, v in recipe.numbers.items()}
 
 
-def _expansion(path: GreedyPath, k: int) -> Expansion:
+def _expansion(path: PublishedPath, k: int) -> Expansion:
     """Return the model with k kernels, which share its coefficients."""
-    coefs = path.coefs[k].reshape(path.coefs.shape[1], -1)
-    shared = np.broadcast_to(coefs, (k, *coefs.shape))
-    return Expansion(np.sort(path.order[:k]), shared, path.intercepts[k])
+    shared = np.broadcast_to(path.coefs[k], (k, *path.coefs.shape[1:]))
+    effects = None if path.effects is None else path.effects[k]
+    return Expansion(np.sort(path.order[:k]), shared, path.intercepts[k], effects)
 
 
 def prefix_search(

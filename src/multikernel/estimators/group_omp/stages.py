@@ -14,6 +14,8 @@ from multikernel.estimators.grams.grams import (
     landmark_grams,
     over_landmarks,
 )
+from multikernel.estimators.grams.least_squares import fitted
+from multikernel.estimators.grams.method import described_effects
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import (
     HISTORY_DTYPE,
@@ -23,8 +25,14 @@ from multikernel.estimators.publish.fitted import (
     spread_terms,
     told,
 )
-from multikernel.estimators.publish.predict import AdditiveModel, CrossGrams, Rows
+from multikernel.estimators.publish.predict import (
+    AdditiveModel,
+    CrossGrams,
+    Rows,
+    check_effects,
+)
 from multikernel.estimators.read.numbers import finite_predictions
+from multikernel.estimators.read.unpenalized import Design
 from multikernel.kernels.columns import Columns
 from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status
@@ -97,14 +105,21 @@ class StagedModel:
         Its intercepts.
     own : tuple of ndarray of shape (n_selected + 1, n_columns, n_outputs), optional
         The coefficients of every kernel, where these are not over samples.
+    design : Design, optional
+        Columns without a penalty.
+    effects : ndarray of shape (n_selected + 1, n_free, n_outputs), optional
+        Their coefficients in every model.
     """
 
     grams: CrossGrams
     coefs: Array
     intercepts: Array
     own: tuple[Array, ...] | None = None
+    design: Design | None = None
+    effects: Array | None = None
 
     def __post_init__(self) -> None:
+        check_effects(self.design, self.effects, self.intercepts.shape)
         widths = self.grams.widths
         check_shapes(
             "Models of a greedy path",
@@ -159,6 +174,8 @@ class StagedModel:
         if self.own is not None:
             width = max((values.shape[1] for values in self.own), default=1)
         f = np.repeat(self.intercepts[:, None, :], X.shape[0], axis=1)
+        if self.design is not None and self.effects is not None:
+            f += self.design(X) @ self.effects
         for rows in row_chunks(X.shape[0], width * (1 + self.grams.shared)):
             matrix = self.grams.at(X[rows])
             for position in range(n_models - 1):
@@ -171,20 +188,67 @@ class StagedModel:
         return f
 
 
-def staged_model(path: GreedyPath, training: Training) -> tuple[StagedModel, Indices]:
-    """Return the models of a path, and the training samples that they need."""
+@dataclass(frozen=True, eq=False)
+class PublishedPath:
+    """A greedy path over the kernels themselves, and not over what columns leave.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_selected,)
+        Kernels in the order of selection.
+    coefs : ndarray of shape (n_selected + 1, n_samples, n_outputs)
+        The expansion of every model.
+    intercepts : ndarray of shape (n_selected + 1, n_outputs)
+        Its intercepts.
+    effects : ndarray of shape (n_selected + 1, n_free, n_outputs), optional
+        Its coefficients of columns without a penalty.
+    """
+
+    order: Indices
+    coefs: Array
+    intercepts: Array
+    effects: Array | None = None
+
+
+def published_path(path: GreedyPath, training: Training) -> PublishedPath:
+    """Return a path with what belongs to its models beside the kernels."""
     coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
+    fit = training.least_squares
+    if fit is None:
+        return PublishedPath(path.order, coefs, path.intercepts)
+    coefs = fit.projection.of_each(coefs, transposed=True)
+    f = values_of_kernels(path, coefs, training)
+    pairs = [fitted(fit, training.residuals, own) for own in f]
+    intercepts, effects = (np.stack(values) for values in zip(*pairs, strict=True))
+    return PublishedPath(path.order, coefs, intercepts, effects)
+
+
+def values_of_kernels(path: GreedyPath, coefs: Array, training: Training) -> Array:
+    """Return the sums of the kernels' functions in every model.
+
+    Expansions and values are of shape (n_selected + 1, n_samples, n_outputs).
+    """
+    bare = replace(path, coefs=coefs, intercepts=np.zeros(path.intercepts.shape))
+    return bare.decision_values(training.stack)
+
+
+def staged_model(
+    path: PublishedPath, training: Training
+) -> tuple[StagedModel, Indices]:
+    """Return the models of a path, and the training samples that they need."""
+    coefs, free = path.coefs, (training.design, path.effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if training.stack.landmarks is None:
         kernels, kept = cross_grams(training, path.order, used)
-        return StagedModel(kernels, coefs[:, kept], path.intercepts), kept
+        own = coefs[:, kept]
+        return StagedModel(kernels, own, path.intercepts, None, *free), kept
     n_models, n_samples, n_outputs = coefs.shape
     side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
-    own = [over_landmarks(training, m, side_by_side) for m in path.order.tolist()]
+    each = [over_landmarks(training, m, side_by_side) for m in path.order.tolist()]
     shape = -1, n_models, n_outputs
-    staged = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in own)
+    staged = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in each)
     kernels = landmark_grams(training, path.order)
-    return StagedModel(kernels, coefs[:, used], path.intercepts, staged), used
+    return StagedModel(kernels, coefs[:, used], path.intercepts, staged, *free), used
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,10 +318,12 @@ class Stages:
 
     def prefix(self, k: int) -> "Stages":
         """Return the stages up to the model with k kernels."""
+        effects = self.model.effects
         model = replace(
             self.model,
             coefs=self.model.coefs[: k + 1],
             intercepts=self.model.intercepts[: k + 1],
+            effects=None if effects is None else effects[: k + 1],
         )
         return replace(
             self,
@@ -277,7 +343,10 @@ class Stages:
         coefs = self.model.last()
         if self.model.own is not None:
             coefs = coefs[ascending]
-        return AdditiveModel(grams, coefs, self.model.intercepts[-1])
+        effects = None if self.model.effects is None else self.model.effects[-1]
+        return AdditiveModel(
+            grams, coefs, self.model.intercepts[-1], self.model.design, effects
+        )
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the model with all kernels."""
@@ -287,24 +356,29 @@ class Stages:
         dual[:, self.rows] = self.strength * coefs.T
         weights = np.zeros(n_kernels)
         weights[self.order] = 1.0
-        norms, shares = self.norms[-1], self.shares[-1]
-        return spread_terms(norms, shares, self.order, n_kernels) | {
-            "kernel_weights_": weights,
-            "active_kernels_": np.sort(self.order),
-            "selection_order_": self.order,
-            "improvements_": self.improvements,
-            "dual_coef_": single(dual),
-            "intercept_": self.model.intercepts[-1],
-            "support_": self.rows[coefs.any(axis=1)],
-            "objective_": float(self.history["objective"][-1]),
-            "duality_gap_": np.nan,
-            "n_iter_": len(self),
-            "history_": self.history,
-            **told(Status[self.status]),
-            "psd_checked_": self.psd_checked,
-            "_model": self.last_model(),
-            "_stages": self,
-        }
+        norms, shares, model = self.norms[-1], self.shares[-1], self.last_model()
+        effects = described_effects(model.design, model.effects)
+        return (
+            spread_terms(norms, shares, self.order, n_kernels)
+            | effects
+            | {
+                "kernel_weights_": weights,
+                "active_kernels_": np.sort(self.order),
+                "selection_order_": self.order,
+                "improvements_": self.improvements,
+                "dual_coef_": single(dual),
+                "intercept_": self.model.intercepts[-1],
+                "support_": self.rows[coefs.any(axis=1)],
+                "objective_": float(self.history["objective"][-1]),
+                "duality_gap_": np.nan,
+                "n_iter_": len(self),
+                "history_": self.history,
+                **told(Status[self.status]),
+                "psd_checked_": self.psd_checked,
+                "_model": model,
+                "_stages": self,
+            }
+        )
 
 
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
@@ -314,8 +388,9 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     """
     samples = training.samples
     checked = training.check_active(path.order, path.solution().kernel_weights)
-    model, kept = staged_model(path, training)
-    norms, shares = staged_terms(path, samples.sample_weight)
+    published = published_path(path, training)
+    model, kept = staged_model(published, training)
+    norms, shares = staged_terms(path, published.coefs, training)
     return Stages(
         model=model,
         order=path.order,
@@ -331,16 +406,18 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     )
 
 
-def staged_terms(path: GreedyPath, sample_weight: Array | None) -> tuple[Array, Array]:
+def staged_terms(
+    path: GreedyPath, coefs: Array, training: Training
+) -> tuple[Array, Array]:
     """Return norms and shares of the terms of every model of a greedy path.
 
     Both have shape (n_selected + 1, n_outputs, n_selected), with kernels in the order
-    of selection.
+    of selection; the expansions are those of a `PublishedPath`.
     """
-    gram, n_models = path.problem.gram, len(path) + 1
-    coefs = path.coefs.reshape(n_models, gram.shape[1], -1)
-    f = path.decision_values(gram).reshape(coefs.shape)
-    weights = np.ones(f.shape[1]) if sample_weight is None else sample_weight
+    gram, n_models = training.stack, len(path) + 1
+    f = values_of_kernels(path, coefs, training)
+    given = training.samples.sample_weight
+    weights = np.ones(f.shape[1]) if given is None else given
     centred = f - np.average(f, axis=1, weights=weights)[:, None]
     centred *= weights[:, None]
     squares, products = np.zeros((2, n_models, f.shape[2], len(path)))

@@ -187,6 +187,7 @@ class HullSource:
 
     partitions: ClassVar[bool] = False
     merges_copies: ClassVar[bool] = True
+    takes_columns: ClassVar[bool] = False
 
     def for_parts(self) -> "HullSource":
         """Return what prepares a graph that is bound to parts of the samples."""

@@ -99,6 +99,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         solver: str = "auto",
         selection: str = "separate",
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -120,6 +121,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         self.solver = solver
         self.selection = selection
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -216,6 +218,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         solver: str = "auto",
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -238,6 +241,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         self.solver = solver
         self.selection = selection
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter

@@ -86,6 +86,7 @@ class LpMKLClassifier(ClassifierMKL):
         solver: str = "auto",
         selection: str = "separate",
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -103,6 +104,7 @@ class LpMKLClassifier(ClassifierMKL):
         self.solver = solver
         self.selection = selection
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -192,6 +194,7 @@ class LpMKLRegressor(RegressorMKL):
         solver: str = "auto",
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -210,6 +213,7 @@ class LpMKLRegressor(RegressorMKL):
         self.solver = solver
         self.selection = selection
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter

@@ -176,7 +176,7 @@ def lp_method(model: Any, ps: Sequence[float], C: Amount = 1.0) -> MarginMethod:
     """
     check_solver(type(model).__name__, model.solver, ps)
     solver = lp_solver(model.solver, model.tol, model.max_iter)
-    source = gram_source(model, uses_all=min(ps) > 1.0)
+    source = gram_source(model, uses_all=min(ps) > 1.0, takes_columns=True)
     return MarginMethod(source, loss_of(model), C, float(ps[0]), solver)
 
 

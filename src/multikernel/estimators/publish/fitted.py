@@ -34,11 +34,14 @@ class Expansion:
         length, as `GramStack.expansion_length` has it.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
+    effects : ndarray of shape (n_columns, n_outputs), optional
+        The coefficients of columns without a penalty, where there are any.
     """
 
     active: Indices
     coefs: Array
     intercept: Array
+    effects: Array | None = None
 
 
 def told(status: Enum) -> dict[str, str]:
@@ -287,10 +290,21 @@ def _check_model(
     check_shapes(owner, dual_coef_=(dual, axes))
     if "support_" in found:
         check_places(owner, "support_", found["support_"], dual.shape[-1])
+    if "unpenalized_coef_" in found:
+        _check_unpenalized(owner, found, n_outputs)
     _check_length(owner, "output_names_", {"output_names_": state.outputs}, n_outputs)
     if "classes_" in found and state.link != "labels":
         _check_length(owner, "classes_", found, max(2, n_outputs))
     model.check_columns(n_kernels, n_features, packed="sequence_features_" in found)
+
+
+def _check_unpenalized(owner: str, found: Mapping[str, Any], n_outputs: int) -> None:
+    """Raise unless there is a coefficient of every column for every output."""
+    names, coefs = found.get("unpenalized_names_"), found["unpenalized_coef_"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{owner}: unpenalized_names_ must be a list of texts.")
+    axes: tuple[int, ...] = (n_outputs, len(names))
+    check_shapes(owner, unpenalized_coef_=(coefs, axes[n_outputs == 1 :]))
 
 
 def _check_length(owner: str, name: str, found: Mapping[str, Any], n: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.read.numbers import finite_predictions
+from multikernel.estimators.read.unpenalized import Design
 from multikernel.gram import Normalization, cross_gram, kernel_features
 from multikernel.gram.factors.growth import inverse_roots
 from multikernel.gram.steps import CenterStep
@@ -343,6 +344,20 @@ class PrecomputedGrams:
         return K
 
 
+def check_effects(
+    design: Design | None, effects: Array | None, sizes: tuple[int, ...]
+) -> None:
+    """Raise unless there is a coefficient of every column for each of so many outputs.
+
+    The last of the `sizes` is the number of outputs, any before it of models.
+    """
+    if (design is None) is not (effects is None):
+        raise ValueError("Columns without a penalty and coefficients belong together.")
+    if design is not None and effects is not None:
+        axes = (*sizes[:-1], len(design.names), sizes[-1])
+        check_shapes("Columns without a penalty", effects=(effects, axes))
+
+
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
     """A sum of kernel expansions, one per active kernel, and an intercept.
@@ -355,13 +370,20 @@ class AdditiveModel:
         Their coefficients; a kernel with fewer columns takes the first.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
+    design : Design, optional
+        Columns without a penalty.
+    effects : ndarray of shape (n_columns, n_outputs), optional
+        Their coefficients.
     """
 
     grams: CrossGrams
     coefs: Array
     intercept: Array
+    design: Design | None = None
+    effects: Array | None = None
 
     def __post_init__(self) -> None:
+        check_effects(self.design, self.effects, self.intercept.shape)
         widths = self.grams.widths
         check_shapes(
             "AdditiveModel",
@@ -385,6 +407,8 @@ class AdditiveModel:
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the kernels take such data; see `CrossGrams`."""
         self.grams.check_columns(n_kernels, n_features, packed=packed)
+        if self.design is not None:
+            self.design.check_columns(n_features)
 
     def contributions(self, X: Rows) -> Array:
         """Return every term of the sum, shape (n_samples, n_outputs, n_active)."""
@@ -412,6 +436,8 @@ class AdditiveModel:
         """
         n_active, n_kept, _ = self.coefs.shape
         f = np.repeat(self.intercept[None], X.shape[0], axis=0)
+        if self.design is not None and self.effects is not None:
+            f += self.design(X) @ self.effects
 
         @np.errstate(over="ignore", invalid="ignore")
         def add(rows: slice) -> None:

@@ -306,6 +306,11 @@ def _view_kernels(
         for kernel in view.all_kernels(default, categories, features)
     ]
     kernels = [kernel for kernel, _ in pairs]
+    if not kernels:
+        raise ValueError(
+            "kernels has no view with kernels: Unpenalized columns alone are a linear "
+            "model, see sklearn.linear_model."
+        )
     own = told_apart([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, own), [view for _, view in pairs]
 

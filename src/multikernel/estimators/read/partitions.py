@@ -170,9 +170,12 @@ def lazy(method: Method) -> Method:
     """Let a method that takes X answer for a collection of Dask with a lazy array."""
 
     @wraps(method)
-    def answer(self: Any, X: Any) -> Any:
+    def answer(self: Any, X: Any, offset: Any = None) -> Any:
+        given = () if offset is None else (offset,)
         if not is_dask(X):
-            return method(self, X)
+            return method(self, X, *given)
+        if given:
+            raise ValueError("Add offsets to the lazy decision values of a collection.")
         check_is_fitted(self)
         check_collection(X)
         slim = copy(self)
@@ -181,8 +184,8 @@ def lazy(method: Method) -> Method:
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))
-        given = slim, method.__name__, like[:0], _texts_of(names_of(X))
-        return mapped(X, partial(_answer, *given), like)
+        each = slim, method.__name__, like[:0], _texts_of(names_of(X))
+        return mapped(X, partial(_answer, *each), like)
 
     return cast(Method, answer)
 

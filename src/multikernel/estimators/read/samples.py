@@ -66,6 +66,8 @@ class Samples:
         Which rows every sample stands for; None for ``rows``, one each.
     groups : array-like of shape (n_rows,) or None
         Groups of the input's rows that folds keep together.
+    offset : ndarray of shape (n_samples, n_outputs) or None
+        What is added to decision values.
     """
 
     X: Array
@@ -78,6 +80,7 @@ class Samples:
     shared: bool = False
     copies: Copies | None = None
     groups: Any = None
+    offset: Array | None = None
 
     @property
     def seen(self) -> Array:
@@ -155,6 +158,7 @@ class Samples:
             labels=self.labels[chosen],
             sample_weight=weights,
             rows=self.rows[chosen],
+            offset=None if self.offset is None else self.offset[chosen],
         )
 
     def of_targets(self, chosen: Indices) -> "Samples":
@@ -178,6 +182,7 @@ def read_samples(
     class_weight: Any = None,
     shared: bool = False,
     groups: Any = None,
+    offset: Any = None,
 ) -> Samples:
     """Return the samples of non-zero weight, with encoded targets.
 
@@ -209,7 +214,7 @@ def read_samples(
         )
     if classify:
         labels, classes = _encoded(owner, table.y[rows])
-    return Samples(
+    samples = Samples(
         X=X,
         labels=labels,
         sample_weight=None if weights is None else weights[rows],
@@ -220,6 +225,39 @@ def read_samples(
         shared=shared,
         groups=groups,
     )
+    if offset is None:
+        return samples
+    n_outputs = len(samples.targets)
+    checked = check_offset(owner, offset, n_rows, n_outputs, alike=classes is None)
+    return replace(samples, offset=checked[rows])
+
+
+def check_offset(
+    owner: str, offset: Any, n_rows: int, n_outputs: int, *, alike: bool = False
+) -> Array:
+    """Return offsets of decision values, shape (n_rows, n_outputs), or refuse them.
+
+    One column is for all outputs where these may be `alike`, as targets are, and
+    classes are not.
+    """
+    try:
+        values = np.asarray(offset, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{owner}: offset must hold numbers: {error}") from error
+    if values.ndim == 1:
+        values = values[:, None]
+    widths = (1, n_outputs) if alike else (n_outputs,)
+    if values.ndim != 2 or len(values) != n_rows or values.shape[1] not in widths:
+        several = f" or ({n_rows}, {n_outputs})" if n_outputs > 1 else ""
+        one = f"({n_rows},)" if alike or n_outputs == 1 else ""
+        raise ValueError(
+            f"{owner}: offset must have shape {(one + several).removeprefix(' or ')}, "
+            f"got {np.shape(offset)}."
+        )
+    if not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0, 0])
+        raise ValueError(f"{owner}: offset is not finite at row {row}.")
+    return np.broadcast_to(values, (n_rows, n_outputs))
 
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
@@ -355,4 +393,5 @@ def _keys(samples: Samples) -> Any:
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:
         return None
-    return row_keys(np.column_stack([X, samples.labels]))
+    offset = () if samples.offset is None else (samples.offset,)
+    return row_keys(np.column_stack([X, samples.labels, *offset]))

@@ -358,6 +358,7 @@ class SearchCV(BaseMKL):
         sample_weight: Any = None,
         *,
         groups: Any = None,
+        offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
         """Choose the parameters, and fit the model that they give.
@@ -378,6 +379,11 @@ class SearchCV(BaseMKL):
         groups : array-like of shape (n_samples,), default=None
             Labels of groups for splitters that ask for them, such as
             `sklearn.model_selection.GroupKFold`.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Known parts of the decision values, which kernels, columns and intercept
+            are added to, such as log(exposure) with loss="poisson" or the decision
+            values of an earlier model. Predictions take those of their samples.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`. Where it returns True the search stops and
@@ -406,5 +412,5 @@ class SearchCV(BaseMKL):
         multikernel.exceptions.SearchWarning
             If the choice lies at an end of its grid, or has no kernel.
         """
-        fit_estimator(self, X, y, sample_weight, callback, groups)
+        fit_estimator(self, X, y, sample_weight, callback, groups, offset)
         return self

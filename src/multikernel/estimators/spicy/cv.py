@@ -88,6 +88,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         l1_ratio: float = 1.0,
         selection: str = "separate",
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -110,6 +111,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         self.l1_ratio = l1_ratio
         self.selection = selection
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -210,6 +212,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         l1_ratio: float = 1.0,
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -233,6 +236,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         self.l1_ratio = l1_ratio
         self.selection = selection
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter

@@ -82,6 +82,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         l1_ratio: float = 1.0,
         selection: str = "separate",
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -98,6 +99,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         self.l1_ratio = l1_ratio
         self.selection = selection
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -183,6 +185,7 @@ class SpicyMKLRegressor(RegressorMKL):
         l1_ratio: float = 1.0,
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
+        penalty_weights: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -200,6 +203,7 @@ class SpicyMKLRegressor(RegressorMKL):
         self.l1_ratio = l1_ratio
         self.selection = selection
         self.normalize = normalize
+        self.penalty_weights = penalty_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter

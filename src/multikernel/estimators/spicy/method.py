@@ -178,7 +178,7 @@ def _penalty(alpha: float, l1_ratio: float) -> BlockRegularizer:
 def sparse_method(model: Any, alpha: Amount, **source: Any) -> SparseMethod:
     """Return the method of an estimator."""
     return SparseMethod(
-        gram_source(model, paired=True, **source),
+        gram_source(model, paired=True, takes_columns=True, **source),
         loss_of(model),
         alpha,
         float(model.l1_ratio),

@@ -1,0 +1,138 @@
+"""Columns without a penalty: numbers as they are, categories as indicators."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_places, check_shapes, listed
+from multikernel.estimators.read.mixed import UNKNOWN, features_of
+from multikernel.estimators.read.samples import Samples
+from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.least_squares import rank_of, standardised
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What turns data into the columns without a penalty.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n_columns,)
+        For each its column in tables of numbers.
+    codes : ndarray of shape (n_columns,)
+        For an indicator the number of its category, nan for a column of numbers.
+    names : tuple of str
+        What they are called: a column, or column=category.
+    """
+
+    places: Indices
+    codes: Array
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        size = (len(self.names),)
+        check_shapes(
+            "Columns without a penalty",
+            places=(self.places, size),
+            codes=(self.codes, size),
+        )
+
+    def check_columns(self, n_features: int) -> None:
+        """Raise unless the columns are those of data with so many."""
+        check_places("Columns without a penalty", "places", self.places, n_features)
+
+    def __call__(self, X: Array | Indices) -> Array:
+        """Return the columns of some samples, shape (n_samples, n_columns).
+
+        A category that the fit has not met has no coefficient, and is refused.
+        """
+        values = np.asarray(X[:, self.places], dtype=np.float64)
+        category = ~np.isnan(self.codes)
+        unknown = np.argwhere((values == UNKNOWN) & category)
+        if unknown.size:
+            row, column = unknown[0]
+            name = self.names[column].rpartition("=")[0]
+            raise ValueError(
+                f"Row {row} has a category in the unpenalized column {name!r} that no "
+                "training sample has, so that it has no coefficient there."
+            )
+        values[:, category] = values[:, category] == self.codes[category]
+        return values
+
+    def part(self, chosen: Indices) -> "Design":
+        """Return some of the columns."""
+        names = tuple(self.names[column] for column in chosen)
+        return Design(self.places[chosen], self.codes[chosen], names)
+
+
+def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
+    """Return the columns without a penalty that views ask for, None where none does.
+
+    Of each column of categories the first category has no indicator, as the intercept
+    stands for it; without an intercept the first such column has all. Columns that are
+    combinations of one another are refused.
+    """
+    table = samples.table
+    chosen = [c for view in table.views if not view.penalized for c in view.columns]
+    if not chosen:
+        return None
+    if isinstance(samples.X, SampledRows):
+        raise ValueError(
+            f"{owner} takes unpenalized columns from tables in memory, and X is a "
+            "collection of Dask."
+        )
+    layout = table.layout
+    features = features_of(table.given, table.feature_names)
+    numeric = range(features.number) if layout is None else layout.numeric
+    categories = () if layout is None else layout.categories
+    parts: list[tuple[int, float, str]] = []
+    complete = fit_intercept
+    for column in dict.fromkeys(chosen):
+        name = f"x{column}" if features.names is None else features.names[column]
+        if column not in numeric:
+            raise ValueError(
+                f"{owner}: the unpenalized column {name!r} holds sequences, and "
+                "numbers or categories are expected."
+            )
+        place = list(numeric).index(column)
+        if column not in categories:
+            parts.append((place, np.nan, name))
+            continue
+        values = table.columns.categories_[categories.index(column)].tolist()
+        met = np.unique(samples.X[:, place]).astype(int).tolist()
+        met, complete = (met[1:], True) if complete else (met, True)
+        parts += [(place, float(code), f"{name}={values[code]}") for code in met]
+    places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
+    design = Design(
+        np.array(places, dtype=np.intp), np.array(codes, dtype=np.float64), names
+    )
+    check_independent(owner, design(samples.X), names, fit_intercept=fit_intercept)
+    return design
+
+
+def check_independent(
+    owner: str, columns: Array, names: Sequence[str], *, fit_intercept: bool
+) -> None:
+    """Raise where a column is a combination of others, or constant; name them all."""
+    scaled, sizes = standardised(columns, None, fit_intercept=fit_intercept)
+    constant = [name for name, size in zip(names, sizes, strict=True) if not size]
+    if constant:
+        what = "the same for all samples" if fit_intercept else "zero for all samples"
+        raise ValueError(
+            f"{owner}: the unpenalized column {constant[0]!r} is {what}: leave it out."
+        )
+    _, factor, order = qr(scaled, mode="economic", pivoting=True)
+    R: Array = np.asarray(factor, dtype=np.float64)
+    rank = rank_of(R)
+    if rank == len(names):
+        return
+    across = solve_triangular(R[:rank, :rank], R[:rank, rank])
+    parts = [names[order[k]] for k in range(rank) if abs(across[k]) > 1e-6]
+    raise ValueError(
+        f"{owner}: the unpenalized columns are collinear: {names[order[rank]]!r} is a "
+        f"combination of {listed(parts)}{' and the intercept' * fit_intercept} on the "
+        "training samples. Leave one of them out."
+    )

@@ -1,0 +1,257 @@
+r"""Kernel matrices without what some columns explain, :math:`P K_m P^\top`.
+
+With columns B that no penalty is on, and weights W of the samples, every f + B beta
+with the best beta has residuals P (y - f), where
+
+.. math:: P = I - B (B^\top W B)^{-1} B^\top W .
+
+So a weighted sum of squares is that of a problem in :math:`P K_m P^\top` alone. Where W
+is not the identity, P is not symmetric.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.factors.low_rank import LowRankMatrix
+from multikernel.gram.matrix import GramMatrix, Products, column_runs, padded_to
+
+ROUNDED = 1e-9
+"""A matrix is at least this share of its kernel: where columns explain a kernel whole,
+what is left of it is rounding of both signs, which is no sign of a wrong matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    r"""What takes columns out of vectors, :math:`P = I - U V^\top`.
+
+    Parameters
+    ----------
+    span : ndarray of shape (n_samples, rank)
+        U, whose columns span those that are taken out.
+    weighted : ndarray of shape (n_samples, rank)
+        V, the columns of U times the weights; :math:`V^\top U = I`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram.projected import Projection
+    >>> mean = np.full((4, 1), 0.5)
+    >>> Projection(mean, mean).residual(np.array([1.0, 2.0, 3.0, 6.0]))
+    array([-2., -1.,  0.,  3.])
+    """
+
+    span: Array
+    weighted: Array
+
+    def residual(self, v: Array) -> Array:
+        """Return P v, shape (n_samples[, n_outputs])."""
+        return np.asarray(v - self.span @ (self.weighted.T @ v))
+
+    def transposed(self, v: Array) -> Array:
+        r"""Return :math:`P^\top v`, shape (n_samples[, n_outputs])."""
+        return np.asarray(v - self.weighted @ (self.span.T @ v))
+
+    def of_each(self, vectors: Array, *, transposed: bool = False) -> Array:
+        """Return `residual` (or `transposed`) of every v, (n_kernels, n_samples, ...).
+
+        They are in one array.
+        """
+        U, V = (self.span, self.weighted)[:: -1 if transposed else 1]
+        flat = vectors.reshape(*vectors.shape[:2], prod(vectors.shape[2:]))
+        return np.asarray(flat - U @ (V.T @ flat)).reshape(vectors.shape)
+
+    def matrix(self, K: Array) -> Array:
+        r"""Return :math:`P K P^\top` of a symmetric matrix, symmetric."""
+        images = K @ self.weighted
+        half = images - 0.5 * self.span @ (self.weighted.T @ images)
+        part = half @ self.span.T
+        return np.asarray(K - part - part.T)
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedMatrix(GramMatrix):
+    r"""The matrix :math:`P K P^\top`, with K behind any storage.
+
+    Parameters
+    ----------
+    base : GramMatrix
+        K.
+    projection : Projection
+        P.
+    """
+
+    base: GramMatrix
+    projection: Projection
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_samples, n_samples)."""
+        return self.base.shape
+
+    def matvec(self, v: Array) -> Array:
+        """Return the product with a vector, (n_samples,) or (n_samples, n_outputs)."""
+        return self.projection.residual(self.base.matvec(self.projection.transposed(v)))
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_samples, n_indices)."""
+        return self.matvec(_units(indices, self.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedStack(GramStack):
+    r"""The matrices :math:`P K_m P^\top` of another stack.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The matrices K_m; shared, not copied.
+    projection : Projection
+        P.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack
+    >>> from multikernel.gram.projected import ProjectedStack, Projection
+    >>> mean = np.full((4, 1), 0.5)
+    >>> stack = ProjectedStack(DenseStack(np.eye(4)[None]), Projection(mean, mean))
+    >>> stack.quadratic_forms(np.array([1.0, 1.0, 1.0, -1.0]))
+    array([3.])
+    """
+
+    stack: GramStack
+    projection: Projection
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.stack.shape
+
+    @property
+    def in_memory(self) -> bool:  # type: ignore[override]
+        """Return whether entries are read, not computed."""
+        return self.stack.in_memory
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        return self._residuals(self.stack.matvec(self.projection.transposed(v)))
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        vectors = self.projection.of_each(coefs, transposed=True)
+        return self._residuals(self.stack.block_matvec(vectors))
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        return self.stack.quadratic_forms(self.projection.transposed(v))
+
+    def rough_forms(self, v: Array) -> tuple[Array, Array]:
+        """Return quadratic forms, and what they are off by at most."""
+        return self.stack.rough_forms(self.projection.transposed(v))
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        return self.matvec(padded_to(values, support, self.shape[2]))
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+        base = self.stack.combine(weights)
+        if base.array is not None:
+            return DenseMatrix(self.projection.matrix(base.array))
+        if isinstance(base, LowRankMatrix):
+            factor = self.projection.residual(base.factor)
+            return LowRankMatrix(factor, base.weights)
+        return ProjectedMatrix(base, self.projection)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        return self.matvec(_units(indices, self.shape[2]))
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels."""
+        return ProjectedStack(self.stack.take(kernels), self.projection)
+
+    def once(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels for a single product."""
+        return ProjectedStack(self.stack.once(kernels), self.projection)
+
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return a function that multiplies by a few kernels again and again."""
+        inner, U, V = (
+            self.stack.resident_products(kernels),
+            self.projection.span,
+            self.projection.weighted,
+        )
+
+        def products(positions: Indices, rows: Array) -> Array:
+            images = inner(positions, rows - (rows @ U) @ V.T)
+            return np.asarray(images - (images @ V) @ U.T)
+
+        return products
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        return self._diagonals
+
+    @cached_property
+    def _diagonals(self) -> Array:
+        """Compute the diagonals: K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii."""
+        U, V = self.projection.span, self.projection.weighted
+        diagonals = self.stack.diagonals().astype(np.float64)
+        for run in column_runs(self.shape[0], U.size):
+            images = self.stack.once(run).matvec(V)
+            inner = V.T @ images
+            own = diagonals[run]
+            own -= 2.0 * np.einsum("mnr,nr->mn", images, U, optimize=True)
+            own += np.einsum("nq,mqr,nr->mn", U, inner, U, optimize=True)
+            diagonals[run] = np.maximum(own, ROUNDED * np.abs(diagonals[run]))
+        return diagonals
+
+    def held_numbers(self) -> Array:
+        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        return self.stack.held_numbers()
+
+    def pass_numbers(self) -> float:
+        """Return how many numbers one quadratic form of every kernel reads."""
+        return self.stack.pass_numbers()
+
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are looked at where so many are wanted."""
+        return self.stack.row_length(wanted)
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
+        return self.stack.residual_bounds(self.projection.transposed(v))
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return weighted traces of what is left; see `GramStack.residual_traces`.
+
+        For the weights that the projection is orthogonal in, they are no larger.
+        """
+        return self.stack.residual_traces(shares)
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        return self.stack.full_forms(kernels, self.projection.transposed(v))
+
+    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
+        """Return what to ask of `refine`; see `GramStack.refinement`."""
+        return self.stack.refinement(self.projection.transposed(dual), goals)
+
+    def _residuals(self, images: Array) -> Array:
+        """Return images without what the columns explain of each."""
+        return self.projection.of_each(images)
+
+
+def _units(indices: Indices, size: int) -> Array:
+    """Return some columns of the identity, shape (size, n_indices)."""
+    units = np.zeros((size, len(indices)))
+    units[indices, np.arange(len(indices))] = 1.0
+    return units

@@ -1,0 +1,179 @@
+"""Offsets of decision values by composition: a loss at f + o is a loss."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol, cast, runtime_checkable
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.losses.base import (
+    Loss,
+    PolyhedralLoss,
+    SmoothConjugateLoss,
+    is_coupled,
+    is_shift_equivariant,
+)
+
+
+@runtime_checkable
+class AbsorbingLoss(Loss, Protocol):
+    """A loss that is itself at an offset, for other targets and weights."""
+
+    def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
+        """Return targets y' and weights w with l(y, f + offset) = w l(y', f)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetLoss:
+    r"""A loss at decision values that have an offset, :math:`\ell(y_i, f_i + o_i)`.
+
+    Its conjugate is :math:`\ell^*(y, u) - u o`. Use `with_offset` to build one:
+    it gives back an object with exactly the capabilities of `loss`.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of one sample, separable over outputs.
+    offset : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The offsets, in the first shape those of all outputs.
+    """
+
+    loss: Loss
+    offset: Array
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the recipe: the class is made on demand."""
+        return _offset_loss, (self.loss, self.offset)
+
+    def _like(self, y: Array) -> Array:
+        missing = y.ndim > self.offset.ndim
+        return self.offset[:, None] if missing else self.offset
+
+    def part(self, samples: Indices) -> "OffsetLoss":
+        """Return the loss for some of the samples."""
+        return _offset_loss(self.loss, self.offset[samples])
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses."""
+        return self.loss.value(y, f + self._like(y))
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the gradient."""
+        return self.loss.gradient(y, f + self._like(y))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return l*(y, u) - u o."""
+        return self.loss.conjugate(y, u) - u * self._like(y)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return the domain, that of the loss."""
+        return self.loss.dual_bounds(y)
+
+
+class _SmoothOffset(OffsetLoss):
+    """Adds the derivatives of the conjugate."""
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return the derivative of l*(y, u), less the offset."""
+        loss = cast(SmoothConjugateLoss, self.loss)
+        return loss.conjugate_gradient(y, u) - self._like(y)
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return the second derivative of l*(y, u)."""
+        return cast(SmoothConjugateLoss, self.loss).conjugate_hessian(y, u)
+
+
+class _PolyhedralOffset(OffsetLoss):
+    """Adds the boxes of the conjugate."""
+
+    def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return the pieces of the loss, whose costs the offset changes."""
+        signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
+        return signs, costs - signs * self._like(y), sizes
+
+
+_MIXINS: tuple[tuple[type, type[OffsetLoss]], ...] = (
+    (SmoothConjugateLoss, _SmoothOffset),
+    (PolyhedralLoss, _PolyhedralOffset),
+)
+
+
+@cache
+def _offset_class(loss_class: type[Loss]) -> type[OffsetLoss]:
+    """Return the loss at an offset with exactly the capabilities of `loss_class`."""
+    bases = tuple(
+        mixin for capability, mixin in _MIXINS if issubclass(loss_class, capability)
+    )
+    if not bases:
+        return OffsetLoss
+    name = f"Offset{loss_class.__name__}"
+    return cast(type[OffsetLoss], type(name, bases, {"__doc__": loss_class.__doc__}))
+
+
+def _offset_loss(loss: Loss, offset: Array) -> OffsetLoss:
+    return _offset_class(type(loss))(loss, offset)
+
+
+def with_offset(
+    loss: Loss, y: Array, offset: Array
+) -> tuple[Loss, Array, Array | None]:
+    """Return loss, targets and weights of samples that an offset leads to.
+
+    A loss of y - f alone has the offset in its targets, and one with a logarithmic link
+    in targets and weights; any other one is an `OffsetLoss`.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of one sample, without weights.
+    y, offset : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, and what is added to decision values.
+
+    Returns
+    -------
+    loss : Loss
+    y : ndarray
+    weights : ndarray of shape (n_samples,) or None
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the loss is one of all classes at once, or outputs would need weights of
+        their own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import PoissonLoss
+    >>> from multikernel.losses.offset import with_offset
+    >>> with_offset(PoissonLoss(), np.array([2.0, 8.0]), np.log([1.0, 4.0]))[1:]
+    (array([2., 2.]), array([1., 4.]))
+    """
+    if is_coupled(loss):
+        raise UnsupportedProblemError(
+            f"{type(loss).__name__} of all classes at once takes no offset: use "
+            "selection='separate'."
+        )
+    if is_shift_equivariant(loss):
+        return loss, y - offset, None
+    if not isinstance(loss, AbsorbingLoss):
+        return _offset_loss(loss, offset), y, None
+    with np.errstate(over="ignore", under="ignore"):
+        targets, weights = loss.absorbed(y, offset)
+    finite = np.isfinite(targets).all() and np.isfinite(weights).all()
+    if not (finite and weights.all()):
+        raise ValueError(
+            f"The offset reaches from {offset.min():.3g} to {offset.max():.3g}, and "
+            "its exponential is beyond all numbers: it is to be on the logarithmic "
+            "scale, as np.log(exposure) is."
+        )
+    columns = weights.reshape(len(weights), -1)
+    if np.any(columns != columns[:, :1]):
+        raise UnsupportedProblemError(
+            f"{type(loss).__name__} takes one offset for all outputs of a sample, or "
+            "selection='separate'."
+        )
+    return loss, targets, columns[:, 0]

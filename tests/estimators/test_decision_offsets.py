@@ -1,0 +1,242 @@
+"""Offsets of decision values: exposures, and models on top of models."""
+
+import pickle
+
+import cvxpy
+import numpy as np
+import pytest
+from sklearn.linear_model import PoissonRegressor
+
+from multikernel.estimators import (
+    FixedWeightsMKLClassifier,
+    FixedWeightsMKLRegressor,
+    GroupOMPClassifier,
+    GroupOMPRegressor,
+    HKLRegressor,
+    LpMKLClassifier,
+    LpMKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.kernels import GaussianKernel, Unpenalized
+from multikernel.losses import LOSSES
+from multikernel.losses.offset import OffsetLoss, with_offset
+from multikernel.losses.weighted import part_of, weighted
+
+KERNELS = [GaussianKernel(1.0), GaussianKernel(3.0)]
+MARGINS = ("log_loss", "hinge", "squared_hinge")
+TIGHT = {"normalize": None, "tol": 1e-7}
+
+
+@pytest.fixture(scope="module")
+def samples():
+    rng = np.random.default_rng(0)
+    X, o = rng.standard_normal((50, 2)), rng.standard_normal(50)
+    f = np.sin(2.0 * X[:, 0]) + o
+    return X, o, f, rng
+
+
+def targets(loss, f, rng):
+    """Return targets of a loss for a true f."""
+    if loss in MARGINS:
+        return np.where(f + 0.5 * rng.standard_normal(f.size) > 0.0, 1.0, -1.0)
+    if loss == "poisson":
+        return rng.poisson(np.exp(f)).astype(float)
+    if loss == "gamma":
+        return rng.gamma(2.0, 0.5 * np.exp(f))
+    return f + 0.3 * rng.standard_normal(f.size)
+
+
+def conic_optimum(X, y, o, loss, weigh):
+    """Return the optimum of the mean loss and 0.05 times the norms, by cones."""
+    b, f, norms = cvxpy.Variable(), 0.0, []
+    for kernel in KERNELS:
+        values, vectors = np.linalg.eigh(kernel(X))
+        used = values > 1e-9
+        u = cvxpy.Variable(used.sum())
+        f = f + (vectors[:, used] * np.sqrt(values[used])) @ u
+        norms.append(cvxpy.norm(u))
+    f = f + b + o
+    log_y = np.log(np.maximum(y, 1e-300))
+    each = {
+        "log_loss": lambda: cvxpy.logistic(cvxpy.multiply(-y, f)),
+        "hinge": lambda: cvxpy.pos(1.0 - cvxpy.multiply(y, f)),
+        "squared_hinge": lambda: (
+            0.5 * cvxpy.square(cvxpy.pos(1.0 - cvxpy.multiply(y, f)))
+        ),
+        "squared_error": lambda: 0.5 * cvxpy.square(y - f),
+        "poisson": lambda: cvxpy.exp(f) - cvxpy.multiply(y, f) + y * log_y - y,
+        "gamma": lambda: f + cvxpy.multiply(y, cvxpy.exp(-f)) - 1.0 - log_y,
+    }[loss]()
+    mean = weigh @ each / weigh.sum()
+    problem = cvxpy.Problem(cvxpy.Minimize(mean + 0.05 * cvxpy.sum(norms)))
+    return problem.solve(solver="CLARABEL")
+
+
+@pytest.mark.parametrize(
+    "loss", ["log_loss", "hinge", "squared_hinge", "squared_error", "poisson", "gamma"]
+)
+@pytest.mark.parametrize("weighted_samples", [False, True])
+def test_the_optimum_is_that_of_cones(samples, loss, weighted_samples):
+    X, o, f, rng = samples
+    y = targets(loss, f, rng)
+    w = np.arange(50.0) % 3.0 + 1.0 if weighted_samples else np.ones(50)
+    kind = SpicyMKLRegressor
+    if loss in MARGINS:
+        kind = SpicyMKLClassifier
+    model = kind(KERNELS, alpha=0.05, loss=loss, **TIGHT).fit(X, y, w, offset=o)
+    assert model.objective_ == pytest.approx(
+        conic_optimum(X, y, o, loss, w), rel=1e-5, abs=1e-7
+    )
+    assert model.duality_gap_ <= 1e-7
+    plain, told = model.predict(X), model.predict(X, offset=o)
+    assert not np.array_equal(plain, told)
+    if loss == "poisson":
+        np.testing.assert_allclose(told, plain * np.exp(o))
+    if kind is SpicyMKLClassifier:
+        values = model.decision_function(X, offset=o)
+        np.testing.assert_allclose(values, model.decision_function(X) + o)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_losses_at_an_offset_are_losses(name):
+    rng = np.random.default_rng(0)
+    loss = LOSSES[name]()
+    y = targets({"quantile": "huber"}.get(name, name), rng.standard_normal(30), rng)
+    o = rng.standard_normal(30)
+    made, moved, factors = with_offset(loss, y, o)
+    whole = made if factors is None else weighted(made, factors)
+    f = rng.standard_normal(30)
+    np.testing.assert_allclose(
+        whole.value(moved, f), loss.value(y, f + o), rtol=1e-9, atol=1e-12
+    )
+    some = np.array([3, 7, 20])
+    part = part_of(whole, some)
+    np.testing.assert_allclose(
+        part.value(moved[some], f[some]), whole.value(moved, f)[some]
+    )
+    slopes = whole.gradient(moved, f)
+    equal = whole.value(moved, f) + whole.conjugate(moved, slopes) - slopes * f
+    np.testing.assert_allclose(equal, 0.0, atol=1e-9)
+    assert isinstance(made, OffsetLoss) is (name in MARGINS)
+    if name in MARGINS:
+        again = pickle.loads(pickle.dumps(whole))
+        np.testing.assert_array_equal(again.value(y, f), whole.value(y, f))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LpMKLRegressor(KERNELS, loss="squared_error", C=1.0, p=1.5, **TIGHT),
+        LpMKLRegressor(KERNELS, loss="epsilon_insensitive", C=1.0, epsilon=0.1),
+        FixedWeightsMKLRegressor(KERNELS, loss="squared_error", C=1.0, **TIGHT),
+        GroupOMPRegressor(KERNELS, alpha=0.1, max_kernels=1),
+    ],
+    ids=repr,
+)
+def test_a_loss_of_residuals_has_the_offset_in_its_targets(samples, model):
+    X, o, f, rng = samples
+    y = targets("squared_error", f, rng)
+    beside = model.fit(X, y, offset=o).predict(X, offset=o)
+    np.testing.assert_allclose(beside, model.fit(X, y - o).predict(X) + o)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LpMKLClassifier(KERNELS, C=1.0, p=1.5, **TIGHT),
+        LpMKLClassifier(KERNELS, C=1.0, p=1.5, loss="log_loss", **TIGHT),
+        LpMKLClassifier(KERNELS, C=1.0, p=1.0, loss="squared_hinge", **TIGHT),
+        FixedWeightsMKLClassifier(KERNELS, C=1.0, **TIGHT),
+    ],
+    ids=repr,
+)
+def test_margin_machines_certify_with_offsets(samples, model):
+    X, o, f, rng = samples
+    y = targets("hinge", f, rng)
+    fitted = model.fit(X, y, offset=o)
+    assert fitted.duality_gap_ <= 1e-7
+    without = fitted.objective_
+    assert without != pytest.approx(model.fit(X, y).objective_, rel=1e-3)
+
+
+def test_greedy_classifiers(samples):
+    X, o, f, rng = samples
+    y = targets("hinge", f, rng)
+    model = GroupOMPClassifier(KERNELS, max_kernels=2, loss="log_loss")
+    with_it = model.fit(X, y, offset=o).score(X, y)
+    assert 0.0 <= with_it <= 1.0
+    assert model.predict_proba(X, offset=o).shape == (50, 2)
+
+
+def test_a_constant_model_is_that_of_a_poisson_regression_with_exposure(samples):
+    X, o, f, rng = samples
+    y = targets("poisson", f, rng)
+    with pytest.warns(UserWarning, match="no kernel"):
+        model = SpicyMKLRegressor(KERNELS, alpha=1e3, loss="poisson").fit(
+            X, y, offset=o
+        )
+    assert model.intercept_[0] == pytest.approx(np.log(y.sum() / np.exp(o).sum()))
+    plain = PoissonRegressor(alpha=0.0).fit(
+        np.ones((50, 1)), y / np.exp(o), sample_weight=np.exp(o)
+    )
+    np.testing.assert_allclose(model.predict(X), plain.predict(np.ones((50, 1))), 1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_searches_score_with_the_offsets_of_validation_samples(samples):
+    X, o, f, rng = samples
+    y = f + 0.1 * rng.standard_normal(50) + 5.0 * o
+    search = SpicyMKLRegressorCV(KERNELS, cv=3).fit(X, y, offset=6.0 * o)
+    assert search.best_score_ > 0.95
+    labels = targets("log_loss", 3.0 * f, rng)
+    counts = SpicyMKLClassifierCV(KERNELS, cv=3).fit(X, labels, offset=3.0 * o)
+    assert counts.best_score_ > 0.75
+
+
+def test_columns_and_an_offset(samples):
+    X, o, f, rng = samples
+    y = f + X[:, 1] + 0.1 * rng.standard_normal(50)
+    views = {"a": (0, KERNELS), "b": Unpenalized(1)}
+    beside = SpicyMKLRegressor(views, alpha=0.05, tol=1e-8).fit(X, y, offset=o)
+    plain = SpicyMKLRegressor(views, alpha=beside.alpha_, tol=1e-8).fit(X, y - o)
+    np.testing.assert_allclose(beside.predict(X), plain.predict(X), atol=1e-6)
+
+
+def test_copies_with_other_offsets_are_no_copies(samples):
+    X, o, f, rng = samples
+    y = targets("hinge", f, rng)
+    X, y, o = np.repeat(X, 2, axis=0), np.repeat(y, 2), np.append(o, -o)
+    model = SpicyMKLClassifier(KERNELS, alpha=0.05, **TIGHT).fit(X, y, offset=o)
+    assert model.duality_gap_ <= 1e-7
+
+
+@pytest.mark.parametrize(
+    ("offset", "message"),
+    [
+        (np.zeros(49), r"offset must have shape \(50,\), got \(49,\)"),
+        (np.full(50, np.nan), "offset is not finite at row 0"),
+        (["a"] * 50, "offset must hold numbers"),
+    ],
+)
+def test_sentences(samples, offset, message):
+    X, _, f, rng = samples
+    with pytest.raises(ValueError, match=message):
+        SpicyMKLRegressor(KERNELS).fit(X, f, offset=offset)
+    model = SpicyMKLRegressor(KERNELS).fit(X, f)
+    with pytest.raises(ValueError, match=message):
+        model.predict(X, offset=offset)
+    with pytest.raises(ValueError, match="takes no offset"):
+        HKLRegressor().fit(X, f, offset=f)
+    with pytest.raises(ValueError, match="logarithmic scale"):
+        SpicyMKLRegressor(KERNELS, loss="poisson").fit(X, np.ones(50), offset=f + 800)
+    y = rng.integers(3, size=50)
+    with pytest.raises(ValueError, match=r"shape \(50, 3\)"):
+        SpicyMKLClassifier(KERNELS).fit(X, y, offset=f)
+    with pytest.raises(UnsupportedProblemError, match="takes no offset"):
+        SpicyMKLClassifier(KERNELS, selection="shared").fit(
+            X, y, offset=np.zeros((50, 3))
+        )
