@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from benchmarks.comparison import methods
 from benchmarks.measure import Results, Row, cpu, measured, read, write_csv
-from benchmarks.outputs.targets import COLUMNS, SPACES, problem
+from benchmarks.outputs.targets import SPACES, problem
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -65,9 +65,10 @@ def cancer(split: int) -> Data:
 
 def bands(split: int) -> Data:
     """Return five spaces of features, and twenty targets that need two each."""
-    data = problem(20, split)
-    ends = range(0, SPACES * COLUMNS, COLUMNS)
-    views = {f"space {k}": slice(a, a + COLUMNS) for k, a in enumerate(ends)}
+    columns = 80
+    data = problem(20, columns, 200, split)
+    ends = range(0, SPACES * columns, columns)
+    views = {f"space {k}": slice(a, a + columns) for k, a in enumerate(ends)}
     names = {"X": "X", "Y": "y", "X_test": "X_test", "Y_test": "y_test"}
     return {names[name]: value for name, value in data.items()} | {"views": views}
 

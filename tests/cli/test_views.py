@@ -102,7 +102,7 @@ def test_categories_without_views(run, mixed):
         ((*VIEWS, "--method", "hkl"), "--view and --category are not for --method hkl"),
         (
             (*VIEWS, "-C", 1),
-            "-C is for --method lp, rademacher, uniform, alignment, easy or single",
+            "-C is for --method lp, rademacher, uniform, alignment or easy, and",
         ),
     ],
 )

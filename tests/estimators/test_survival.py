@@ -264,6 +264,8 @@ def test_wrong_parameters_get_a_sentence():
         SpicyMKLSurvivalCV(cv=KFold(2)).fit(X, y)
     X, y = example(20)
     model = SpicyMKLSurvival(KERNELS, alpha=0.01).fit(X, y)
+    with pytest.raises(ValueError, match="divide the times by exp"):
+        SpicyMKLSurvival().fit(X, y, offset=np.ones(len(X)))
     with pytest.raises(ValueError, match="at least 0"):
         model.predict_survival_function(X, [-1.0])
     with pytest.raises(ValueError, match="20 samples, and y 19"):

@@ -9,6 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.gram.base import GramStack
+from multikernel.gram.by_kernel import ByKernelStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank
@@ -88,6 +89,14 @@ def landmarks(array: Array) -> GramStack:
     return build_low_rank(_precomputed(array), _numbers(array), options=options).stack
 
 
+def by_kernel(array: Array) -> GramStack:
+    """Hold every second matrix whole, and factors of the others."""
+    is_whole = np.arange(len(array)) % 2 == 1
+    factors = low_rank(array[~is_whole]).low_rank_form()
+    assert factors is not None
+    return ByKernelStack(dense(array[is_whole]), factors, is_whole)
+
+
 STACKS: tuple[Callable[[Array], GramStack], ...] = (
     dense,
     dense_single,
@@ -100,6 +109,7 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
     mapped_single,
     low_rank,
     landmarks,
+    by_kernel,
 )
 """Every policy, as a function of an array (n_kernels, n_samples, n_samples)."""
 

@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 from multikernel.estimators import FixedWeightsMKLRegressor
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import (
+    ByKernelStack,
     DenseStack,
     LazyStack,
     LowRankStack,
@@ -110,7 +111,9 @@ def test_storage_kinds(X):
     lazy = build_stack(dictionary, X, storage="lazy").stack
     assert isinstance(lazy, LazyStack)
     too_small = build_stack(dictionary, X, max_bytes=8 * 25 * 25 * 8 - 1).stack
-    assert isinstance(too_small, LazyStack)
+    assert isinstance(too_small, ByKernelStack)
+    far_too_small = build_stack(dictionary, X, max_bytes=8 * 25 * 25 * 6).stack
+    assert isinstance(far_too_small, LazyStack)
     scaled = build_stack(dictionary, X, storage="lazy", normalize="trace").stack
     assert isinstance(scaled, ScaledStack)
 
@@ -178,7 +181,7 @@ def test_lazy_centring_over_the_limit_is_refused(X):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"storage": "disk"}, "storage must be one of 'auto', 'dense', .* got 'disk'"),
+        ({"storage": "disk"}, "must be one of 'auto', .*'dense', .* got 'disk'"),
         (
             {"normalize": "unit"},
             "normalize must be None, one of 'trace', .* got 'unit'",

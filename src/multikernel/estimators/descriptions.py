@@ -53,8 +53,9 @@ class_weight : dict, "balanced" or None, default=None
 storage : str, LowRank or MemoryMapped, default="auto"
     How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
     "dense", "dense32" (single precision), "lazy" (computed when needed),
-    "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-    a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+    "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "by_kernel"
+    (kernels of high rank whole, factors of the others), "memmap" or a
+    `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
     to be quickest. Precomputed ones are held as they come.
 max_bytes : int, default=None
     Limit on the bytes of the Gram matrices, with the copies that folds need; half

@@ -2,6 +2,7 @@
 
 from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.build import build_stack
+from multikernel.gram.by_kernel import ByKernelStack
 from multikernel.gram.checks import check_gram, repair_gram
 from multikernel.gram.definite import check_definite
 from multikernel.gram.dense import DenseMatrix, DenseStack
@@ -19,6 +20,7 @@ from multikernel.gram.views import ScaledStack
 
 __all__ = [
     "BuiltStack",
+    "ByKernelStack",
     "DenseMatrix",
     "DenseStack",
     "GramMatrix",

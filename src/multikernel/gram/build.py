@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import hash as fingerprint
+from numpy.typing import NDArray
 
 from multikernel._typing import Array
 from multikernel._validation import (
@@ -20,7 +21,8 @@ from multikernel._validation import (
     check_weights,
 )
 from multikernel.gram.base import GramStack
-from multikernel.gram.choice import choose_storage
+from multikernel.gram.by_kernel import join_parts, steps_of_some
+from multikernel.gram.choice import choose_storage, every_rank
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
@@ -93,8 +95,8 @@ def build_stack(
         cosine similarity, centring.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the statistics that normalisation learns.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank", "memmap"}, LowRank or \
-            MemoryMapped, default="auto"
+    storage : {"auto", "by_kernel", "dense", "dense32", "lazy", "low_rank", \
+            "memmap"}, LowRank or MemoryMapped, default="auto"
         "dense" holds float64, "dense32" float32; "lazy" recomputes kernels in blocks
         whenever they are needed; "low_rank" holds factors of kernels: their features
         where they have few (`kernel_features`), and otherwise their values at
@@ -164,6 +166,10 @@ def build_stack(
             sample_weight=sample_weight,
             options=None if isinstance(storage, str) else storage,
             max_bytes=max_bytes,
+        )
+    if storage == "by_kernel":
+        return _build_by_kernel(
+            dictionary, X, normalize, normalization(), sample_weight, max_bytes
         )
     if storage == "lazy":
         return _build_lazy(dictionary, X, normalization(), max_bytes)
@@ -238,6 +244,36 @@ def _build_products(
     stack = products.take(np.arange(len(dictionary))) if few else products
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())
+
+
+def _build_by_kernel(
+    dictionary: KernelDictionary,
+    X: Array,
+    normalize: Steps,
+    normalization: Normalization,
+    sample_weight: Array | None,
+    max_bytes: int | None,
+) -> BuiltStack:
+    """Return kernels of high rank whole and others as factors, in one stack.
+
+    Where all are of one sort, it is that storage.
+    """
+    is_whole = every_rank(dictionary, X) >= X.shape[0]
+
+    def build(mask: NDArray[np.bool_], storage: str) -> BuiltStack:
+        return build_stack(
+            ListDictionary([dictionary[m] for m in np.flatnonzero(mask).tolist()]),
+            X,
+            normalize=steps_of_some(normalize, mask),
+            sample_weight=sample_weight,
+            storage=storage,
+            max_bytes=max_bytes,
+        )
+
+    if is_whole.all() or not is_whole.any():
+        return build(is_whole | True, "dense" if is_whole.all() else "low_rank")
+    parts = build(is_whole, "dense"), build(~is_whole, "low_rank")
+    return join_parts(*parts, is_whole, dictionary, normalization)
 
 
 def _check_factors(

@@ -67,7 +67,7 @@ class MemoryMapped:
         check_parameter("MemoryMapped", "dtype", self.dtype, PRECISION)
 
 
-STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank", "memmap")
+STORAGE = ("auto", "by_kernel", "dense", "dense32", "lazy", "low_rank", "memmap")
 Storage = str | LowRank | MemoryMapped
 """What a ``storage`` parameter may be."""
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import FEW, GramStack
+from multikernel.gram.by_kernel import ByKernelStack, join_parts, steps_of_some
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
     HELD_BYTES,
@@ -304,6 +306,8 @@ def build_part(
             normalize, whole.shape[0], samples.size, sample_weight
         )
         return cut_products(whole, samples, learnt, sample_weight, max_bytes)
+    if isinstance(whole, ByKernelStack):
+        return _cut_both(whole, samples, normalize, sample_weight, max_bytes)
     if whole.landmarks is not None:
         assert isinstance(whole, LowRankStack)
         return cut_low_rank(
@@ -347,6 +351,33 @@ def build_part(
         normalize_in_place(copy.array, learnt)
         stack = copy
     return BuiltStack(stack, learnt, stack.zero_kernels())
+
+
+def _cut_both(
+    stack: ByKernelStack,
+    samples: Indices,
+    normalize: Steps,
+    sample_weight: Array | None,
+    max_bytes: int | None,
+) -> BuiltStack:
+    """Return some samples of whole matrices and factors, normalised each."""
+    assert stack.dictionary is not None
+
+    def cut(part: GramStack, mask: NDArray[np.bool_]) -> BuiltStack:
+        built = build_part(
+            part,
+            samples,
+            normalize=steps_of_some(normalize, mask),
+            sample_weight=sample_weight,
+            max_bytes=max_bytes,
+        )
+        assert built is not None
+        return built
+
+    is_whole, n_kernels = stack.is_whole, stack.shape[0]
+    parts = cut(stack.whole, is_whole), cut(stack.factored, ~is_whole)
+    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
+    return join_parts(*parts, is_whole, stack.dictionary, learnt)
 
 
 def _check_copies(

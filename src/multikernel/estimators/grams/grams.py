@@ -141,12 +141,36 @@ def additive_model(training: "Training", expansion: Expansion) -> AdditiveModel:
         return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
     places = zip(active.tolist(), expansion.coefs, strict=True)
     own = [over_landmarks(training, m, coefs) for m, coefs in places]
+    grams, own = in_use(landmark_grams(training, active), own)
     widest = max((len(coefs) for coefs in own), default=0)
     coefs = np.zeros((len(own), widest, intercept.size))
     for position, values in enumerate(own):
         coefs[position, : len(values)] = values
-    grams = landmark_grams(training, active)
     return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
+
+
+def in_use(
+    grams: LandmarkGrams, coefs: list[Array]
+) -> tuple[LandmarkGrams, list[Array]]:
+    """Return kernels at the landmarks that have coefficients, and these.
+
+    Whole kernels have all samples as landmarks, and a machine uses few of them. Of
+    `coefs`, (rank[ + 1], n_outputs) a kernel, a constant is the last row.
+    """
+    landmarks, ranks, used_coefs = list(grams.landmarks), list(grams.ranks), []
+    for place, values in enumerate(coefs):
+        rank = ranks[place]
+        used = np.array(values.any(axis=1))
+        # Features are all there, and so is a constant; a kernel at no landmarks would
+        # be its features.
+        used[rank if len(landmarks[place]) else 0 :] = True
+        used[0] = True
+        if not used.all():
+            landmarks[place] = landmarks[place][used[:rank]]
+            ranks[place] = len(landmarks[place])
+        used_coefs.append(values[used])
+    kept = replace(grams, landmarks=tuple(landmarks), ranks=tuple(ranks))
+    return kept, used_coefs
 
 
 def over_landmarks(training: "Training", m: int, coefs: Array) -> Array:

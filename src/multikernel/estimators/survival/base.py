@@ -57,11 +57,17 @@ class SurvivalMKL(BaseMKL):
         X: Any,
         y: Any,
         sample_weight: Any,
+        offset: Any,
         callback: Callback | None,
         groups: Any = None,
     ) -> Self:
         """Fit the copy, and publish what it learnt with the scales."""
         self._check_parameters()
+        if offset is not None:
+            raise ValueError(
+                f"{type(self).__name__} takes no offset: divide the times by "
+                "exp(offset), and multiply predicted times by it."
+            )
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes = times.distinct()

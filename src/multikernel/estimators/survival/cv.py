@@ -214,6 +214,7 @@ class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
         sample_weight: Any = None,
         *,
         groups: Any = None,
+        offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
         """Choose alpha, and fit the model that it gives.
@@ -231,6 +232,8 @@ class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
         groups : array-like of shape (n_samples,), default=None
             Labels of groups for splitters that ask for them, such as
             `sklearn.model_selection.GroupKFold`.
+        offset : None
+            Not used: an offset of log times is a factor of the times themselves.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration; the search stops where it
             returns True, and keeps what is done.
@@ -253,7 +256,7 @@ class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
         multikernel.exceptions.SearchWarning
             If the choice lies at an end of its grid, or has no kernel.
         """
-        return self._learn(X, y, sample_weight, callback, groups)
+        return self._learn(X, y, sample_weight, offset, callback, groups)
 
     def _learner(
         self,

@@ -117,6 +117,7 @@ class SpicyMKLSurvival(SurvivalMKL):
         y: Any,
         sample_weight: Any = None,
         *,
+        offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
         """Fit the model.
@@ -136,6 +137,8 @@ class SpicyMKLSurvival(SurvivalMKL):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
+        offset : None
+            Not used: an offset of log times is a factor of the times themselves.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`; the fit stops where it returns True.
@@ -156,7 +159,7 @@ class SpicyMKLSurvival(SurvivalMKL):
         ConvergenceWarning
             If the solver stopped above the tolerance; the message gives the gap.
         """
-        return self._learn(X, y, sample_weight, callback)
+        return self._learn(X, y, sample_weight, offset, callback)
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha)

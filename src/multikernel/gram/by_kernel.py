@@ -1,0 +1,348 @@
+"""Kernels of high rank held whole, and those of low rank as factors, in one stack."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.factors.landmarks import Landmarks
+from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.normalization import (
+    BuiltStack,
+    GivenScales,
+    Normalization,
+    StepName,
+    Steps,
+    check_steps,
+    empty_normalization,
+)
+from multikernel.gram.steps import ScaleStep
+from multikernel.kernels.base import KernelDictionary
+
+
+@dataclass(frozen=True, eq=False)
+class ByKernelStack(GramStack):
+    r"""Some kernels as whole matrices, the others as factors.
+
+    Forms, images and sums are those of both parts. Whole matrices leave nothing of
+    their kernels, so that residuals are those of the factors.
+
+    Parameters
+    ----------
+    whole : GramStack
+        The kernels that are held whole.
+    factored : LowRankStack
+        The kernels that are held as factors.
+    is_whole : ndarray of bool, shape (n_kernels,)
+        Which kernels are held whole; each part holds its own in this order.
+    dictionary : KernelDictionary, optional
+        All kernels, where new samples are to be compared with training samples.
+    scales : ndarray of shape (n_whole,), optional
+        What normalisation multiplied the whole kernels by; ones when left out.
+
+    Raises
+    ------
+    ValueError
+        If the parts are of other numbers of kernels, or of different samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack, LowRankStack
+    >>> from multikernel.gram.by_kernel import ByKernelStack
+    >>> line = LowRankStack(np.array([[1.0], [2.0]]), np.array([0, 1]))
+    >>> identity = DenseStack(np.eye(2)[None])
+    >>> stack = ByKernelStack(identity, line, np.array([False, True]))
+    >>> stack.quadratic_forms(np.array([1.0, 1.0]))
+    array([9., 2.])
+    """
+
+    whole: GramStack
+    factored: LowRankStack
+    is_whole: NDArray[np.bool_]
+    dictionary: KernelDictionary | None = None
+    scales: Array | None = None
+    in_memory = True
+    landmarks: Landmarks | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        n_whole = int(np.count_nonzero(self.is_whole))
+        wanted = n_whole, self.is_whole.size - n_whole
+        given = self.whole.shape[0], self.factored.shape[0]
+        if wanted != given or self.whole.shape[1] != self.factored.shape[1]:
+            raise ValueError(
+                f"A ByKernelStack of {wanted[0]} whole kernels and {wanted[1]} factors "
+                f"on the same samples got {given[0]} and {given[1]}, on "
+                f"{self.whole.shape[1]} and {self.factored.shape[1]} samples."
+            )
+        if self.dictionary is not None and self.factored.landmarks is not None:
+            object.__setattr__(self, "landmarks", self._all_landmarks())
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.is_whole.size, self.factored.shape[1], self.factored.shape[1]
+
+    @property
+    def positions(self) -> Indices:
+        """Return where each kernel is in its part, shape (n_kernels,)."""
+        positions = np.empty(self.is_whole.size, dtype=np.intp)
+        for mask in (self.is_whole, ~self.is_whole):
+            positions[mask] = np.arange(np.count_nonzero(mask))
+        return positions
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        return self._joined(self.whole.matvec(v), self.factored.matvec(v))
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        forms = self.whole.quadratic_forms(v), self.factored.quadratic_forms(v)
+        return self._joined(*forms)
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        images = self.whole.block_matvec(coefs[self.is_whole])
+        return self._joined(images, self.factored.block_matvec(coefs[~self.is_whole]))
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        images = self.whole.sparse_matvec(support, values)
+        return self._joined(images, self.factored.sparse_matvec(support, values))
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix.
+
+        Factors are multiplied out and added to whole matrices where some of these are
+        in use: a system is then factorised once, of the order of the samples anyway.
+        """
+        own, others = weights[self.is_whole], weights[~self.is_whole]
+        if not own.any():
+            return self.factored.combine(others)
+        total = self.whole.combine(own)
+        if not others.any():
+            return total
+        used = np.flatnonzero(others)
+        Z = self.factored.take(used).low_rank_form()
+        assert Z is not None
+        summed = (Z.factors * np.repeat(others[used], Z.ranks)) @ Z.factors.T
+        array = total.array
+        summed += total.columns(np.arange(len(summed))) if array is None else array
+        return DenseMatrix(np.ascontiguousarray(summed))
+
+    def combined_rows(self, weights: Array, rows: Indices) -> Array:
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        total = self.whole.combined_rows(weights[self.is_whole], rows)
+        total += self.factored.combined_rows(weights[~self.is_whole], rows)
+        return total
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        return self._joined(self.whole.columns(indices), self.factored.columns(indices))
+
+    def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
+        """Return some entries of one kernel, shape (n_rows, n_cols)."""
+        part = self.whole if self.is_whole[kernel] else self.factored
+        return part.entries(int(self.positions[kernel]), rows, cols)
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels, that of one part where it can be."""
+        return self._part(kernels, lambda stack, own: stack.take(own))
+
+    def once(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels for a single product."""
+        return self._part(kernels, lambda stack, own: stack.once(own))
+
+    def restrict(self, samples: Indices) -> GramStack:
+        """Return the stack on the chosen samples."""
+        factors = self.factored.restrict(samples).low_rank_form()
+        assert factors is not None
+        return ByKernelStack(self.whole.restrict(samples), factors, self.is_whole)
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        return self._joined(self.whole.diagonals(), self.factored.diagonals())
+
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
+        return self._joined(self.whole.traces(shares), self.factored.traces(shares))
+
+    def held_numbers(self) -> Array:
+        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        return self._joined(self.whole.held_numbers(), self.factored.held_numbers())
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the factors may leave; see `GramStack.residual_bounds`."""
+        bounds = self.whole.residual_bounds(v), self.factored.residual_bounds(v)
+        return self._joined(*bounds)
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
+        traces = self.whole.residual_traces(shares)
+        return self._joined(traces, self.factored.residual_traces(shares))
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        forms, own = np.empty(kernels.size), self.is_whole[kernels]
+        positions = self.positions[kernels]
+        if own.any():
+            forms[own] = self.whole.once(positions[own]).quadratic_forms(v)
+        if not own.all():
+            forms[~own] = self.factored.full_forms(positions[~own], v)
+        return forms
+
+    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
+        """Return what to ask of `refine`, by the numbers of the factors' landmarks."""
+        positions = self.positions
+        own = {int(positions[m]): g for m, g in goals.items() if not self.is_whole[m]}
+        return self.factored.refinement(dual, own) if own else None
+
+    def refine(
+        self, refinement: Refinement, max_bytes: int | None = None
+    ) -> "ByKernelStack | None":
+        """Return the same with finer factors; see `GramStack.refine`."""
+        finer = self.factored.refine(refinement, max_bytes)
+        return None if finer is None else replace(self, factored=finer)
+
+    def _joined(self, whole: Array, factored: Array) -> Array:
+        """Return what the two parts say, in the order of the kernels."""
+        joined = np.empty((self.is_whole.size, *whole.shape[1:]))
+        joined[self.is_whole], joined[~self.is_whole] = whole, factored
+        return joined
+
+    def _part(
+        self, kernels: Indices, take: Callable[[GramStack, Indices], GramStack]
+    ) -> GramStack:
+        """Return the stack of the chosen kernels, which a function takes of a part."""
+        chosen = np.arange(self.is_whole.size)[kernels]
+        own, positions = self.is_whole[chosen], self.positions[chosen]
+        if not own.any():
+            return take(self.factored, positions)
+        if own.all():
+            return take(self.whole, positions)
+        factors = take(self.factored, positions[~own]).low_rank_form()
+        assert factors is not None
+        return ByKernelStack(take(self.whole, positions[own]), factors, own)
+
+    def _all_landmarks(self) -> Landmarks:
+        """Return the landmarks of all kernels: of whole ones these are the samples."""
+        factors = self.factored.landmarks
+        assert factors is not None
+        assert self.dictionary is not None
+        n_kernels = self.is_whole.size
+        chosen, scales = [factors.rows] * n_kernels, np.ones(n_kernels)
+        for place, m in enumerate(np.flatnonzero(~self.is_whole).tolist()):
+            chosen[m] = factors.chosen[place]
+        scales[~self.is_whole] = factors.scales
+        if self.scales is not None:
+            scales[self.is_whole] = self.scales
+        same = {each.name: getattr(factors, each.name) for each in fields(factors)}
+        del same["_shared"]
+        return SampleLandmarks(
+            **same
+            | {
+                "dictionary": self.dictionary,
+                "chosen": tuple(chosen),
+                "triangles": (None,) * n_kernels,
+                "scales": scales,
+                "shifts": (None,) * n_kernels,
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SampleLandmarks(Landmarks):
+    """The landmarks of a `ByKernelStack`, of which whole kernels have all samples."""
+
+    def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
+        """Return how many coefficients the functions of some kernels have."""
+        assert isinstance(stack, ByKernelStack)
+        numbers = np.full(stack.shape[0], stack.shape[1])
+        numbers[~stack.is_whole] = stack.factored.ranks
+        return tuple(numbers[kernels].tolist())
+
+    def coefficients(
+        self, stack: GramStack, m: int, coefs: Array
+    ) -> tuple[Array, Array]:
+        """Return coefficients over landmarks; see `Landmarks.coefficients`."""
+        assert isinstance(stack, ByKernelStack)
+        if stack.is_whole[m]:
+            return self.scales[m] * coefs, np.zeros(coefs.shape[1])
+        landmarks = stack.factored.landmarks
+        assert landmarks is not None
+        return landmarks.coefficients(stack.factored, int(stack.positions[m]), coefs)
+
+
+def join_parts(
+    whole: BuiltStack,
+    factored: BuiltStack,
+    is_whole: NDArray[np.bool_],
+    dictionary: KernelDictionary,
+    learnt: Normalization,
+) -> BuiltStack:
+    """Return one stack of two parts that were normalised each.
+
+    Parameters
+    ----------
+    whole, factored : BuiltStack
+        The kernels that are held whole, and those that are factors.
+    is_whole : ndarray of bool, shape (n_kernels,)
+        Which kernels are held whole.
+    dictionary : KernelDictionary
+        All kernels.
+    learnt : Normalization
+        Steps with room for all kernels, which only scale; what the parts have learnt
+        is written to them.
+
+    Returns
+    -------
+    built : BuiltStack
+        Its stack is a `ByKernelStack`.
+    """
+    parts = zip(
+        learnt.steps,
+        whole.normalization.steps,
+        factored.normalization.steps,
+        strict=True,
+    )
+    for step, of_whole, of_factors in parts:
+        assert isinstance(step, ScaleStep)
+        assert isinstance(of_whole, ScaleStep)
+        assert isinstance(of_factors, ScaleStep)
+        step.factors[is_whole] = of_whole.factors
+        step.factors[~is_whole] = of_factors.factors
+    factors = factored.stack
+    assert isinstance(factors, LowRankStack)
+    scales = whole.normalization.factors(np.arange(whole.stack.shape[0]))
+    stack = ByKernelStack(whole.stack, factors, is_whole, dictionary, scales)
+    degenerate = np.concatenate(
+        [
+            np.flatnonzero(is_whole)[whole.degenerate],
+            np.flatnonzero(~is_whole)[factored.degenerate],
+        ]
+    )
+    return BuiltStack(stack, learnt, np.sort(degenerate))
+
+
+def steps_of_some(normalize: Steps, kernels: NDArray[np.bool_]) -> list[StepName]:
+    """Return the steps of normalisation of some kernels of all.
+
+    Raises
+    ------
+    ValueError
+        If a step does more than scale.
+    """
+    if not empty_normalization(normalize, 1, 1).only_scales:
+        raise ValueError(
+            "storage='by_kernel' holds kernels that are at most scaled: normalize must "
+            f"be None, 'trace' or 'variance', got {normalize!r}."
+        )
+    return [
+        GivenScales(step.factors[kernels]) if isinstance(step, GivenScales) else step
+        for step in check_steps(normalize)
+    ]
