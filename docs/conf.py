@@ -25,7 +25,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "architecture.md"]
+exclude_patterns = ["_build", "architecture.md", "walks.md"]
 templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted((ROOT / "docs").rglob("*.rst"))
 MARKDOWN = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-MARKDOWN += [ROOT / "docs" / "architecture.md"]
+MARKDOWN += [ROOT / "docs" / name for name in ("architecture.md", "walks.md")]
 
 
 def test_readme_code_prints_what_the_readme_says():
