@@ -168,6 +168,8 @@ class Solution:
         matrices leave too much of the kernels; None where it can do nothing.
     effects : ndarray of shape (n_columns,), optional
         The coefficients of the problem's columns, where it has any.
+    steps : tuple of str, default=()
+        The algorithms that led here, in order.
     """
 
     kernel_weights: Array
@@ -183,6 +185,7 @@ class Solution:
     history: tuple[Progress, ...] = ()
     refinement: Refinement | None = None
     effects: Array | None = None
+    steps: tuple[str, ...] = ()
 
 
 class Targets(Protocol):

@@ -82,6 +82,10 @@ support_ : ndarray of shape (n_support,)
     Indices of the training samples that the model uses.
 storage_, storage_reason_ : str
     How Gram matrices were held, and why.
+solver_ : str or ndarray of shape (n_problems,)
+    The algorithms that led to the solution, in order, for every problem that was
+    solved: the class of a solver, or what `multikernel.solvers.spicy` calls the steps
+    of SpicyMKL, such as "newton_in_weights".
 psd_checked_ : str
     What the kernels of the model are known to be kernels by, the weakest of all:
     "formula" (kernels of this library), "factors" (held as such), "full" (the lowest
@@ -341,6 +345,7 @@ OF_EVERY_FIT = (
     "history_",
     "status_",
     "status_message_",
+    "solver_",
     "storage_, storage_reason_",
     "psd_checked_",
     "classes_",

@@ -201,7 +201,7 @@ def follow(
 
 
 def continued(before: Solution | None, after: Solution) -> Solution:
-    """Return a solution with the history of the one that it started from."""
+    """Return a solution with history and steps of the one that it started from."""
     if before is None:
         return after
     last = before.history[-1]
@@ -217,7 +217,9 @@ def continued(before: Solution | None, after: Solution) -> Solution:
     ]
     # The first of them is at the point of the last one before, or at a better one.
     history = (*before.history[:-1], *lines)
-    return replace(after, history=history, n_iter=len(history) - 1)
+    again = before.steps[-1:] == after.steps[:1]
+    steps = before.steps + after.steps[again:]
+    return replace(after, history=history, n_iter=len(history) - 1, steps=steps)
 
 
 def _exponent(regularizer: BlockRegularizer) -> float:

@@ -310,6 +310,7 @@ class _Search:
         problem, norms = self.problem, point.worth.norms
         kept = norms[point.active] > 0.0
         self.recorder.close(point.worth.objective, gap, int(np.count_nonzero(norms)))
+        inside = () if self.squares is None else self.squares.steps
         return Solution(
             kernel_weights=kernel_weights(problem.regularizer, norms),
             norms=norms,
@@ -324,4 +325,5 @@ class _Search:
             history=tuple(self.recorder.history),
             refinement=None if self.squares is None else self.squares.refinement,
             effects=point.effects,
+            steps=("FreeColumns", *inside),
         )

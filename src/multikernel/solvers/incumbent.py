@@ -96,11 +96,14 @@ class Incumbent:
         Takes the history.
     patience : Patience, optional
         When to give up.
+    steps : tuple of str, default=()
+        The algorithms that are used, in order.
     """
 
     problem: Problem
     recorder: Recorder
     patience: Patience = field(default_factory=Patience)
+    steps: tuple[str, ...] = ()
     best: Best = field(init=False)
     certificate: DualCertificate = field(init=False)  # the best one, for the kernels
     over_factors: DualCertificate = field(init=False)  # for the matrices of the stack
@@ -330,6 +333,7 @@ class Incumbent:
             status=status,
             history=tuple(self.recorder.history),
             refinement=self.refinement,
+            steps=self.steps,
         )
 
 
@@ -352,5 +356,6 @@ def incumbents(
     for regularizer in regularizers:
         step = replace(problem, regularizer=regularizer)
         check_supported(solver, step)
-        yield Incumbent(step, recorder, Patience(limit, share))
+        steps = (type(solver).__name__,)
+        yield Incumbent(step, recorder, Patience(limit, share), steps)
         recorder = Recorder(callback, recorder.meter)

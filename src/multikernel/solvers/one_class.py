@@ -311,6 +311,7 @@ class _Search:
             n_iter=len(history),
             status=status,
             history=history,
+            steps=("OneClass",),
         )
 
 

@@ -24,6 +24,7 @@ from multikernel.estimators.publish.fitted import (
     shares_of,
     single,
     spread_terms,
+    steps_taken,
     told,
 )
 from multikernel.estimators.read.unpenalized import Design
@@ -227,6 +228,7 @@ def fitted_attributes(
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
         "history_": history_array(solutions, scales),
+        "solver_": steps_taken(solutions),
         **told(worst_status(solutions)),
         "psd_checked_": checked,
         **{f"{name}_": number for name, number in recipe.numbers.items()},

@@ -374,6 +374,7 @@ class Stages:
                 "n_iter_": len(self),
                 "history_": self.history,
                 **told(Status[self.status]),
+                "solver_": "GroupOMP",
                 "psd_checked_": self.psd_checked,
                 "_model": model,
                 "_stages": self,

@@ -294,6 +294,7 @@ def hull_attributes(
         "n_searched_": single([s.n_searched for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
         "history_": history_array(solutions, task.objective_scale),
+        "solver_": "HullSearch",
         **told(worst(solutions)),
         **{f"{name}_": number for name, number in task.numbers.items()},
         "_model": model,

@@ -49,6 +49,12 @@ def told(status: Enum) -> dict[str, str]:
     return {"status_": status.name.lower(), "status_message_": str(status.value)}
 
 
+def steps_taken(solutions: Sequence[Solution]) -> Any:
+    """Return the algorithms that led to every solution; of one solution a string."""
+    steps = [", then ".join(solution.steps) for solution in solutions]
+    return steps[0] if len(steps) == 1 else np.array(steps)
+
+
 def single(values: Any) -> Any:
     """Return values per output, (n_outputs, ...), as an array; of one its own."""
     values = np.asarray(values)

@@ -30,7 +30,10 @@ class SpicyMKLClassifier(ClassifierMKL):
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero:
     the kernels that are left are the model. Every fit ends with a duality gap, a bound
-    on the distance of ``objective_`` to the optimum.
+    on the distance of ``objective_`` to the optimum. Most fits are solved by Newton's
+    method in the kernel weights, the others by the augmented Lagrangian of [1]_ on a
+    working set of kernels: ``solver_`` tells, and `multikernel.solvers.SpicyMKL` says
+    when.
 
     Parameters
     ----------
@@ -127,7 +130,10 @@ class SpicyMKLRegressor(RegressorMKL):
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero:
     the kernels that are left are the model. Every fit ends with a duality gap, a bound
-    on the distance of ``objective_`` to the optimum.
+    on the distance of ``objective_`` to the optimum. Most fits are solved by Newton's
+    method in the kernel weights, the others by the augmented Lagrangian of [1]_ on a
+    working set of kernels: ``solver_`` tells, and `multikernel.solvers.SpicyMKL` says
+    when.
 
     Parameters
     ----------

@@ -380,6 +380,7 @@ class ManyTargets:
             n_iter=len(history) - 1,
             status=status,
             history=tuple(history),
+            steps=("newton_in_weights",),
         )
 
 

@@ -1,4 +1,4 @@
-"""SpicyMKL: a working set of kernels, each solved by `AugmentedLagrangian`."""
+"""SpicyMKL: which algorithm takes a problem, and the working set of kernels."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import OneOf, check_parameter
 from multikernel.certificates import (
     Model,
     constant_model,
@@ -49,6 +50,8 @@ from multikernel.solvers.spicy.sides import (
 from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
 from multikernel.solvers.spicy.weights import has_quick_machines, weighted_sums
 
+ALGORITHMS = ("auto", "augmented_lagrangian")
+
 PATIENCE = SETTINGS.patience, SETTINGS.progress
 """It gives up where passes gain nothing."""
 
@@ -64,7 +67,9 @@ class SpicyMKL:
     working set; on the working set the dual augmented Lagrangian of [1]_ runs to a
     fraction of that gap. Its penalty parameter grows from 1 / alpha, so the gap falls
     super-linearly. With the 1-norm and a smooth loss on few whole matrices Newton's
-    method in weights comes first (`many`), which takes half as many factorisations.
+    method in the weights comes first and solves most fits: it takes half as many
+    factorisations. `multikernel.solvers.spicy` has a page on what runs when, and
+    solutions say which steps were taken.
 
     Parameters
     ----------
@@ -72,6 +77,9 @@ class SpicyMKL:
         Relative duality gap of the whole problem at which to stop.
     max_iter : int, default=100
         Outer iterations (passes over all kernels) at most.
+    algorithm : {"auto", "augmented_lagrangian"}, default="auto"
+        Whether other algorithms may open where they are quicker, or the iteration of
+        [1]_ on working sets is all, from the constant model or a warm start.
 
     Notes
     -----
@@ -102,6 +110,10 @@ class SpicyMKL:
 
     tol: float = 1e-3
     max_iter: int = 100
+    algorithm: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_parameter("SpicyMKL", "algorithm", self.algorithm, OneOf(ALGORITHMS))
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
@@ -139,7 +151,7 @@ class SpicyMKL:
             inside = self.solve(turned.problem, turned.inwards(init), callback)
             return turned.outwards(inside, self.tol)
         penalty = problem.regularizer
-        if side_by_side([problem], [penalty]):
+        if self.side_by_side([problem], [penalty]):
             found = self.follow_many([problem], [[penalty]], [init], callback)
             return cast(Solution, next(found)[0])
         return self._by_working_sets(problem, init, callback)
@@ -151,11 +163,22 @@ class SpicyMKL:
         incumbent = next(
             incumbents(self, problem, [problem.regularizer], callback, *PATIENCE)
         )
-        search = WorkingSet(incumbent, screening(incumbent.problem))
-        if init is None:
+        search = self._search(incumbent)
+        if init is None and self.algorithm == "auto":
             init = start_on_some(incumbent.problem, self.solve, self.tol)
+            if init is not None:
+                search.note("sample")
         search.start(init)
         return search.run(self.tol, self.max_iter)
+
+    def _search(
+        self, incumbent: Incumbent, bounds: DualNorms | None = None
+    ) -> "WorkingSet":
+        """Return the working set of a problem, before its first step."""
+        incumbent.steps = ()
+        if bounds is None:
+            bounds = screening(incumbent.problem)
+        return WorkingSet(incumbent, bounds, machines=self.algorithm == "auto")
 
     def follow(
         self,
@@ -181,12 +204,12 @@ class SpicyMKL:
         search: WorkingSet | None = None
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
             if search is None:
-                search = WorkingSet(incumbent, screening(incumbent.problem))
+                search = self._search(incumbent)
                 if problem.fit_intercept:
                     search.bounds.remember(np.ones(problem.gram.shape[1]))
                 search.start(init)
             elif not search.unfinished(incumbent.problem.regularizer):
-                last, search = search, WorkingSet(incumbent, search.bounds)
+                last, search = search, self._search(incumbent, search.bounds)
                 search.go_on_from(last)
             solution = search.run(self.tol, self.max_iter)
             yield solution
@@ -197,7 +220,7 @@ class SpicyMKL:
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
         """Return whether `follow_many` takes such problems; see `many`."""
-        return side_by_side(problems, penalties)
+        return self.algorithm == "auto" and side_by_side(problems, penalties)
 
     def follow_many(
         self,
@@ -236,10 +259,13 @@ class WorkingSet:
         The whole problem, and the best that is known of it.
     bounds : DualNorms
         Screens kernels; may be shared between problems on the same stack.
+    machines : bool, default=False
+        Whether the first step may be one of machines on weighted sums.
     """
 
     incumbent: Incumbent
     bounds: DualNorms
+    machines: bool = field(default=False, kw_only=True)
     working: Model = field(init=False)  # the last one
     rho: Array = field(init=False)
     sizes: Array = field(init=False)  # dual norms of rho, or bounds below threshold
@@ -319,7 +345,14 @@ class WorkingSet:
             self.status = incumbent.status(tol, most)
             if stuck and self.status in (None, Status.MAX_ITER):
                 self.status = Status.STALLED
+        if not incumbent.steps:
+            self.note("augmented_lagrangian")
         return incumbent.solution(self.status)
+
+    def note(self, step: str) -> None:
+        """Add a step to those that the solution tells."""
+        if step not in self.incumbent.steps:
+            self.incumbent.steps += (step,)
 
     def step(self, tol: float) -> bool:
         """Solve on a new working set, then certify with one pass.
@@ -330,9 +363,11 @@ class WorkingSet:
         anew = self.side is None and not self.working.kernels.size
         kernels = self._next_kernels()
         far = kernels.size and gap > SETTINGS.far
-        if anew and far and has_quick_machines(self.problem):
+        if self.machines and anew and far and has_quick_machines(self.problem):
+            self.note("machines")
             self._begin_with_machines(kernels, 0.5 * tol)
             return False
+        self.note("augmented_lagrangian")
         target = SETTINGS.target_share * gap * min(1.0, gap) ** SETTINGS.superlinear
         lagrangian = self._lagrangian(kernels)
         small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
