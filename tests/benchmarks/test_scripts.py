@@ -62,6 +62,13 @@ def test_default_searches_and_tiny_fits(run, tmp_path):
     assert "| LpMKL, p = 2: default check, none |" in page
 
 
+def test_levels_of_tests_of_association(run, tmp_path):
+    run("association/run.py", "levels", "power", "--draws", 2, "--output", tmp_path)
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "| covariates | 2 |" in page
+    assert "of stability selection" in page
+
+
 def test_areas_under_a_spectrum(run, tmp_path):
     run("papers/local_rademacher/figure1.py", "--smoke", "--output", tmp_path)
     assert (tmp_path / "figures" / "figure1.png").stat().st_size > 10_000

@@ -1,6 +1,7 @@
 """What to think of a fitted model: stability, intervals, importance."""
 
 from multikernel.estimators.publish.sobol import SobolIndices
+from multikernel.inspection.association import KernelTests, kernel_tests
 from multikernel.inspection.importance import group_permutation_importance
 from multikernel.inspection.intervals import Bootstrap, bootstrap
 from multikernel.inspection.sobol import sobol_indices
@@ -14,12 +15,14 @@ from multikernel.inspection.stability import Stability, stability_selection
 
 __all__ = [
     "Bootstrap",
+    "KernelTests",
     "SobolIndices",
     "Stability",
     "VarianceSplit",
     "bootstrap",
     "contributions",
     "group_permutation_importance",
+    "kernel_tests",
     "r2_score_split",
     "sobol_indices",
     "stability_selection",

@@ -73,8 +73,8 @@ def alignment_weights(
         "independent": :math:`a_m / \|K_m^c\|`, the alignment of each kernel. "joint":
         v >= 0 minimising :math:`v^\top M v - 2 v^\top a` with M the inner products of
         the centred kernels, which maximises the alignment of their sum (proposition 9
-        of [1]_). "greedy": "joint" on the kernels that raise the alignment most, one
-        after the other.
+        of Cortes and others). "greedy": "joint" on the kernels that raise the alignment
+        most, one after the other.
     max_kernels : int or None, default=None
         Kernels that "greedy" takes at most.
 
@@ -227,8 +227,8 @@ def easy_weights(
     sample_weight : ndarray of shape (n_samples,)
         Sample weights s.
     regularization : float, default=0.2
-        The lambda of [2]_, in (0, 1]: near 0 the two points are the nearest ones of
-        the classes' hulls, at 1 they are the means of the classes.
+        The lambda of Aiolli and Donini, in (0, 1]: near 0 the two points are the
+        nearest ones of the classes' hulls, at 1 they are the means of the classes.
 
     Returns
     -------

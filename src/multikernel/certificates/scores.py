@@ -1,0 +1,163 @@
+r"""Scores: how steeply each kernel would lower the loss of the model without any.
+
+With :math:`\rho_0` minus the slopes of the loss there, :math:`\rho_0^\top K_m \rho_0`
+is the score statistic of a kernel, and its root the strength up to which a sparse model
+leaves the kernel out. Permuted residuals say how large that is for noise.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
+from multikernel.certificates.null_model import constant_model
+from multikernel.gram import LowRankStack
+from multikernel.gram.base import GramStack
+from multikernel.linalg.chi_squares import chi_squares_tail
+from multikernel.losses.base import SmoothConjugateLoss
+from multikernel.losses.weighted import is_squared
+from multikernel.problem import Problem
+from multikernel.regularizers import BlockL1
+
+IMAGE_NUMBERS = 2**24
+"""Numbers that products of some kernels with all permutations take at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class NullModel:
+    """The model without kernels.
+
+    Parameters
+    ----------
+    rho : ndarray of shape (n_samples, n_outputs)
+        Minus the slopes of the loss.
+    curvature : ndarray of shape (n_samples, n_outputs)
+        Second derivatives of the loss.
+    knows_noise : bool
+        Whether the loss says how large the noise is, as all but the squared one do.
+    columns : ndarray of shape (n_samples, n_columns)
+        Covariates and the constant.
+    """
+
+    rho: Array
+    curvature: Array
+    knows_noise: bool
+    columns: Array
+
+    def basis(self, output: int) -> Array:
+        """Return an orthonormal basis of the weighted columns of an output."""
+        roots = np.sqrt(self.curvature[:, output])
+        return np.asarray(np.linalg.qr(roots[:, None] * self.columns)[0])
+
+    def permuted(self, orders: Sequence[Indices]) -> Array:
+        """Return scores of permuted residuals, (n_samples, n_permutations, n_outputs).
+
+        Residuals e = V^(-1/2) rho are permuted, projected and brought back to their
+        length: without that the level was 0.105 and 0.000 for 0.05 .
+        """
+        draws = np.empty((len(self.rho), len(orders), self.rho.shape[1]))
+        for output in range(self.rho.shape[1]):
+            roots, basis = np.sqrt(self.curvature[:, output]), self.basis(output)
+            e = self.rho[:, output] / roots
+            moved = np.stack([e[order] for order in orders], axis=1)
+            moved -= basis @ (basis.T @ moved)
+            lengths = np.linalg.norm(moved, axis=0)
+            moved *= np.linalg.norm(e) / np.where(lengths > 0.0, lengths, 1.0)
+            draws[:, :, output] = roots[:, None] * moved
+        return draws
+
+
+def null_model(
+    loss: SmoothConjugateLoss, targets: Array, columns: Array | None = None
+) -> NullModel:
+    """Return the model of some columns and a constant.
+
+    Parameters
+    ----------
+    loss : SmoothConjugateLoss
+        The loss of a sample.
+    targets : ndarray of shape (n_samples, n_outputs)
+        The targets.
+    columns : ndarray of shape (n_samples, n_columns), optional
+        What targets may depend on without any kernel.
+
+    Returns
+    -------
+    null : NullModel
+
+    Raises
+    ------
+    ValueError
+        If its coefficients are infinite: one class only, or columns that separate two.
+    """
+    constant = np.ones((len(targets), 1))
+    rho, curvature = np.empty((2, *targets.shape))
+    nothing = LowRankStack(np.zeros((len(targets), 1)), np.array([0, 1]))
+    for output, y in enumerate(np.ascontiguousarray(targets.T)):
+        problem = Problem(nothing, y, loss, BlockL1(1.0))
+        if columns is not None:
+            problem = replace(problem, columns=columns)
+        rho[:, output] = constant_model(problem).dual
+        # The curvature of a loss is one over that of its conjugate.
+        curvature[:, output] = 1.0 / loss.conjugate_hessian(y, -rho[:, output])
+    both = constant if columns is None else np.column_stack([constant, columns])
+    return NullModel(rho, curvature, not is_squared(loss), both)
+
+
+def permutations(
+    labels: NDArray[np.generic],
+    n_permutations: int,
+    random: np.random.RandomState,
+) -> Iterator[Indices]:
+    """Yield orders of samples that keep each among those of its label."""
+    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    for _ in range(n_permutations):
+        order = np.arange(len(labels))
+        for group in members:
+            order[group] = random.permutation(group)
+        yield order
+
+
+def forms_of_each(stack: GramStack, draws: Array) -> Array:
+    """Return the quadratic forms of many vectors, (n_kernels, n_draws).
+
+    The vectors are (n_samples, n_draws, n_outputs), and forms are summed over outputs.
+    """
+    n_kernels, n_samples, _ = stack.shape
+    n_draws = draws.shape[1]
+    forms = np.empty((n_kernels, n_draws))
+    if 2.0 * stack.pass_numbers() <= stack.held_numbers().sum():
+        # All kernels at once cost less than each by itself, as products of others do.
+        for draw in range(n_draws):
+            forms[:, draw] = stack.quadratic_forms(draws[:, draw])
+        return forms
+    vectors = np.ascontiguousarray(draws.reshape(n_samples, -1))
+    step = max(1, IMAGE_NUMBERS // vectors.size)
+    for start in range(0, n_kernels, step):
+        kernels = np.arange(start, min(start + step, n_kernels))
+        images = stack.once(kernels).matvec(vectors)
+        images *= vectors
+        of_each = images.sum(axis=1).reshape(kernels.size, n_draws, -1)
+        forms[kernels] = of_each.sum(axis=2)
+    return forms
+
+
+def analytic_p(stack: GramStack, null: NullModel, statistics: Array) -> Array:
+    """Return the p-values of all kernels without permutations, of one output."""
+    roots = np.sqrt(null.curvature[:, 0])
+    basis = null.basis(0)
+    length = float(np.sum((null.rho[:, 0] / roots) ** 2))
+    p_values = np.empty(statistics.size)
+    for m, statistic in enumerate(statistics.tolist()):
+        one = stack.once(np.array([m]))
+        kernel = one.columns(np.arange(len(roots)))[0] * roots * roots[:, None]
+        inside = kernel - basis @ (basis.T @ kernel)
+        inside -= (inside @ basis) @ basis.T
+        eigenvalues = np.maximum(np.linalg.eigvalsh(inside), 0.0)[basis.shape[1] :]
+        if null.knows_noise:
+            p_values[m] = chi_squares_tail(eigenvalues, statistic)
+        else:
+            p_values[m] = chi_squares_tail(eigenvalues - statistic / length, 0.0)
+    return p_values

@@ -1,0 +1,407 @@
+r"""Is a kernel associated with the targets? Score tests from the first pass.
+
+With :math:`\rho_0` minus the slope of the loss at the model without kernels, the score
+statistic of a kernel is :math:`Q_m = \rho_0^\top K_m \rho_0`. Its square root is the
+dual norm that tells from which strength on a sparse model uses the kernel.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import type_of_target
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import FLAG, Number, check_parameter
+from multikernel.certificates.scores import (
+    NullModel,
+    analytic_p,
+    forms_of_each,
+    null_model,
+    permutations,
+)
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import read
+from multikernel.estimators.grams.source import GramSource
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.parameters import find_loss
+from multikernel.estimators.publish.summary import data_frame
+from multikernel.estimators.read.unpenalized import check_independent
+from multikernel.estimators.spicy.estimators import (
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+)
+from multikernel.inspection.pipelines import check_model, last_step
+from multikernel.losses.base import degree, is_smooth, link_of
+
+OWNER = "kernel_tests"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelTests:
+    """Statistics and p-values of all kernels.
+
+    Parameters
+    ----------
+    kernel_names : tuple of str
+        Names of the kernels.
+    statistics : ndarray of shape (n_kernels,)
+        The score statistics Q_m, summed over outputs.
+    p_values : ndarray of shape (n_kernels,)
+        Analytic p-values; nan where there is none.
+    permutation_p : ndarray of shape (n_kernels,)
+        The share of permutations, the data themselves among them, with a statistic as
+        large.
+    family_wise_p : ndarray of shape (n_kernels,)
+        The share of them whose largest standardised statistic of all kernels is as
+        large: the probability of any false one, if all are called with as small a
+        value.
+    q_values : ndarray of shape (n_kernels,)
+        The rate of false ones among all with as small a p-value, by Benjamini and
+        Hochberg's rule from analytic p-values, or those by permutation without.
+    views : tuple of str or None
+        The view of every kernel.
+    view_p : mapping of str to (float, float)
+        For each view the p-value and the family-wise one of its largest standardised
+        statistic.
+    strengths : ndarray of shape (n_permutations,)
+        Of every permutation the alpha from which on no kernel enters, ascending.
+
+    See Also
+    --------
+    kernel_tests : Makes it.
+    """
+
+    kernel_names: tuple[str, ...]
+    statistics: Array
+    p_values: Array
+    permutation_p: Array
+    family_wise_p: Array
+    q_values: Array
+    views: tuple[str, ...] | None
+    view_p: Mapping[str, tuple[float, float]]
+    strengths: Array
+
+    def __repr__(self) -> str:
+        """Return the kernels with the smallest p-values."""
+        first = self._order[:10]
+        lines = [f"{self.family_wise_p[m]:8.3g}  {self.kernel_names[m]}" for m in first]
+        n_kernels, n_draws = self.statistics.size, self.strengths.size
+        head = f"Family-wise p of {n_kernels} kernels by {n_draws} permutations:"
+        return "\n".join([head, *lines])
+
+    def null_alpha(self, level: float = 0.05) -> float:
+        """Return the strength at which noise lets no kernel in.
+
+        Parameters
+        ----------
+        level : float, default=0.05
+            Probability that a kernel enters although none is associated.
+
+        Returns
+        -------
+        alpha : float
+            An ``alpha`` of `SpicyMKLClassifier`, or of `SpicyMKLRegressor` for targets
+            of deviation one: the quantile universal threshold [1]_. Signal makes it
+            larger, so that it is conservative.
+
+        References
+        ----------
+        .. [1] Giacobino, Sardy, Diaz-Rodriguez, Hengartner (2017). Quantile universal
+           threshold. Electronic Journal of Statistics 11. doi:10.1214/17-EJS1366
+        """
+        check_parameter(OWNER, "level", level, Number(0.0, 1.0, above=True))
+        n_draws = self.strengths.size
+        rank = int(np.ceil((1.0 - level) * (n_draws + 1)))
+        if rank > n_draws:
+            raise ValueError(
+                f"{OWNER}: {n_draws} permutations know no level of {level:g}: ask for "
+                f"n_permutations={int(np.ceil(1.0 / level))} or more."
+            )
+        return float(self.strengths[rank - 1])
+
+    def summary(self, by: str = "kernel") -> Any:
+        """Return a data frame, its smallest p-values first.
+
+        Parameters
+        ----------
+        by : {"kernel", "view"}, default="kernel"
+            What a row is about.
+
+        Returns
+        -------
+        table : pandas DataFrame
+            Columns ``kernel``, ``view`` where there are views, ``statistic``, ``p``,
+            ``p_permutation``, ``p_family`` and ``q``; by view ``view``,
+            ``p_permutation`` and ``p_family``.
+
+        Raises
+        ------
+        ValueError
+            If `by` is something else, or kernels have no views.
+        """
+        if by == "view" and self.views is not None:
+            rows = sorted(self.view_p.items(), key=lambda row: row[1][::-1])
+            return data_frame(
+                {
+                    "view": [view for view, _ in rows],
+                    "p_permutation": [pair[0] for _, pair in rows],
+                    "p_family": [pair[1] for _, pair in rows],
+                }
+            )
+        if by != "kernel":
+            raise ValueError(
+                f"{OWNER}: by must be 'kernel', or 'view' where kernels are a mapping "
+                f"of views, got {by!r}."
+            )
+        order, views = self._order.tolist(), self.views
+        columns: dict[str, list[Any]] = {
+            "kernel": [self.kernel_names[m] for m in order]
+        }
+        if views is not None:
+            columns["view"] = [views[m] for m in order]
+        numbers = {
+            "statistic": self.statistics,
+            "p": self.p_values,
+            "p_permutation": self.permutation_p,
+            "p_family": self.family_wise_p,
+            "q": self.q_values,
+        }
+        columns |= {name: each[order].tolist() for name, each in numbers.items()}
+        return data_frame(columns)
+
+    @property
+    def _order(self) -> Indices:
+        """Return the kernels, the smallest p-values first."""
+        keys = [self.p_values, self.permutation_p, self.family_wise_p]
+        return np.lexsort(keys)
+
+
+def kernel_tests(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    covariates: Any = None,
+    n_permutations: int = 999,
+    groups: Any = None,
+    analytic: bool = True,
+    random_state: Any = None,
+) -> KernelTests:
+    r"""Test of every kernel whether it is associated with the targets.
+
+    The hypothesis of kernel m is that targets depend on the covariates alone. Its
+    statistic is :math:`Q_m = \rho_0^\top K_m \rho_0`, that of SKAT [1]_ for the squared
+    and the logistic loss. One reading of the matrices is enough for all permutations.
+
+    Parameters
+    ----------
+    model : estimator or kernels
+        A multiple kernel model, fitted or not, or a pipeline that ends in one: its
+        kernels, loss and normalisation count. Or what ``kernels`` of these takes;
+        then the loss is the squared or, for classes, the logistic one.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data, as ``fit`` takes them.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets.
+    covariates : array-like or data frame of shape (n_samples, n_covariates), \
+            default=None
+        What targets may depend on without any kernel: numbers, and in a data frame of
+        pandas categories, which are coded.
+    n_permutations : int, default=999
+        Permutations of the residuals. The smallest p-value is one over so many and one.
+    groups : array-like of shape (n_samples,), default=None
+        Samples are permuted within these, such as batches or families.
+    analytic : bool, default=True
+        Whether to compute p-values without permutations too, where there are any: for
+        one output. They cost the eigenvalues of every kernel.
+    random_state : int, RandomState or None, default=None
+        Draws the permutations.
+
+    Returns
+    -------
+    tests : KernelTests
+
+    Raises
+    ------
+    ValueError
+        If data or parameters are wrong, or the loss is piecewise linear.
+
+    Notes
+    -----
+    Residuals are permuted (Freedman and Lane), projected beside the covariates, and
+    keep their length. P-values by permutation are exact without covariates, or for
+    residuals whose order means nothing; with covariates they are approximate. The
+    analytic ones are exact for the squared loss and normal noise of unknown size,
+    :math:`\Pr(\sum_j (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`; for other losses
+    they hold for many samples, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q_m)`. With
+    factors of kernels, as ``storage`` may choose for many samples, statistics are of
+    these factors.
+
+    References
+    ----------
+    .. [1] Wu, Lee, Cai, Li, Boehnke, Lin (2011). Rare-variant association testing for
+       sequencing data with the sequence kernel association test. American Journal of
+       Human Genetics 89. doi:10.1016/j.ajhg.2011.05.029
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.inspection import kernel_tests
+    >>> from multikernel.kernels import GaussianKernel, per_column
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(100, 5))
+    >>> y = np.sin(2 * X[:, 3]) + 0.5 * random.normal(size=100)
+    >>> tests = kernel_tests(per_column(GaussianKernel(1.0), 5), X, y, random_state=0)
+    >>> np.flatnonzero(tests.family_wise_p <= 0.05)
+    array([3])
+    """
+    count = Number(1, integer=True)
+    check_parameter(OWNER, "n_permutations", n_permutations, count)
+    check_parameter(OWNER, "analytic", analytic, FLAG)
+    estimator, data = _model_and_data(model, X, y)
+    training = _matrices(estimator, data, y)
+    stack = training.stack
+    null = _null_model(training, estimator, covariates)
+    random = check_random_state(random_state)
+    labels = np.zeros(len(null.rho)) if groups is None else np.asarray(groups)
+    if labels.shape != null.rho.shape[:1]:
+        raise ValueError(
+            f"{OWNER}: groups must be one label for each of the {len(null.rho)} "
+            f"samples, got an array of shape {labels.shape}."
+        )
+    orders = list(permutations(labels, n_permutations, random))
+    draws = np.concatenate([null.rho[:, None], null.permuted(orders)], axis=1)
+    forms = forms_of_each(stack, draws)
+    statistics = forms[:, 0].copy()
+    permutation_p = _shares(forms, statistics)
+    strengths = np.sqrt(forms[:, 1:].max(axis=0)) / len(null.rho)
+    # The data are one of the permutations: without them the level was 0.065 for 0.05.
+    spread = forms.std(axis=1, keepdims=True)
+    forms -= forms.mean(axis=1, keepdims=True)
+    np.divide(forms, spread, out=forms, where=spread > 0.0)
+    largest = forms.max(axis=0)
+    p_values = np.full(statistics.size, np.nan)
+    if analytic and null.rho.shape[1] == 1:
+        p_values = analytic_p(stack, null, statistics)
+    has_p = not np.isnan(p_values).any()
+    return KernelTests(
+        kernel_names=training.names.everything,
+        statistics=statistics,
+        p_values=p_values,
+        permutation_p=permutation_p,
+        family_wise_p=_shares(largest[None], forms[:, 0]),
+        q_values=benjamini_hochberg(p_values if has_p else permutation_p),
+        views=training.names.views,
+        view_p=_view_tests(training.names.views, forms, largest),
+        strengths=np.sort(strengths),
+    )
+
+
+def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any]:
+    """Return the estimator that says what kernels and loss are, and its data."""
+    if not (hasattr(model, "get_params") and hasattr(model, "fit")):
+        continuous = type_of_target(y).startswith("continuous")
+        kind = SpicyMKLRegressor if continuous else SpicyMKLClassifier
+        return kind(model), X
+    before, estimator = last_step(model)
+    check_model(OWNER, estimator)
+    return estimator, X if before is None else clone(before).fit_transform(X, y)
+
+
+def _matrices(estimator: BaseMKL, X: Any, y: Any) -> Training:
+    """Return the samples and their matrices, every sample by itself."""
+    source = estimator._method().source
+    if not isinstance(source, GramSource):
+        raise ValueError(
+            f"{OWNER} tests a list of kernels, and those of "
+            f"{type(estimator).__name__} are nodes of a graph."
+        )
+    source = replace(source, merges_copies=False, parts=False)
+    training = source.prepare(read(estimator, source, X, y))
+    if training.samples.weights is not None:
+        raise ValueError(f"{OWNER} takes no class_weight: leave it out of the model.")
+    return training
+
+
+def _null_model(training: Training, estimator: Any, covariates: Any) -> NullModel:
+    """Return the model of the covariates alone, of every output."""
+    loss = find_loss(estimator.loss)
+    if not is_smooth(loss):
+        raise ValueError(
+            f"{OWNER} needs a loss with a slope and a curvature, such as "
+            f"'squared_error', 'log_loss' or 'poisson', got {estimator.loss!r}."
+        )
+    targets = training.samples.targets.T
+    if degree(loss) is not None and link_of(loss) is None:
+        deviations = targets.std(axis=0)
+        targets = targets / np.where(deviations > 0.0, deviations, 1.0)
+    columns = None if covariates is None else _coded(covariates, len(targets))
+    return null_model(loss, targets, columns)
+
+
+def _coded(covariates: Any, n_samples: int) -> Array:
+    """Return covariates as numbers, categories coded, (n_samples, n_columns)."""
+    if hasattr(covariates, "iloc") and covariates.ndim == 2:
+        number = make_column_selector(dtype_include=["number", "bool"])
+        other = make_column_selector(dtype_exclude=["number", "bool"])
+        coder = make_column_transformer(
+            ("passthrough", number),
+            (OneHotEncoder(drop="first", sparse_output=False), other),
+            verbose_feature_names_out=False,
+        )
+        values = np.asarray(coder.fit_transform(covariates), dtype=np.float64)
+        names = [str(name) for name in coder.get_feature_names_out()]
+    else:
+        values = np.asarray(covariates, dtype=np.float64).reshape(len(covariates), -1)
+        names = [f"x{column}" for column in range(values.shape[1])]
+    if len(values) != n_samples or not np.isfinite(values).all():
+        raise ValueError(
+            f"{OWNER}: covariates must be finite numbers or categories of the "
+            f"{n_samples} samples, got {len(values)} rows with "
+            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite entries."
+        )
+    check_independent(f"{OWNER}, covariates", values, names, fit_intercept=True)
+    return values
+
+
+def _shares(draws: Array, values: Array) -> Array:
+    """Return the share of draws, (n_kernels or 1, n_draws), as large as each value."""
+    # Permutations that change nothing must count as equal after rounding.
+    least = values - 1e-9 * np.abs(values)
+    return np.asarray((draws >= least[:, None]).mean(axis=1))
+
+
+def _view_tests(
+    views: tuple[str, ...] | None, scores: Array, largest: Array
+) -> dict[str, tuple[float, float]]:
+    """Return the two p-values of the largest standardised statistic of every view."""
+    tests = {}
+    for view in dict.fromkeys(views or ()):
+        inside = np.array([name == view for name in views or ()])
+        best = scores[inside].max(axis=0)
+        own, family = _shares(np.stack([best, largest]), best[[0, 0]])
+        tests[view] = (float(own), float(family))
+    return tests
+
+
+def benjamini_hochberg(p_values: Array) -> Array:
+    """Return the q-values of p-values, by Benjamini and Hochberg's rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.inspection.association import benjamini_hochberg
+    >>> benjamini_hochberg(np.array([0.5, 0.01, 0.02]))
+    array([0.5 , 0.03, 0.03])
+    """
+    order = np.argsort(p_values)[::-1]
+    ranks = np.arange(p_values.size, 0, -1)
+    q_values = np.empty(p_values.size)
+    q_values[order] = np.minimum.accumulate(p_values[order] * p_values.size / ranks)
+    return np.minimum(q_values, 1.0)

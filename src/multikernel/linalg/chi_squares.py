@@ -1,0 +1,104 @@
+r"""The upper tail of weighted sums of chi-squared variables, to many digits.
+
+For independent :math:`\chi^2_{1,j}` the sum :math:`S = \sum_j a_j \chi^2_{1,j}` has the
+cumulants' function :math:`K(s) = -\frac12 \sum_j \log(1 - 2 a_j s)`, and
+
+.. math:: \Pr(S > x) = \frac{1}{2 \pi i} \int \frac{e^{K(s) - s x}}{s} \, ds
+
+along any path from below to above that crosses the real axis between zero and the
+first branch point :math:`1 / (2 \max a_j)`. On the path through the saddle point of the
+integrand that bends as steepest descent does [1]_ nothing cancels, so that a tail of
+1e-300 has its digits. Methods that integrate along the imaginary axis [2]_ lose these
+below 1e-10 or so.
+
+References
+----------
+.. [1] Rice (1980). Distribution of quadratic forms in normal random variables:
+   evaluation by numerical integration. SIAM J. Sci. Stat. Comput. 1.
+   doi:10.1137/0901032
+.. [2] Davies (1980). The distribution of a linear combination of chi-squared random
+   variables. Applied Statistics 29. doi:10.2307/2346911
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from multikernel._typing import Array
+
+NODES = 160
+"""Points of the trapezoidal rule. Of 300 random sums of chi-squared variables of one
+weight with tails from 1 to 1e-200 the largest relative error is 5e-9 with 48 of them;
+of 300 sums with weights of both signs at x = 0 it is 7e-5 with 48, 2e-7 with 96."""
+
+REACH = 3.4
+"""Up to where the rule goes: the distance on the path is sinh(pi/2 sinh(v))."""
+
+
+def chi_squares_tail(weights: Array, x: float) -> float:
+    """Return the probability that a weighted sum of chi-squared variables exceeds x.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_variables,)
+        Weights of independent variables with one degree of freedom; any sign.
+    x : float
+        The value.
+
+    Returns
+    -------
+    tail : float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.stats import chi2
+    >>> from multikernel.linalg.chi_squares import chi_squares_tail
+    >>> tail = chi_squares_tail(np.ones(3), 7.8)
+    >>> bool(np.isclose(tail, chi2(3).sf(7.8), rtol=1e-8))
+    True
+    """
+    size = np.abs(weights).max(initial=0.0)
+    a = weights[np.abs(weights) > 1e-14 * size] / (size or 1.0)
+    x = x / (size or 1.0)
+    if not a.size:
+        return float(x < 0.0)
+    below = x < a.sum()
+    tail = _beyond_mean(-a, -x) if below else _beyond_mean(a, x)
+    return 1.0 - tail if below else tail
+
+
+def _beyond_mean(a: Array, x: float) -> float:
+    """Return the tail above an x that is not below the mean."""
+    if a.max() <= 0.0 and x >= 0.0:
+        return 0.0
+    saddle = _saddle(a, x)
+    inner = 1.0 - 2.0 * a * saddle
+    second, third = 2.0 * np.sum((a / inner) ** 2), 8.0 * np.sum((a / inner) ** 3)
+    bend = float(third / (6.0 * second))
+    if bend * x < 0.0:
+        bend = 0.0  # exp(-s x) would grow along the path
+    width = 1.0 / np.sqrt(second + saddle**-2)
+    v = (np.arange(NODES) + 0.5) * (REACH / NODES)
+    stretch = width * np.sinh(0.5 * np.pi * np.sinh(v))
+    slope = width * 0.5 * np.pi * np.cosh(v) * np.cosh(0.5 * np.pi * np.sinh(v))
+    s = saddle + bend * stretch**2 + 1j * stretch
+    logs = -0.5 * np.log1p(-2.0 * np.multiply.outer(s, a)).sum(axis=1) - s * x
+    terms = np.exp(logs) / s * (1j + 2.0 * bend * stretch) * slope
+    tail = float(terms.imag.sum()) * (REACH / NODES) / np.pi
+    return min(max(tail, 0.0), 1.0)
+
+
+def _saddle(a: Array, x: float) -> float:
+    """Return where exp(K(s) - s x) / s is least, from 0 to the first branch point."""
+    most = a.max()
+
+    def slope(s: float) -> float:
+        return float(np.sum(a / (1.0 - 2.0 * a * s))) - x - 1.0 / s
+
+    low = high = 0.25 / most if most > 0.0 else 1.0
+    while slope(low) > 0.0:
+        low *= 0.5
+    while slope(high) < 0.0:
+        high = 0.5 * (high + 0.5 / most) if most > 0.0 else 2.0 * high
+    return float(brentq(slope, low, high, xtol=1e-12 * high, rtol=1e-10))

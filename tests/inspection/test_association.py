@@ -1,0 +1,194 @@
+"""Tests of association: uniform under the null, and equal to other computations."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import f, kstest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel import (
+    HKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    stack_grams,
+)
+from multikernel.inspection import kernel_tests
+from multikernel.inspection.association import benjamini_hochberg
+from multikernel.kernels import (
+    GaussianKernel,
+    Interactions,
+    LinearKernel,
+    per_column,
+)
+
+CURVES = per_column(GaussianKernel(1.0), 4)
+
+
+def sample(seed, n=60, d=4):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    X[:, 1] += 0.8 * X[:, 0]
+    return X, random
+
+
+def test_a_linear_kernel_is_the_test_of_its_column():
+    X, random = sample(0)
+    y = X[:, 2] + 2.0 * random.normal(size=60)
+    lines = per_column(LinearKernel(), 4)
+    tests = kernel_tests(lines, X, y, covariates=X[:, :1], n_permutations=1)
+    for column in (1, 2, 3):
+        small = np.column_stack([np.ones(60), X[:, 0]])
+        large = np.column_stack([small, X[:, column]])
+        left = [np.linalg.lstsq(B, y, rcond=None)[1][0] for B in (small, large)]
+        ratio = (left[0] - left[1]) / (left[1] / 57.0)
+        expected = f(1, 57).sf(ratio)
+        assert tests.p_values[column] == pytest.approx(expected, rel=1e-4)
+
+
+def test_scores_of_classes_are_those_of_logistic_regression():
+    X, random = sample(1, n=80)
+    y = X[:, 0] + random.normal(size=80) > 0.7
+    tests = kernel_tests(CURVES, X, y, covariates=X[:, [3]], n_permutations=1)
+    fit = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(X[:, [3]], y)
+    rho = y - fit.predict_proba(X[:, [3]])[:, 1]
+    V = np.diag(fit.predict_proba(X[:, [3]]).prod(axis=1))
+    B = np.column_stack([np.ones(80), X[:, 3]])
+    P = V - V @ B @ np.linalg.solve(B.T @ V @ B, B.T @ V)
+    for column in range(4):
+        d = X[:, column]
+        K = np.exp(-((d[:, None] - d) ** 2) / 2.0)
+        K /= np.trace(K) / 80 - K.mean()
+        assert tests.statistics[column] == pytest.approx(rho @ K @ rho, rel=1e-3)
+        # The mean and the variance of the statistic's own distribution.
+        draws = np.random.default_rng(0).normal(size=(4000, 80))
+        root = np.linalg.cholesky(P + 1e-12 * np.eye(80))
+        simulated = np.einsum("ai,ij,aj->a", draws @ root.T, K, draws @ root.T)
+        share = np.mean(simulated >= tests.statistics[column])
+        assert tests.p_values[column] == pytest.approx(share, abs=0.03)
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy", "classes", "covariates"])
+def test_p_values_are_uniform_without_association(kind):
+    values = []
+    for seed in range(120):
+        X, random = sample(seed, n=40)
+        y = random.normal(size=40)
+        if kind == "heavy":
+            y = random.standard_t(2, size=40)
+        if kind == "classes":
+            y = random.permutation(np.arange(40) < 8)
+        covariates = X[:, [3]] if kind == "covariates" else None
+        tests = kernel_tests(
+            CURVES,
+            X,
+            y + 3.0 * X[:, 3] if kind == "covariates" else y,
+            covariates=covariates,
+            n_permutations=99,
+            random_state=seed,
+        )
+        row = [tests.permutation_p[0], tests.family_wise_p.min()]
+        exact = kind in ("normal", "covariates")
+        values.append([*row, tests.p_values[0] if exact else row[0]])
+        strength = np.sqrt(tests.statistics.max()) / 40.0
+        assert tests.strengths.shape == (99,)
+        values[-1].append(float(strength > tests.null_alpha(0.05)))
+    p, family, analytic, entered = np.array(values).T
+    for each in (p, family, analytic):
+        assert kstest(each, "uniform").pvalue > 0.002
+    assert entered.mean() < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 120)
+
+
+@pytest.mark.filterwarnings("ignore:SpicyMKLRegressor has no kernel")
+def test_no_kernel_enters_at_the_strength_of_noise():
+    X, random = sample(5)
+    y = random.normal(size=60)
+    tests = kernel_tests(CURVES, X, y, n_permutations=199, random_state=0)
+    entering = np.sqrt(tests.statistics.max()) / 60.0
+    unit = (y - y.mean()) / y.std()
+    for factor, active in ((1.001, 0), (0.98, 1)):
+        alpha = factor * entering
+        model = SpicyMKLRegressor(CURVES, alpha=alpha, tol=1e-8)
+        assert model.fit(X, unit).active_kernels_.size == active
+
+
+def test_groups_keep_samples_in_their_batch():
+    X, random = sample(2)
+    batch = np.repeat(["a", "b"], 30)
+    y = 5.0 * (batch == "a") + random.normal(size=60)
+    X[:, 0] = 2.0 * (batch == "a") + random.normal(size=60)
+    free = kernel_tests(CURVES, X, y, random_state=0)
+    within = kernel_tests(CURVES, X, y, groups=batch, random_state=0)
+    assert free.family_wise_p[0] < 0.01
+    assert within.permutation_p[0] > 0.05
+
+
+def test_covariates_take_their_part_away():
+    X, random = sample(3)
+    table = pd.DataFrame({"age": X[:, 0], "site": random.choice(["x", "y"], 60)})
+    y = 3.0 * X[:, 0] + (table["site"] == "x") + random.normal(size=60)
+    lines = per_column(LinearKernel(), 4)
+    assert kernel_tests(lines, X, y, random_state=0).family_wise_p[0] < 0.01
+    left = kernel_tests(lines, X, y, covariates=table, random_state=0)
+    assert left.statistics[0] < 1e-9 * left.statistics[1]
+    with pytest.raises(ValueError, match="collinear"):
+        kernel_tests(lines, X, y, covariates=np.column_stack([X[:, 0], 2 * X[:, 0]]))
+
+
+def test_views_interactions_pipelines_and_matrices():
+    X, random = sample(4, n=100, d=8)
+    y = X[:, 2] * X[:, 5] + 0.3 * random.normal(size=100)
+    pairs = Interactions(per_column(GaussianKernel(1.0), 8))
+    tests = kernel_tests(pairs, X, y, n_permutations=199, random_state=0)
+    assert tests.kernel_names[int(tests.family_wise_p.argmin())] == "x2 × x5"
+    assert tests.summary()["kernel"][0] == "x2 × x5"
+    views = {"early": [0, 1, 2], "late": [3, 4, 5, 6, 7]}
+    model = make_pipeline(StandardScaler(), SpicyMKLClassifier(views))
+    late = kernel_tests(model, X, X[:, 6] > 0.0, n_permutations=99, random_state=0)
+    assert late.view_p["late"][1] == 0.01
+    assert late.summary("view")["view"].tolist() == ["late", "early"]
+    assert "late" in repr(late)
+    grams = stack_grams({"a": np.outer(X[:, 0], X[:, 0]), "b": X @ X.T})
+    given = SpicyMKLRegressor("precomputed")
+    named = kernel_tests(given, grams, X[:, 0], n_permutations=99, random_state=0)
+    assert named.kernel_names == ("a", "b")
+    assert named.family_wise_p[0] == 0.01
+
+
+def test_several_outputs_are_permuted_together():
+    X, random = sample(6)
+    Y = np.column_stack([X[:, 1], random.normal(size=60)])
+    tests = kernel_tests(CURVES, X, Y, n_permutations=99, random_state=0)
+    assert tests.family_wise_p[1] == 0.01
+    assert np.isnan(tests.p_values).all()
+    assert tests.q_values[1] <= 0.04
+    classes = kernel_tests(CURVES, X, np.digitize(X[:, 1], [-0.5, 0.5]), random_state=0)
+    assert classes.family_wise_p[1] == 0.001
+
+
+def test_sentences():
+    X, random = sample(7)
+    y = random.normal(size=60)
+    with pytest.raises(ValueError, match="nodes of a graph"):
+        kernel_tests(HKLRegressor(), X, y)
+    with pytest.raises(ValueError, match="a slope and a curvature"):
+        kernel_tests(SpicyMKLRegressor(CURVES, loss="epsilon_insensitive"), X, y)
+    with pytest.raises(ValueError, match="one label for each of the 60 samples"):
+        kernel_tests(CURVES, X, y, groups=np.zeros(59))
+    with pytest.raises(ValueError, match="60 samples, got 59 rows"):
+        kernel_tests(CURVES, X, y, covariates=X[:59])
+    balanced = SpicyMKLClassifier(CURVES, class_weight="balanced")
+    with pytest.raises(ValueError, match="class_weight"):
+        kernel_tests(balanced, X, y > 0.0)
+    tests = kernel_tests(CURVES, X, y, n_permutations=9, random_state=0)
+    with pytest.raises(ValueError, match="n_permutations=20 or more"):
+        tests.null_alpha(0.05)
+    with pytest.raises(ValueError, match="must be 'kernel', or 'view'"):
+        tests.summary("view")
+
+
+def test_false_discoveries_are_those_of_the_rule():
+    p = np.array([0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205])
+    expected = [0.008, 0.032, 0.0672, 0.0672, 0.0672, 0.08, 0.592 / 7, 0.205]
+    np.testing.assert_allclose(benjamini_hochberg(p), expected)
