@@ -9,7 +9,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import alpha_max
+from multikernel.certificates import alpha_max, centred
+from multikernel.certificates.incumbent import Incumbent
+from multikernel.certificates.progress import Patience, Recorder, metered
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
@@ -66,6 +68,30 @@ def check_supported(solver: Solver, problem: Problem) -> None:
         )
     if reason is not None:
         raise UnsupportedProblemError(reason)
+
+
+def incumbents(
+    solver: Solver,
+    problem: Problem,
+    regularizers: Iterable[BlockRegularizer],
+    callback: Callback | None,
+    limit: int = Patience.limit,
+    share: float = Patience.share,
+) -> Iterator[Incumbent]:
+    """Yield an incumbent for every penalty in turn, all on one metered stack.
+
+    They are without any point yet, and the regulariser of the problem is not used. The
+    callback is called with every line of every history; `limit` and `share` are of the
+    patience of every incumbent. A penalty that the solver gives a reason against is
+    refused.
+    """
+    problem, recorder = metered(centred(problem), callback)
+    for regularizer in regularizers:
+        step = replace(problem, regularizer=regularizer)
+        check_supported(solver, step)
+        steps = (type(solver).__name__,)
+        yield Incumbent(step, recorder, Patience(limit, share), steps)
+        recorder = Recorder(callback, recorder.meter)
 
 
 @runtime_checkable

@@ -41,6 +41,7 @@ from multikernel.certificates.columns import (
     orthonormal_basis,
     weighted_targets,
 )
+from multikernel.certificates.progress import Patience, Recorder, metered
 from multikernel.certificates.rounding import Worth
 from multikernel.gram.least_squares import LeastSquares
 from multikernel.gram.projected import ProjectedStack
@@ -51,7 +52,6 @@ from multikernel.losses.base import is_smooth
 from multikernel.problem import Callback, Problem, Solution, Status, centred
 from multikernel.regularizers.base import kernel_weights
 from multikernel.solvers.base import Solver
-from multikernel.solvers.progress import Patience, Recorder, metered
 
 INNER_SHARE = 0.05
 """The problem of squares is solved to this share of the gap of the true one."""

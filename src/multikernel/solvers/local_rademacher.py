@@ -9,6 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.certificates import centred
+from multikernel.certificates.progress import Recorder, metered
 from multikernel.gram.spectra import (
     VANISHES,
     frame_tails,
@@ -27,7 +28,6 @@ from multikernel.solvers.fixed_weights import (
     scaled_problem,
     to_scaled,
 )
-from multikernel.solvers.progress import Recorder, metered
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import check_forms
 from multikernel.certificates.gap import clipped_to_sum
+from multikernel.certificates.progress import Recorder
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.metered import Meter, MeteredStack
@@ -42,7 +43,6 @@ from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
 from multikernel.solvers.lp.cutting_plane import SETTINGS as PLANES
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
 from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
-from multikernel.solvers.progress import Recorder
 
 STEPS = 2000
 """The machine makes so many steps for each sample at most, as `SMO` does by itself:

@@ -13,11 +13,12 @@ from multikernel.certificates import (
     expand,
     project_dual,
 )
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.losses.coupled import SmoothCoupledLoss
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.base import ProximableRegularizer
-from multikernel.solvers.incumbent import Incumbent, incumbents
+from multikernel.solvers.base import incumbents
 
 SMOOTH = (SmoothConjugateLoss, SmoothCoupledLoss)
 

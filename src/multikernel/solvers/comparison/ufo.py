@@ -13,6 +13,7 @@ from multikernel.certificates import (
     model_of_multiples,
     project_dual,
 )
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.linalg.threads import compiled
 from multikernel.losses import CrammerSingerLoss, HingeLoss, Loss
 from multikernel.losses.weighted import WeightedLoss
@@ -23,7 +24,7 @@ from multikernel.regularizers import (
     SparseBlockNorm,
     SquaredBlockNorm,
 )
-from multikernel.solvers.incumbent import Incumbent, incumbents
+from multikernel.solvers.base import incumbents
 
 LOOPS = "multikernel.solvers.comparison.ufo_loops"
 

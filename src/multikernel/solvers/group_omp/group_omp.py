@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array
 from multikernel.certificates import centred, constant_model, half_range
+from multikernel.certificates.progress import metered
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import is_polyhedral
 from multikernel.machines import KernelMachine, machine_for
@@ -24,7 +25,6 @@ from multikernel.solvers.group_omp.selection import (
     Query,
     Selector,
 )
-from multikernel.solvers.progress import metered
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import Expansion, check_forms, project_dual, relative_gap
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.linalg import TINY
 from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver

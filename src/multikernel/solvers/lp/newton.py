@@ -8,11 +8,12 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import Expansion, expand, model_of_multiples
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.machines import MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.incumbent import Incumbent, incumbents
+from multikernel.solvers.base import incumbents
 from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.thinning import thin

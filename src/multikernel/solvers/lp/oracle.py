@@ -13,12 +13,12 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import check_forms, model_of_multiples
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.matrix import GramMatrix
 from multikernel.machines import machine_for, warm_start
 from multikernel.problem import Problem
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.machine_runs import (
     feasible,
     fit_machine,

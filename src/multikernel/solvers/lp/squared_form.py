@@ -32,13 +32,13 @@ from multikernel.certificates import (
     factor_norms,
     model_of_expansions,
 )
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.base import PathSolver
-from multikernel.solvers.incumbent import Incumbent, incumbents
+from multikernel.solvers.base import PathSolver, incumbents
 from multikernel.solvers.lp.thinning import thin
 
 

@@ -8,8 +8,8 @@ from scipy.optimize import nnls
 
 from multikernel._typing import Array
 from multikernel.certificates import Model, best_constants, primal_value
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.problem import Problem
-from multikernel.solvers.incumbent import Incumbent
 
 ROUNDING = 1e-12
 """A gain below this share of the largest number is rounding in least squares."""

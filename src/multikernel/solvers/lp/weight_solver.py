@@ -9,12 +9,12 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import Expansion
+from multikernel.certificates.progress import Patience
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.incumbent import incumbents
+from multikernel.solvers.base import incumbents
 from multikernel.solvers.lp.oracle import WeightOracle, reason_against
 from multikernel.solvers.machine_runs import CACHE_BYTES
-from multikernel.solvers.progress import Patience
 
 Step = Callable[[], Status | None]
 

@@ -17,6 +17,7 @@ from multikernel.certificates import (
     model_of_expansions,
     project_dual,
 )
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.gram.base import GramStack
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import per_kernel
@@ -31,7 +32,7 @@ from multikernel.regularizers.base import (
     is_proximable,
     treats_kernels_alike,
 )
-from multikernel.solvers.incumbent import Incumbent, incumbents
+from multikernel.solvers.base import incumbents
 from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.groups import targets_of

@@ -1,36 +1,37 @@
-"""What all certified solvers share: the best model, the best proof, and the end."""
+"""What is known of a problem while it is solved: the best model, the best proof."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import (
-    DualCertificate,
-    Expansion,
+from multikernel.certificates.evaluation import (
     Model,
-    best_multiple,
-    centred,
-    certify,
-    check_gap,
-    enlarged_gap,
     evaluated,
-    expand,
     model_of_expansions,
     model_of_multiples,
-    project_dual,
-    prove_over_full_kernels,
-    relative_gap,
-    safely_feasible,
 )
+from multikernel.certificates.forms import (
+    Expansion,
+    best_multiple,
+    expand,
+    prove_over_full_kernels,
+)
+from multikernel.certificates.gap import (
+    DualCertificate,
+    certify,
+    check_gap,
+    project_dual,
+    relative_gap,
+)
+from multikernel.certificates.progress import Patience, Recorder
+from multikernel.certificates.rounding import enlarged_gap, safely_feasible
 from multikernel.gram.base import Refinement
 from multikernel.linalg import EPS
-from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.regularizers.base import BlockRegularizer, kernel_weights
-from multikernel.solvers.base import Solver, check_supported
-from multikernel.solvers.progress import Patience, Recorder, metered
+from multikernel.problem import Problem, Solution, Status
+from multikernel.regularizers.base import kernel_weights
 
 
 @dataclass
@@ -335,27 +336,3 @@ class Incumbent:
             refinement=self.refinement,
             steps=self.steps,
         )
-
-
-def incumbents(
-    solver: Solver,
-    problem: Problem,
-    regularizers: Iterable[BlockRegularizer],
-    callback: Callback | None,
-    limit: int = Patience.limit,
-    share: float = Patience.share,
-) -> Iterator[Incumbent]:
-    """Yield an incumbent for every penalty in turn, all on one metered stack.
-
-    They are without any point yet, and the regulariser of the problem is not used. The
-    callback is called with every line of every history; `limit` and `share` are of the
-    patience of every incumbent. A penalty that the solver gives a reason against is
-    refused.
-    """
-    problem, recorder = metered(centred(problem), callback)
-    for regularizer in regularizers:
-        step = replace(problem, regularizer=regularizer)
-        check_supported(solver, step)
-        steps = (type(solver).__name__,)
-        yield Incumbent(step, recorder, Patience(limit, share), steps)
-        recorder = Recorder(callback, recorder.meter)
