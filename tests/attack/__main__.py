@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from attack import hostile_files
+from attack.beside import make_beside_case
 from attack.cases import make_case, make_loss_case, make_offset_case
 from attack.pool import Outcome, run_trials
 
@@ -99,6 +100,11 @@ def losses(n, seed):
     return run_trials("attack.problems:run_losses", range(seed, seed + n))
 
 
+def beside(n, seed):
+    """Random problems with offsets, weights of penalties, columns and times."""
+    return run_trials("attack.problems:run_beside", range(seed, seed + n))
+
+
 def inputs(n, seed):
     """Mutated inputs."""
     return run_trials("attack.inputs:run_one", range(seed, seed + n))
@@ -157,6 +163,7 @@ def partitions(n, seed):
 ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
     "losses": (losses, 4000, "problems of other losses"),
+    "beside": (beside, 4000, "problems with columns, weights, known parts and times"),
     "offsets": (offsets, 2000, "problems with offsets"),
     "inputs": (inputs, 20_000, "mutated inputs"),
     "types": (types, 2000, "types of columns"),
@@ -206,6 +213,7 @@ def main(arguments=None):
                 made = {
                     "problems": make_case,
                     "losses": make_loss_case,
+                    "beside": make_beside_case,
                     "offsets": make_offset_case,
                 }
                 shown = made[name](trial) if name in made else trial

@@ -8,7 +8,7 @@ import numpy as np
 
 from multikernel import estimators, losses
 from multikernel.estimators import stack_grams
-from multikernel.kernels import ColumnKernel, LinearKernel
+from multikernel.kernels import ColumnKernel, LinearKernel, Unpenalized
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
 
@@ -79,7 +79,9 @@ class Case:
     """One problem: an estimator by name, its parameters, and the data.
 
     ``form`` says how kernels are handed over: "precomputed", "table" (`TableKernel`)
-    or "linear" (linear kernels on groups of columns of ``X``).
+    or "linear" (linear kernels on groups of columns of ``X``). ``offset`` is one of
+    decision values, ``columns`` have no penalty, and ``times`` are the ends that the
+    logarithms of times are between, see `attack.beside`.
     """
 
     seed: int
@@ -92,16 +94,19 @@ class Case:
     weights: np.ndarray | None
     X: np.ndarray | None = None
     groups: tuple = ()
+    offset: np.ndarray | None = None
+    columns: np.ndarray | None = None
+    times: tuple | None = None
 
     @property
     def family(self):
-        kind = self.kind.removesuffix("CV")
+        kind = self.kind.removesuffix("CV").removesuffix("Survival")
         return kind.removesuffix("Classifier").removesuffix("Regressor")
 
     @property
     def regresses(self):
         """Whether targets are numbers, in a search too."""
-        return self.kind.removesuffix("CV").endswith("Regressor")
+        return self.kind.removesuffix("CV").endswith(("Regressor", "Survival"))
 
     @property
     def kept(self):
@@ -132,6 +137,9 @@ class Case:
             kernels = [
                 ColumnKernel(LinearKernel(), list(group)) for group in self.groups
             ]
+        if self.columns is not None:
+            places = list(range(1, 1 + self.columns.shape[1]))
+            kernels = {"tables": ([0], kernels), "columns": Unpenalized(places)}
         kind = getattr(estimators, self.kind)
         names = inspect.signature(kind).parameters
         settings = {k: v for k, v in self.settings.items() if k in names}
@@ -142,7 +150,9 @@ class Case:
             penalty = BlockL1(alpha) if share == 1.0 else BlockElasticNet(alpha, share)
             settings["regularizer"] = penalty
             settings["solver"] = SpicyMKL(tol=self.settings["tol"])
-        return kind(kernels, **settings, loss=LOSS_NAMES[self.loss])
+        if self.times is None:
+            settings["loss"] = LOSS_NAMES[self.loss]
+        return kind(kernels, **settings)
 
     def inputs(self):
         """X for the fit, X of the unit probes, and X of the zero probe."""
@@ -152,6 +162,9 @@ class Case:
             return stack_grams(self.grams), units, np.zeros_like(units[:1])
         if self.form == "table":
             numbers = np.arange(2 * n + 1.0)[:, None]
+            if self.columns is not None:
+                rest = np.zeros((n + 1, self.columns.shape[1]))
+                numbers = np.hstack([numbers, np.vstack([self.columns, rest])])
             return numbers[:n], numbers[n:-1], numbers[-1:]
         d = self.X.shape[1]
         return self.X, np.eye(d), np.zeros((1, d))
@@ -159,10 +172,11 @@ class Case:
     def __str__(self):
         n, m = self.grams.shape[1], len(self.grams)
         settings = ", ".join(f"{k}={v!r}" for k, v in self.settings.items())
-        weighted = "" if self.weights is None else ", weights"
+        extras = ("weights", "offset", "columns", "times")
+        given = [f", {name}" for name in extras if getattr(self, name) is not None]
         return (
             f"seed {self.seed}: {self.kind}({settings}, loss={self.loss}), "
-            f"{n} x {m} {self.form}{weighted}"
+            f"{n} x {m} {self.form}{''.join(given)}"
         )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from attack.cases import CENTRED, WEIGHTS
+from attack.loss_values import dual_box, loss_conjugate, loss_value
 
 WIDE = np.longdouble
 EPS = np.finfo(np.float64).eps
@@ -65,6 +66,8 @@ def scales(case, model):
         factors = factors * np.asarray(model.kernel_weights_, dtype=WIDE)
     if case.family == "LocalRademacherMKL":
         factors = factors / tails(case, weights, grams, factors)
+    if case.settings.get("penalty_weights") is not None:
+        factors = factors / np.asarray(case.settings["penalty_weights"], WIDE) ** 2
     return factors, grams
 
 
@@ -138,91 +141,6 @@ def expansion(case, model, m, K, forms):
     return duals * weights[:, None]
 
 
-def xlogx(x):
-    return x * np.log(np.where(x > 0.0, x, 1.0))
-
-
-def xlog1px(t):
-    """(1 + t) log(1 + t), whose digits small t keep."""
-    return (1.0 + t) * np.log1p(np.where(t > -1.0, t, 0.0))
-
-
-def level_of(case):
-    """The quantile of a pinball loss."""
-    return WIDE(case.settings.get("quantile", 0.5))
-
-
-def tube_of(case):
-    """The length of a loss that has one."""
-    return WIDE(case.settings["epsilon"])
-
-
-def loss_value(case, y, f):
-    if case.loss == "HingeLoss":
-        return np.maximum(0.0, 1.0 - y * f)
-    if case.loss == "LogisticLoss":
-        z = -y * f
-        return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
-    if case.loss == "SquaredLoss":
-        return 0.5 * (y - f) ** 2
-    if case.loss == "SquaredHingeLoss":
-        return 0.5 * np.maximum(0.0, 1.0 - y * f) ** 2
-    if case.loss == "PinballLoss":
-        level = level_of(case)
-        return np.maximum(level * (y - f), (1.0 - level) * (f - y))
-    if case.loss == "HuberLoss":
-        size, delta = np.abs(y - f), tube_of(case)
-        return np.where(size <= delta, size**2 / 2.0, delta * (size - delta / 2.0))
-    if case.loss == "PoissonLoss":
-        count = np.where(y > 0.0, y, 1.0)
-        z = f - np.log(count)
-        return np.where(y > 0.0, count * (np.expm1(z) - z), np.exp(f))
-    if case.loss == "GammaLoss":
-        z = f - np.log(y)
-        return z + np.expm1(-z)
-    return np.maximum(0.0, np.abs(y - f) - tube_of(case))
-
-
-def loss_conjugate(case, y, u):
-    if case.loss == "HingeLoss":
-        return y * u
-    if case.loss == "LogisticLoss":
-        a = np.clip(-y * u, 0.0, 1.0)
-
-        return xlogx(a) + xlogx(1.0 - a)
-    if case.loss in ("SquaredLoss", "HuberLoss", "SquaredHingeLoss"):
-        return u * (0.5 * u + y)
-    if case.loss == "PinballLoss":
-        return y * u
-    if case.loss == "PoissonLoss":
-        count = np.where(y > 0.0, y, 1.0)
-        share = np.maximum(u / count, -1.0)
-        some = count * (xlog1px(share) - share) + u * np.log(count)
-        return np.where(y > 0.0, some, xlogx(np.maximum(u, 0.0)) - u)
-    if case.loss == "GammaLoss":
-        return xlog1px(np.maximum(-u, -1.0)) + u + u * np.log(y)
-    return y * u + tube_of(case) * np.abs(u)
-
-
-def dual_box(case, y, c):
-    """Ends of the domain of rho_i, where c_i multiplies the loss of sample i."""
-    if case.loss in ("HingeLoss", "LogisticLoss"):
-        return np.minimum(c * y, 0.0), np.maximum(c * y, 0.0)
-    if case.loss == "SquaredLoss":
-        return np.full_like(c, -np.inf), np.full_like(c, np.inf)
-    if case.loss == "SquaredHingeLoss":
-        return np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0)
-    if case.loss == "PinballLoss":
-        return (level_of(case) - 1.0) * c, level_of(case) * c
-    if case.loss == "HuberLoss":
-        return -tube_of(case) * c, tube_of(case) * c
-    if case.loss == "PoissonLoss":
-        return np.full_like(c, -np.inf), c * y
-    if case.loss == "GammaLoss":
-        return -c, np.full_like(c, np.inf)
-    return -c, c
-
-
 def power_norm(x, p):
     largest = x.max(initial=WIDE(0.0))
     if largest == 0.0 or np.isinf(p):
@@ -286,7 +204,9 @@ def recompute(case, model):
         c = WIDE(case.settings["C"]) * c
         strength = scale = WIDE(1.0)
     targets = rows(case) if case.regresses else signs(case, model)
-    targets, offsets = about(case, targets.astype(WIDE), c)
+    targets, shift = shifted(case, targets.astype(WIDE))
+    targets, offsets = about(case, targets, c)
+    effects, effect_sizes = column_effects(case, model, len(targets))
     duals = np.atleast_2d(np.asarray(model.dual_coef_)).astype(WIDE)
     square = grams[:, kept[:, None], kept]
     active = ()
@@ -297,6 +217,7 @@ def recompute(case, model):
     for part in parts(case, len(targets)):
         y = targets[part]
         f = values[part].sum(axis=1) + (intercept - offsets)[part, None]
+        f = f + effects[part] + shift[part]
         primal = (c * loss_value(case, y, f)[:, kept]).sum()
         primal += penalty(case, np.sqrt(forms[part].sum(axis=0)), strength)
         y = y[:, kept]
@@ -311,16 +232,20 @@ def recompute(case, model):
             shrink = strength / max(strength, norms.max(initial=WIDE(0.0)))
             infeasible = max(infeasible, float(1.0 - shrink))
             rho, norms = shrink * rho, shrink * norms
-        dual = -(c * loss_conjugate(case, y, -rho / c)).sum()
+        dual = (
+            -(c * loss_conjugate(case, y, -rho / c)).sum()
+            - (rho * shift[part][:, kept]).sum()
+        )
         dual -= penalty_conjugate(case, norms, strength)
         size = max(abs(primal), WIDE(1e-300))
         gap = (primal - dual) / size
         spread = sizes[part] + np.abs(intercept - offsets)[part, None]
+        spread = spread + effect_sizes[part] + np.abs(shift[part])
         moved = blurred(case, targets[part], f, spread)
         blur = float(np.abs(c * moved[:, kept]).sum() / size)
         truth = (float(primal * scale), float(dual * scale), float(gap))
-        f = f + offsets[part, None]
-        spread = sizes[part] + np.abs(intercept[part, None])
+        f = f + offsets[part, None] - shift[part]
+        spread = sizes[part] + np.abs(intercept[part, None]) + effect_sizes[part]
         found.append(Recomputed(*truth, infeasible, blur, f, spread))
     return found
 
@@ -337,13 +262,15 @@ def blurred(case, y, f, sizes):
 
 
 def rows(case):
-    """The targets of a regression, one row per output."""
+    """The targets of a regression, one row per output; of times, their positions."""
+    if case.times is not None:
+        return np.arange(len(case.y))[None]
     return case.y.T if case.y.ndim == 2 else case.y[None]
 
 
 def parts(case, n_outputs):
     """The outputs of each problem: all of them where they share a selection."""
-    if case.settings.get("selection") == "shared" and case.regresses:
+    if case.settings.get("selection") == "shared":
         return [np.arange(n_outputs)]
     return list(np.arange(n_outputs)[:, None])
 
@@ -367,6 +294,42 @@ def about(case, targets, c):
     return targets, offsets
 
 
+def shifted(case, targets):
+    """Targets and offsets of decision values; a loss of y - f alone has its own."""
+    shift = np.zeros_like(targets)
+    if case.offset is not None:
+        shift = shift + case.offset.T.astype(WIDE)
+    if case.regresses and case.loss in CENTRED:
+        # In double precision, as targets are.
+        targets = (targets - shift).astype(float).astype(WIDE)
+        return targets, np.zeros_like(targets)
+    return targets, shift
+
+
+def column_effects(case, model, n_outputs):
+    """What columns without a penalty add to decision values, and its sizes."""
+    if case.columns is None:
+        return (np.zeros((n_outputs, len(case.y)), WIDE),) * 2
+    coefs = np.atleast_2d(np.asarray(model.unpenalized_coef_, WIDE))
+    columns = case.columns.astype(WIDE)
+    return coefs @ columns.T, np.abs(coefs) @ np.abs(columns).T
+
+
+def orthogonal(case, rho):
+    """The nearest point that is orthogonal to columns without a penalty."""
+    columns = case.columns[case.kept].astype(WIDE)
+    columns = columns / np.abs(columns).max(axis=0)
+    if case.settings["fit_intercept"]:
+        columns = np.column_stack([np.ones(len(columns), WIDE), columns])
+    for k, column in enumerate(columns.T):
+        for _ in range(2):
+            for earlier in columns.T[:k]:
+                column -= (column @ earlier) / (earlier @ earlier) * earlier
+        for _ in range(2):
+            rho = rho - (column @ rho) / (column @ column) * column
+    return rho
+
+
 def signs(case, model):
     """Targets -1 and 1 of every output of a classifier."""
     classes = model.classes_
@@ -379,7 +342,9 @@ def feasible(case, rho, y, c):
     """The nearest feasible point, and how far away it was."""
     low, high = dual_box(case, y, c)
     near = np.clip(rho, low, high)
-    if case.settings["fit_intercept"]:
+    if case.columns is not None:
+        near = np.clip(orthogonal(case, near), low, high)
+    elif case.settings["fit_intercept"]:
         near = centred(near, low, high)
     size = np.where(np.isfinite(high - low), high - low, np.abs(rho)).sum()
     return near, float(np.abs(near - rho).sum() / max(size, WIDE(1e-300)))

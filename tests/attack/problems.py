@@ -1,8 +1,10 @@
 """Fit random problems, and hold every certificate against its recomputation."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
+from attack.beside import make_beside_case
 from attack.cases import make_case, make_loss_case, make_offset_case
 from attack.certificate import is_single, recompute
 from attack.hull_problems import run_hull
@@ -39,6 +41,11 @@ def run_losses(seed):
     return judge(make_loss_case(seed))
 
 
+def run_beside(seed):
+    """Return the findings of one problem of `attack.beside`."""
+    return judge(make_beside_case(seed))
+
+
 def run_offsets(seed):
     """Return the findings of one problem with an offset: one in ten is of HKL."""
     if seed % 10 == 0:
@@ -54,7 +61,9 @@ def judge(case):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = case.estimator().fit(case.inputs()[0], case.y, case.weights)
+            known = {} if case.offset is None else {"offset": case.offset}
+            X, y = case.inputs()[0], case.y
+            model = case.estimator().fit(X, y, case.weights, **known)
         except Exception as error:
             found.append(("exceptions", f"{type(error).__name__}: {error}"))
             model = None
@@ -88,6 +97,9 @@ def inspect_model(case, model, warned):
     broken = [n for n in names if not np.isfinite(getattr(model, n)).all()]
     if broken:
         return [("inconsistent", f"not finite: {', '.join(broken)}")]
+    if case.times is not None:
+        scale = {"loss_scale": model.loss_scale_}
+        case = replace(case, settings=case.settings | scale)
     outputs = recompute(case, model)
     slack = SINGLE if is_single(case) else SLACK
     found = []

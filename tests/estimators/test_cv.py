@@ -491,8 +491,26 @@ def test_a_score_that_needs_all_classes_is_not_advised_where_no_fold_has_them():
     with pytest.warns(SearchWarning, match=r"class 0 for all.*: weigh classes with"):
         search.fit(X, alone)
     search.set_params(scoring="neg_log_loss")
-    with pytest.raises(ValueError, match=r"a finite score .*The scorer says: .*label"):
+    with pytest.raises(
+        ValueError, match=r"samples of every class.*scorer says: .*label"
+    ):
         search.fit(X, alone)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"scoring": "roc_auc"},
+            r"two classes here, and there are 3: use 'roc_auc_ovr'",
+        ),
+        ({"scoring": "neg_log_loss", "loss": "hinge"}, r"such as 'accuracy'\.$"),
+    ],
+)
+def test_scores_of_two_classes_name_those_of_several(settings, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        SpicyMKLClassifierCV([LinearKernel()], n_alphas=2, **settings).fit(X, y)
 
 
 def test_constant_targets_leave_nothing_to_choose():

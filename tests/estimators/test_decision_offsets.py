@@ -172,6 +172,34 @@ def test_greedy_classifiers(samples):
     assert model.predict_proba(X, offset=o).shape == (50, 2)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "squared_hinge"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_greedy_classifiers_of_three_classes_have_offsets_of_their_own(
+    samples, loss, weighted
+):
+    X, _, f, rng = samples
+    y = np.digitize(f, np.quantile(f, [0.3, 0.7]))
+    weights = rng.uniform(0.5, 2.0, 50) if weighted else None
+    offset = rng.normal(size=(50, 3))
+    model = GroupOMPClassifier(KERNELS, max_kernels=2, alpha=0.1, loss=loss)
+    fitted = model.fit(X, y, weights, offset=offset)
+    values = fitted.decision_function(X, offset=offset)
+    apart = fitted.decision_function(X) + offset
+    np.testing.assert_allclose(values, apart)
+    # At the optimum of every output slopes are those of its own offset.
+    signs = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
+    c = np.ones(50) if weights is None else weights
+    dual = fitted.dual_coef_.T
+    if loss == "log_loss":
+        slopes = c[:, None] * signs / (1.0 + np.exp(signs * values))
+        np.testing.assert_allclose(dual, slopes, atol=1e-3)
+    if loss == "squared_hinge":
+        slopes = c[:, None] * signs * np.maximum(0.0, 1.0 - signs * values)
+        np.testing.assert_allclose(dual, slopes, atol=1e-3)
+    if loss == "hinge":
+        assert np.all(dual * signs <= c[:, None] + 1e-9)
+
+
 def test_a_constant_model_is_that_of_a_poisson_regression_with_exposure(samples):
     X, o, f, rng = samples
     y = targets("poisson", f, rng)

@@ -19,6 +19,7 @@ from multikernel.losses.base import (
     is_smooth,
 )
 from multikernel.losses.coupled import is_coupled, project_coupled
+from multikernel.losses.weighted import of_output
 from multikernel.problem import Problem, centred
 from multikernel.regularizers.base import ProximableRegularizer
 
@@ -109,7 +110,10 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
         best, dual = best_intercept(loss, y, f)
         return np.array([best]), dual
     columns, values = (np.ascontiguousarray(array.T) for array in (y, f))
-    fits = [best_intercept(loss, *pair) for pair in zip(columns, values, strict=True)]
+    fits = [
+        best_intercept(of_output(loss, k), *pair)
+        for k, pair in enumerate(zip(columns, values, strict=True))
+    ]
     dual = np.stack([own for _, own in fits], axis=1)
     return np.array([b for b, _ in fits]), dual
 

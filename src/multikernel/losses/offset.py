@@ -56,6 +56,12 @@ class OffsetLoss:
         """Return the loss for some of the samples."""
         return _offset_loss(self.loss, self.offset[samples])
 
+    def output(self, k: int) -> "OffsetLoss":
+        """Return the loss of one output."""
+        if self.offset.ndim == 1:
+            return self
+        return _offset_loss(self.loss, self.offset[:, k])
+
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""
         return self.loss.value(y, f + self._like(y))

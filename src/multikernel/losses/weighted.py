@@ -229,3 +229,10 @@ def is_squared(loss: Loss) -> bool:
     """Return whether a loss is the squared loss, weighted or not."""
     inner = loss.loss if isinstance(loss, WeightedLoss) else loss
     return type(inner) is SquaredLoss  # a subclass may be any other loss
+
+
+def of_output(loss: Loss, k: int) -> Loss:
+    """Return the loss of one output alone: outputs may have offsets of their own."""
+    if isinstance(loss, WeightedLoss):
+        return weighted(of_output(loss.loss, k), loss.weights)
+    return loss.output(k) if isinstance(loss, OffsetLoss) else loss

@@ -10,6 +10,7 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
+from multikernel.losses.weighted import of_output
 
 MOST_FACES = 10
 """Linear systems of one Newton step on a face at most. Where a step meets a bound, what
@@ -163,7 +164,7 @@ NOT_A_KERNEL = (
     "negative eigenvalues."
 )
 
-FitOne = Callable[[Array, MachineFit | None], MachineFit]
+FitOne = Callable[[Array, Loss, MachineFit | None], MachineFit]
 
 
 def check_problem(
@@ -199,13 +200,17 @@ def check_problem(
         )
 
 
-def fit_outputs(fit_one: FitOne, y: Array, init: MachineFit | None) -> MachineFit:
+def fit_outputs(
+    fit_one: FitOne, y: Array, loss: Loss, init: MachineFit | None
+) -> MachineFit:
     """Fit every output on its own, and put the fits together: their steps add up."""
     if y.ndim == 1:
-        return fit_one(y, init)
+        return fit_one(y, loss, init)
     fits = [
         fit_one(
-            np.ascontiguousarray(y[:, k]), None if init is None else _output(init, k)
+            np.ascontiguousarray(y[:, k]),
+            of_output(loss, k),
+            None if init is None else _output(init, k),
         )
         for k in range(y.shape[1])
     ]

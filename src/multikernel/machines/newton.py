@@ -120,16 +120,16 @@ class Newton:
             If a negative quadratic form or an indefinite system is met.
         """
         check_problem(self, gram, y, loss, init)
-        smooth = cast(SmoothConjugateLoss, loss)
 
-        def fit_one(targets: Array, start: MachineFit | None) -> MachineFit:
+        def fit_one(targets: Array, loss: Loss, start: MachineFit | None) -> MachineFit:
+            smooth = cast(SmoothConjugateLoss, loss)
             task = Task(gram, targets, smooth, fit_intercept)
             _check_bounded(task)
             nothing = np.zeros_like(targets)
             zero = Point(nothing, nothing, np.zeros(1))
             return self._fit_one(task, better_start(task, start, zero))
 
-        return fit_outputs(fit_one, y, init)
+        return fit_outputs(fit_one, y, loss, init)
 
     def _fit_one(self, task: SmoothTask, point: Point) -> MachineFit:
         steps = 0

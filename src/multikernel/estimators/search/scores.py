@@ -16,7 +16,6 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link, named, publish
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
-from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import target_units
 from multikernel.estimators.search.folds import learnt_classes
 from multikernel.estimators.tasks import class_codes, log_probabilities
@@ -112,12 +111,19 @@ class FoldScorer:
         except AttributeError as error:
             if is_likelihood(self.search.loss) or "_proba" not in str(error):
                 raise
+            some = "accuracy" if self._many() else "roc_auc' or 'accuracy"
             raise ValueError(
                 "scoring asks for class probabilities, which a model with loss="
                 f"{self.search.loss!r} does not have: use loss='log_loss', or a score "
-                "of decision values or labels, such as 'roc_auc' or 'accuracy'."
+                f"of decision values or labels, such as '{some}'."
             ) from error
         except ValueError as error:
+            if "multi_class" in str(error) and self._many():
+                raise ValueError(
+                    "scoring is for two classes here, and there are "
+                    f"{len(self.fold.outside.targets)}: use 'roc_auc_ovr', or another "
+                    "score of several classes."
+                ) from error
             if not self.lacks_class:
                 raise
             self.refusal = str(error)
@@ -141,7 +147,7 @@ class FoldScorer:
         with np.errstate(over="ignore", invalid="ignore"):
             if joint is not None:
                 each = joint.value((targets > 0.0).astype(np.float64), f)
-            elif self._competing(samples):
+            elif self._competing():
                 logs = log_probabilities(f, self.link)
                 each = -logs[np.arange(len(f)), samples.labels]
             else:
@@ -150,11 +156,15 @@ class FoldScorer:
                 each = np.sum([one.value(y, g) for one, y, g in pairs], axis=0)
             return float(np.average(each, weights=samples.sample_weight))
 
-    def _competing(self, samples: Samples) -> bool:
+    def _many(self) -> bool:
+        """Return whether samples are of one of more than two classes."""
+        samples = self.fold.outside
+        many = samples.classes is not None and samples.classes.size > 2
+        return many and not samples.several
+
+    def _competing(self) -> bool:
         """Return whether probabilities of several problems are scaled to sum to one."""
-        several = samples.classes is not None and samples.classes.size > 2
-        likely = is_likelihood(self.search.loss)
-        return several and likely and not samples.several
+        return self._many() and is_likelihood(self.search.loss)
 
     def predicted(self, f: Array) -> Mask:
         """Return which classes decision values stand for, (n_answers,)."""
@@ -244,12 +254,7 @@ def cv_results(
             "A callback stopped the search before any candidate was scored."
         )
     if not np.isfinite(mean).any():
-        raise ValueError(
-            f"No {' and '.join(columns)} has a finite score in every fold: check "
-            "scoring, that every fold holds every class, and for r2, the default of a "
-            "regression, that it holds at least two samples."
-            + next((f" The scorer says: {f.refusal}" for f in folds if f.refusal), "")
-        )
+        raise ValueError(_without_scores(" and ".join(columns), folds))
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     results: dict[str, Any] = {
         "params": [dict(zip(columns, row, strict=True)) for row in rows]
@@ -264,6 +269,22 @@ def cv_results(
     results["mean_test_loss"] = _moments(losses[used], n_active[used], done[used])[0]
     results["mean_n_active"] = mean_active
     return results
+
+
+def _without_scores(searched: str, folds: Sequence[FoldScores]) -> str:
+    """Return why nothing that is searched over has a score."""
+    says = next((f" The scorer says: {f.refusal}" for f in folds if f.refusal), "")
+    if all(fold.lacks_class for fold in folds):
+        return (
+            "No fold of cv validates on samples of every class, and scoring needs all: "
+            "leave out the class that has too few members, use fewer or stratified "
+            f"folds, or choose by scoring='accuracy'.{says}"
+        )
+    return (
+        f"No {searched} has a finite score in every fold: check scoring, that every "
+        "fold holds every class, and for r2, the default of a regression, that it "
+        f"holds at least two samples.{says}"
+    )
 
 
 def scored_folds(scores: Array, done: Array) -> Mask:

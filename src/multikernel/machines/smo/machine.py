@@ -199,7 +199,7 @@ class SMO:
         """
         check_problem(self, gram, y, loss, init)
 
-        def fit_one(targets: Array, start: MachineFit | None) -> MachineFit:
+        def fit_one(targets: Array, loss: Loss, start: MachineFit | None) -> MachineFit:
             v = _first_state(cast(PolyhedralLoss, loss), targets, gram)
             if start is not None:
                 _go_to_start(v, gram, start, paired=fit_intercept)
@@ -209,7 +209,7 @@ class SMO:
                 warn_user(BAD_SCALES, ConvergenceWarning)
             return _checked_fit(v, gram, outcome, paired=fit_intercept, tol=self.tol)
 
-        return fit_outputs(fit_one, y, init)
+        return fit_outputs(fit_one, y, loss, init)
 
     def _run(self, v: Array, gram: GramMatrix, *, paired: bool) -> Outcome:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
