@@ -43,7 +43,7 @@ def make_beside_case(seed):
     if case.form == "table" and smooth and random.random() < 0.6:
         case = with_columns(random, case)
     several = not case.regresses and len(np.unique(case.y)) > 2
-    one_selection = several and case.family in ("SpicyMKL", "LpMKL")
+    one_selection = several and squared and case.family in ("SpicyMKL", "LpMKL")
     if one_selection and case.columns is None and random.random() < 0.3:
         settings = case.settings | {"selection": "shared", "solver": "auto"}
         case = replace(case, settings=settings)
@@ -94,26 +94,43 @@ def with_columns(random, case):
     if case.settings["fit_intercept"]:
         columns += random.choice([0.0, 1.0, 100.0], size)
     case = replace(case, columns=columns * 10.0 ** random.uniform(-3.0, 3.0, size))
-    if case.loss == "LogisticLoss" and separable(case, columns):
+    if any(endless(case, columns, signs) for signs in open_ends(case)):
         return replace(case, columns=None)
     return case
 
 
-def separable(case, columns):
-    """Whether columns tell a class from the others: they have no best coefficients."""
-    kept, classes = case.kept, np.unique(case.y)
+def open_ends(case):
+    """Signs of decision values that may grow for ever at no loss, zero where none may.
+
+    One row for each output.
+    """
+    if case.loss == "LogisticLoss":
+        classes = np.unique(case.y)
+        ones = classes[: 1 if len(classes) == 2 else None]
+        return [np.where(case.y == one, 1.0, -1.0) for one in ones]
+    if case.loss == "PoissonLoss":
+        return [np.where(case.y > 0.0, 0.0, -1.0)]
+    if case.times is not None:
+        low, high = (np.isinf(end).astype(float) for end in case.times)
+        return [high - low]
+    return []
+
+
+def endless(case, columns, signs):
+    """Whether columns have no best coefficients, as they tell classes apart."""
+    columns, signs = columns[case.kept], signs[case.kept]
     if case.settings["fit_intercept"]:
         columns = np.column_stack([np.ones(len(columns)), columns])
-    for one in classes[: 1 if len(classes) == 2 else None]:
-        signs = np.where(case.y[kept] == one, 1.0, -1.0)
-        margins = signs[:, None] * columns[kept]
-        bounds = [(-1.0, 1.0)] * columns.shape[1]
-        best = linprog(
-            -margins.sum(axis=0), -margins, np.zeros(len(kept)), bounds=bounds
-        )
-        if best.fun < -1e-9:
-            return True
-    return False
+    margins = signs[:, None] * columns
+    best = linprog(
+        -margins.sum(axis=0),
+        -margins,
+        np.zeros(len(columns)),
+        columns[signs == 0.0],
+        np.zeros(np.count_nonzero(signs == 0.0)),
+        bounds=(-1.0, 1.0),
+    )
+    return best.fun < -1e-9
 
 
 def known_part(random, case):

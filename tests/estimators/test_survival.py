@@ -17,7 +17,12 @@ from multikernel.estimators.survival.likelihood import (
     null_scale,
 )
 from multikernel.estimators.survival.times import read_times
-from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    Unpenalized,
+)
 
 KERNELS = [ColumnKernel(GaussianKernel(1.0), column) for column in range(3)]
 
@@ -270,3 +275,23 @@ def test_wrong_parameters_get_a_sentence():
         model.predict_survival_function(X, [-1.0])
     with pytest.raises(ValueError, match="20 samples, and y 19"):
         model.score(X, y[:-1])
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-12, 1e12])
+def test_columns_without_a_penalty_know_no_unit_of_time(unit):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 3))
+    X[:, 2] += 100.0
+    logs = 0.1 * (X[:, 0] + X[:, 2]) + 0.02 * rng.logistic(size=60)
+    low = np.exp(logs)
+    high = np.where(np.arange(60) % 3 == 0, np.inf, 1.01 * low)
+    y = pd.DataFrame({"lower": low, "upper": high})
+    views = {"curve": ([0, 1], GaussianKernel(2.0)), "known": Unpenalized([2])}
+    settings = {"alpha": 0.01, "tol": 1e-7, "max_iter": 500}
+    model = SpicyMKLSurvival(views, **settings).fit(X, y)
+    other = SpicyMKLSurvival(views, **settings).fit(X, unit * y)
+    assert other.duality_gap_ <= 1e-7
+    np.testing.assert_allclose(
+        other.unpenalized_coef_, model.unpenalized_coef_, rtol=1e-4
+    )
+    assert other.objective_ == pytest.approx(model.objective_, rel=1e-6)

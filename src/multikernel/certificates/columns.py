@@ -102,13 +102,16 @@ def next_line_weight(line_weight: float, length: float) -> float:
     return max(line_weight / CAUTION, LEAST_LINE_WEIGHT)
 
 
-def best_columns(problem: Problem) -> ColumnModel:
+def best_columns(problem: Problem, constant: float) -> ColumnModel:
     """Return the best model without kernels, by Newton's method.
 
     Parameters
     ----------
     problem : Problem
         One with columns, a smooth loss and one output, its targets `centred`.
+    constant : float
+        The best intercept alone, zero where the problem has none. From there on the
+        loss bends: far from its targets that of a time is a line.
 
     Raises
     ------
@@ -118,7 +121,8 @@ def best_columns(problem: Problem) -> ColumnModel:
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert is_smooth(loss)
     assert columns is not None
-    f, intercept, effects = np.zeros_like(y), 0.0, np.zeros(columns.shape[1])
+    f, intercept = np.full_like(y, constant), constant
+    effects = np.zeros(columns.shape[1])
     basis = orthonormal_basis(problem)
     sizes, line_weight, at_zero = np.abs(basis), LINE_WEIGHT, None
     for _ in range(STEPS):

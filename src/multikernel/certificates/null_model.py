@@ -74,7 +74,10 @@ def constant_model(problem: Problem) -> ConstantModel:
     problem = centred(problem)
     y, loss = problem.y, problem.loss
     if problem.columns is not None:
-        best = best_columns(problem)
+        constant = 0.0
+        if problem.fit_intercept:
+            constant = best_intercept(loss, y, np.zeros_like(y))[0]
+        best = best_columns(problem, constant)
         return ConstantModel(np.array([best.intercept]) + problem.offset, best.dual)
     if not problem.fit_intercept:
         n_outputs = 1 if y.ndim == 1 else y.shape[1]

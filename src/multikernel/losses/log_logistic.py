@@ -216,7 +216,7 @@ def _place(v: Array, half: Array) -> Array:
         exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
     exponent += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)
     beyond = np.maximum(exponent - FARTHEST, 0.0)
-    rise = np.arcsinh(np.exp(exponent - beyond)) + beyond
+    rise = np.arcsinh(np.exp(np.minimum(exponent, FARTHEST))) + beyond
     with np.errstate(divide="ignore"):
         return np.asarray(np.arctanh(v) + np.copysign(rise, v), dtype=np.float64)
 

@@ -164,13 +164,14 @@ class _Search:
         self.columns = problem.columns
         self.basis = orthonormal_basis(problem)
         constant = constant_model(replace(problem, columns=None))
-        f = np.full_like(problem.y, (constant.intercept - problem.offset)[0])
+        self.constant = float((constant.intercept - problem.offset)[0])
+        f = np.full_like(problem.y, self.constant)
         self.constant_loss = float(problem.loss.value(problem.y, f).sum())
 
     def run(self, init: Solution | None) -> Solution:
         """Take Newton steps until there is a reason to stop."""
         settings, problem = self.settings, self.problem
-        null = best_columns(problem)
+        null = best_columns(problem, self.constant)
         none = np.empty(0, dtype=np.intp)
         empty = np.zeros((0, len(problem.y)))
         point = self._point(none, empty, null.intercept, null.effects)
