@@ -1,6 +1,7 @@
 """scikit-learn estimators; to add one, write a file and a line here."""
 
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.cost import FitCost, estimate_cost
 from multikernel.estimators.fixed_weights.cv import (
     FixedWeightsMKLClassifierCV,
     FixedWeightsMKLRegressorCV,
@@ -52,6 +53,7 @@ from multikernel.estimators.survival.estimators import SpicyMKLSurvival
 from multikernel.estimators.table_encoder import TableEncoder
 
 __all__ = [
+    "FitCost",
     "FixedWeightsMKLClassifier",
     "FixedWeightsMKLClassifierCV",
     "FixedWeightsMKLRegressor",
@@ -87,6 +89,7 @@ __all__ = [
     "SpicyMKLSurvival",
     "SpicyMKLSurvivalCV",
     "TableEncoder",
+    "estimate_cost",
     "map_grams",
     "regularization_path",
     "stack_grams",

@@ -50,8 +50,13 @@ CPU seconds on one core (2026-11-23), in brackets what is expected by it: 1.6 (2
 2000 samples and 12 kernels dense, 4.3 (8.2) of 3000, 3.1 (3.4) of 20 000 as factors,
 3.6 (4.0) of 20 000 and 24 kernels, 24 (17.5) of 100 000 and 12; a classification of
 3000 with lazy kernels 4.7 (9.1). Where factors were asked for small matrices it is
-less: 6.0 (1.3) of 3000 samples, but 0.8 (6.1) of 5000 and 44 kernels; and lp-norm fits,
-which use all kernels, take far longer. So users get an order of magnitude only."""
+less: 6.0 (1.3) of 3000 samples, but 0.8 (6.1) of 5000 and 44 kernels. So users get an
+order of magnitude only."""
+
+MEASURED_ALL = 0.3
+"""The same for models that use more kernels than `ACTIVE`, all of them for lp-norms:
+default classifications took 0.6 seconds (0.9 expected) of 1000 samples and 24 kernels,
+2.7 (2.5) of 2000, 13 (7) of 5000 and 37 (14) of 9000."""
 
 LONG = 120.0
 """Seconds that a fit may be expected to take before it says so."""
@@ -72,7 +77,11 @@ class Choice:
     n_bytes : int
         Bytes of what is held.
     seconds : float
-        What a sparse fit may take, to an order of magnitude.
+        What a fit may take, to an order of magnitude.
+    factors : Choice, optional
+        What factors of all kernels are expected to take, where that is less than half
+        of the time. They are not chosen, as those of high rank may be too coarse for a
+        gap as small as asked for.
     """
 
     storage: Storage
@@ -80,6 +89,7 @@ class Choice:
     n_kernels: int
     n_bytes: int
     seconds: float
+    factors: "Choice | None" = None
 
     @property
     def name(self) -> str:
@@ -88,6 +98,17 @@ class Choice:
             return self.storage
         return "low_rank" if isinstance(self.storage, LowRank) else "memmap"
 
+    @property
+    def advice(self) -> str:
+        """Return a sentence about a quicker storage, empty where none is known."""
+        if self.factors is None:
+            return ""
+        return (
+            f"storage='low_rank' may take {readable_seconds(self.factors.seconds)} and "
+            f"{readable_bytes(self.factors.n_bytes)} instead; kernels of high rank may "
+            "then keep the gap above tol, which the fit says."
+        )
+
 
 def choose_storage(
     dictionary: KernelDictionary,
@@ -95,6 +116,7 @@ def choose_storage(
     normalize: Steps = None,
     storage: Storage = "auto",
     max_bytes: int | None = None,
+    in_use: int | None = None,
 ) -> Choice:
     """Choose a storage by what is predicted of each.
 
@@ -114,6 +136,8 @@ def choose_storage(
         What the user asks for; anything but "auto" is kept.
     max_bytes : int, optional
         As in `build_stack`.
+    in_use : int, optional
+        How many kernels a model has at most; few of them when left out, as sparse ones.
 
     Returns
     -------
@@ -135,7 +159,8 @@ def choose_storage(
             return choice
     modest = max_bytes is None and 8 * len(dictionary) * len(X) ** 2 <= MODEST_BYTES
     limit = MODEST_BYTES if modest else byte_limit(max_bytes)
-    costs = Costs(len(dictionary), X.shape[0], limit)
+    in_use = ACTIVE if in_use is None else in_use
+    costs = Costs(len(dictionary), X.shape[0], limit, in_use)
     if storage != "auto":
         return costs.asked_for(storage, dictionary, X)
     features = known_ranks(dictionary, X)
@@ -200,14 +225,16 @@ def keeps_products(normalize: Steps) -> bool:
     return empty_normalization(normalize, 1, 1).only_scales
 
 
-def readable_magnitude(seconds: float) -> str:
+def readable_seconds(seconds: float) -> str:
     """Return the order of magnitude of a time, as nobody knows more of it.
 
     Examples
     --------
-    >>> readable_magnitude(200.0), readable_magnitude(29_000.0)
-    ('minutes', 'hours')
+    >>> readable_seconds(2.0), readable_seconds(200.0), readable_seconds(29_000.0)
+    ('seconds', 'minutes', 'hours')
     """
+    if seconds < 60.0:
+        return "seconds"
     return "minutes" if seconds < 3600.0 else "hours"
 
 
@@ -260,11 +287,14 @@ class Costs:
         Kernels and samples.
     limit : int
         Bytes that may be held.
+    in_use : int
+        Kernels that a model has at most.
     """
 
     n_kernels: int
     n_samples: int
     limit: int
+    in_use: int = ACTIVE
 
     def asked_for(
         self,
@@ -327,12 +357,13 @@ class Costs:
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
         """Return what is expected of factors of such ranks."""
-        ranks = np.minimum(ranks, LowRank().first)
+        # Kernels of high rank begin with so many landmarks; features are all there.
+        ranks = np.where(ranks >= self.n_samples, LowRank().first, ranks)
         mean = float(ranks.mean())
         values = self.n_kernels * self.n_samples * mean
         each = VALUE + LANDMARK * float((ranks**2.0).mean()) / max(mean, 1.0)
         seconds = self._shared(values * (each + PASSES * PRODUCT))
-        seconds += self._newton(min(ACTIVE, self.n_kernels) * mean)
+        seconds += self._newton(min(self.in_use, self.n_kernels) * mean)
         n_bytes = int(8 * values + 8 * self.n_kernels * self.n_samples)
         whole = readable_bytes(8 * self.n_kernels * self.n_samples**2)
         why = (
@@ -343,6 +374,15 @@ class Costs:
 
     def by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
         """Return the storage that the ranks of a few kernels speak for."""
+        choice = self._by_ranks(ranks, only_scales=only_scales)
+        thin = self.low_rank(ranks, "low_rank")
+        quicker = 2.0 * thin.seconds < choice.seconds and thin.n_bytes <= self.limit
+        if quicker and choice.name != "low_rank":
+            return replace(choice, factors=thin)
+        return choice
+
+    def _by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
+        """Return the storage alone."""
         both = self.by_kernel(ranks) if only_scales else None
         if both is not None:
             # Factors of high rank were refined until they were wider than whole
@@ -385,10 +425,15 @@ class Costs:
 
     def _shared(self, nanoseconds: float) -> float:
         """Return the seconds of work that all threads share."""
-        return 1e-9 * MEASURED * nanoseconds / available_threads()
+        return 1e-9 * self._measured * nanoseconds / available_threads()
 
     def _newton(self, rank: float) -> float:
         """Return the seconds of the Newton steps of a fit."""
         rank = min(rank, self.n_samples)
         steps = NEWTON_STEPS * self.n_samples * rank * rank
-        return 1e-9 * MEASURED * STEP * steps
+        return 1e-9 * self._measured * STEP * steps
+
+    @property
+    def _measured(self) -> float:
+        """Return what a fit takes over what it takes at most."""
+        return MEASURED if self.in_use <= ACTIVE else MEASURED_ALL

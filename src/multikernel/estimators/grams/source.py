@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from multikernel._typing import Array
 from multikernel.estimators.grams.grams import GramOptions, gram_matrices
 from multikernel.estimators.grams.penalty_weights import penalty_factors
 from multikernel.estimators.grams.training import Training, by_name
@@ -17,15 +18,19 @@ from multikernel.exceptions import IndefiniteKernelError, LongFitWarning, warn_u
 from multikernel.gram import LowRank
 from multikernel.gram.choice import (
     LONG,
+    Choice,
     choose_storage,
     keeps_products,
-    readable_magnitude,
+    readable_seconds,
 )
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.memory import readable_bytes
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import backing
+
+GIVEN = "matrices were given"
+"""The reason for the storage of precomputed kernels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,16 +103,9 @@ class GramSource:
                 "out of kernels, or take SpicyMKL, lp-norm MKL, the uniform sum or "
                 "MKL-GOMP."
             )
-        paired = self.paired and holds_products(self.options)
-        dictionary = choose_dictionary(samples, bounded=self.novelty, paired=paired)
+        dictionary = self.dictionary(samples)
         asked = self._scaled(replace(self.options, tell=tell), dictionary, samples)
-        options, stored = settle_storage(
-            self.owner,
-            dictionary,
-            samples,
-            asked,
-            verbose=self.verbose,
-        )
+        options, stored = settle_storage(self, dictionary, samples, asked)
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
@@ -138,6 +136,11 @@ class GramSource:
             warn_degenerate(training)
         warn_dictionary(training, default=self.kernels is None, novelty=self.novelty)
         return training
+
+    def dictionary(self, samples: Samples) -> KernelDictionary | None:
+        """Return the kernels, None for precomputed ones."""
+        paired = self.paired and holds_products(self.options)
+        return choose_dictionary(samples, bounded=self.novelty, paired=paired)
 
     def _scaled(
         self,
@@ -186,42 +189,57 @@ def holds_products(options: GramOptions) -> bool:
     return held and keeps_products(options.normalize)
 
 
+def storage_of(
+    dictionary: KernelDictionary,
+    X: Array,
+    options: GramOptions,
+    *,
+    uses_all: bool = False,
+) -> Choice:
+    """Return the storage that options stand for, and what a fit is expected to take.
+
+    Models that `uses_all` have every kernel.
+    """
+    choice = choose_storage(
+        dictionary,
+        X,
+        options.normalize,
+        options.storage,
+        options.max_bytes,
+        len(dictionary) if uses_all else None,
+    )
+    if choice.name == "lazy" and options.storage == "auto" and backing(X) is not None:
+        # A table in a file has more rows than kernels can be computed anew for.
+        there = LowRank(folder=tempfile.gettempdir())
+        return replace(choice, storage=there, reason=f"{choice.reason}, in files")
+    return choice
+
+
 def settle_storage(
-    owner: str,
+    source: GramSource,
     dictionary: KernelDictionary | None,
     samples: Samples,
     options: GramOptions,
-    *,
-    verbose: bool,
 ) -> tuple[GramOptions, dict[str, str]]:
     """Choose a storage other than "auto", and say so where the fit may take minutes.
 
     With the options come ``storage_`` and ``storage_reason_``.
     """
+    owner = source.owner
     if dictionary is None:
-        given = {"storage_": "precomputed", "storage_reason_": "matrices were given"}
-        return options, given
+        return options, {"storage_": "precomputed", "storage_reason_": GIVEN}
     if isinstance(samples.X, SampledRows):
         return _in_blocks(owner, samples.X, options)
-    choice = choose_storage(
-        dictionary, samples.X, options.normalize, options.storage, options.max_bytes
-    )
-    if (
-        choice.name == "lazy"
-        and options.storage == "auto"
-        and backing(samples.X) is not None
-    ):
-        # A table in a file has more rows than kernels can be computed anew for.
-        there = LowRank(folder=tempfile.gettempdir())
-        choice = replace(choice, storage=there, reason=f"{choice.reason}, in files")
-    if verbose:
+    choice = storage_of(dictionary, samples.X, options, uses_all=source.uses_all)
+    if source.verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
     if choice.seconds > LONG:
+        advice = f" {choice.advice}" if choice.advice else ""
         warn_user(
             f"{owner} learns from {choice.n_kernels} kernels on {samples.X.shape[0]} "
             f"samples, with storage {choice.name!r}, as {choice.reason}: that may take "
-            f"{readable_magnitude(choice.seconds)}, and "
-            f"{readable_bytes(choice.n_bytes)}. "
+            f"{readable_seconds(choice.seconds)}, and "
+            f"{readable_bytes(choice.n_bytes)}.{advice} "
             'The page "Memory and storage" of the documentation says what is quicker '
             "when; verbose=1 shows progress.",
             LongFitWarning,

@@ -1,0 +1,159 @@
+"""What a fit would take, before it is made."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import read
+from multikernel.estimators.grams.source import GIVEN, GramSource, storage_of
+from multikernel.estimators.read.samples import Samples
+from multikernel.gram.choice import Choice, Costs, readable_seconds
+from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.memory import readable_bytes
+
+
+@dataclass(frozen=True)
+class FitCost:
+    """What a fit is expected to take, and how its kernels are held.
+
+    Parameters
+    ----------
+    storage : str
+        How kernels are held, as ``storage_`` of a fitted model says it.
+    reason : str
+        Why, as ``storage_reason_``.
+    n_kernels, n_samples : int
+        Kernels and samples that a model learns from.
+    n_bytes : int
+        Bytes of the kernels.
+    seconds : float
+        Seconds of the fit, to an order of magnitude.
+    advice : str
+        A sentence about a quicker storage; empty where none is known.
+
+    Examples
+    --------
+    >>> from multikernel.estimators.cost import FitCost
+    >>> print(FitCost("dense", "it was asked for", 3, 1000, 24_000_000, 0.4, ""))
+    3 kernels on 1000 samples, storage 'dense', as it was asked for: 24 MB, seconds.
+    """
+
+    storage: str
+    reason: str
+    n_kernels: int
+    n_samples: int
+    n_bytes: int
+    seconds: float
+    advice: str
+
+    def __str__(self) -> str:
+        """Return it as a sentence, and the advice."""
+        cost = f"{readable_bytes(self.n_bytes)}, {readable_seconds(self.seconds)}"
+        sentence = (
+            f"{self.n_kernels} kernels on {self.n_samples} samples, storage "
+            f"{self.storage!r}, as {self.reason}: {cost}."
+        )
+        return f"{sentence} {self.advice}" if self.advice else sentence
+
+
+def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
+    """Return what a fit would take in time and memory, without making it.
+
+    Parameters are checked, kernels are chosen as a fit chooses them, and the ranks of
+    some are measured on some samples: tens of milliseconds. No Gram matrix is computed.
+
+    Parameters
+    ----------
+    model : estimator
+        An estimator with kernels; fitted or not. Of a search it is the cost of one fit
+        on all samples: folds and candidates are as many fits, each of fewer samples or
+        started from another one.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Training data, as ``fit`` takes them.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Targets; two classes, or one target, when left out. Only how many problems they
+        make counts.
+
+    Returns
+    -------
+    cost : FitCost
+        Seconds are from counts of operations, so that an order of magnitude is all
+        that they say; bytes are of the kernels alone, beside the data.
+
+    Raises
+    ------
+    TypeError
+        If the model does not learn from Gram matrices.
+    ValueError
+        If a parameter or the data are wrong, as ``fit`` says it.
+
+    See Also
+    --------
+    multikernel.gram.choice.choose_storage : The same of a dictionary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLClassifier, estimate_cost
+    >>> X = np.random.default_rng(0).standard_normal((5000, 8))
+    >>> cost = estimate_cost(SpicyMKLClassifier(), X)
+    >>> cost.storage, cost.n_kernels
+    ('low_rank', 40)
+    >>> cost.seconds < 60.0
+    True
+    """
+    source = _source_of(model)
+    if y is None:
+        y = _stand_in(model, len(X))
+    samples = read(model, source, X, y)
+    choice = _choice(source, samples)
+    n_problems = 1 if samples.shared else len(samples.targets)
+    return FitCost(
+        choice.name,
+        choice.reason,
+        choice.n_kernels,
+        samples.X.shape[0],
+        choice.n_bytes,
+        choice.seconds * n_problems,
+        choice.advice,
+    )
+
+
+def _source_of(model: Any) -> GramSource:
+    """Return what an estimator learns from, once its parameters are checked."""
+    if not isinstance(model, BaseMKL):
+        raise TypeError(
+            "estimate_cost takes an estimator of multikernel, got a "
+            f"{type(model).__name__}: of a pipeline give the last step, and what the "
+            "steps before it make of X."
+        )
+    model._check_parameters()
+    source = model._method().source
+    if not isinstance(source, GramSource):
+        raise TypeError(
+            f"{type(model).__name__} learns from a graph of kernels, whose matrices "
+            "are computed as its search asks for them: nothing is predicted of it."
+        )
+    return source
+
+
+def _stand_in(model: Any, n_samples: int) -> NDArray[Any]:
+    """Return targets of one problem: two classes, or positive numbers."""
+    labels = np.arange(n_samples) % 2
+    return labels if is_classifier(model) else 1.0 + labels
+
+
+def _choice(source: GramSource, samples: Samples) -> Choice:
+    """Return the storage of a fit, and what is expected of it."""
+    dictionary, X = source.dictionary(samples), samples.X
+    n_kernels = X.shape[2] if dictionary is None else len(dictionary)
+    costs = Costs(n_kernels, X.shape[0], 0)
+    if dictionary is None:
+        return Choice("precomputed", GIVEN, n_kernels, X.nbytes, costs.dense().seconds)
+    if isinstance(X, SampledRows):
+        raise TypeError("estimate_cost takes data in memory, not collections of Dask.")
+    return storage_of(dictionary, X, source.options, uses_all=source.uses_all)

@@ -1,0 +1,100 @@
+"""What a fit is said to take beforehand."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel import (
+    HKLRegressor,
+    LpMKLClassifier,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    estimate_cost,
+    stack_grams,
+)
+from multikernel.estimators.fit import read
+from multikernel.estimators.grams.source import settle_storage
+from multikernel.exceptions import LongFitWarning
+from multikernel.kernels import GaussianKernel
+
+
+def samples(n, d=4):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, X[:, 0] ** 2 + X[:, 1]
+
+
+@pytest.mark.parametrize("storage", ["auto", "dense", "low_rank", "lazy"])
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, LpMKLClassifier])
+def test_the_fit_holds_what_was_said(kind, storage):
+    X, y = samples(200)
+    model = kind(storage=storage)
+    cost = estimate_cost(model, X, y > 0.5)
+    model.fit(X, y > 0.5)
+    assert (cost.storage, cost.reason) == (model.storage_, model.storage_reason_)
+    assert cost.n_kernels == len(model.kernel_weights_)
+    assert cost.n_samples == 200
+    assert cost.seconds > 0.0
+
+
+def test_targets_left_out_are_one_problem_and_others_are_counted():
+    X, y = samples(100)
+    model = SpicyMKLRegressor(selection="separate")
+    one = estimate_cost(model, X)
+    assert estimate_cost(model, X, y) == one
+    three = estimate_cost(model, X, np.stack([y, -y, y**2], axis=1))
+    assert three.seconds == pytest.approx(3.0 * one.seconds)
+    assert estimate_cost(SpicyMKLClassifierCV(), X).n_kernels == one.n_kernels
+
+
+def test_time_grows_with_samples_and_with_kernels_in_use():
+    few, many = samples(2000, 20)[0], samples(9000, 20)[0]
+    for kind in (SpicyMKLClassifier, LpMKLClassifier):
+        assert estimate_cost(kind(), few).seconds < estimate_cost(kind(), many).seconds
+    sparse = estimate_cost(SpicyMKLClassifier(storage="dense"), few)
+    every = estimate_cost(LpMKLClassifier(storage="dense"), few)
+    assert every.seconds > sparse.seconds
+
+
+def test_factors_are_named_where_they_help_and_only_there():
+    X, _ = samples(9000, 20)
+    wide = [GaussianKernel(float(s)) for s in range(2, 32)]
+    cost = estimate_cost(SpicyMKLClassifier(kernels=wide, max_bytes=10**9), X)
+    assert cost.storage == "lazy"
+    assert "storage='low_rank'" in cost.advice
+    assert str(cost).endswith(cost.advice)
+    small = estimate_cost(SpicyMKLClassifier(), X[:300])
+    assert not small.advice
+    assert "low_rank" not in str(small)
+
+
+def test_the_warning_of_a_long_fit_names_factors():
+    X, y = samples(9000, 20)
+    wide = [GaussianKernel(float(s)) for s in range(2, 62)]
+    model = SpicyMKLClassifier(kernels=wide, max_bytes=10**9, max_iter=1)
+    assert estimate_cost(model, X).seconds > 120.0
+
+    source = model._method().source
+    table = read(model, source, X, y > 0.0)
+    with pytest.warns(LongFitWarning, match="storage='low_rank' may take"):
+        settle_storage(source, source.dictionary(table), table, source.options)
+
+
+def test_given_matrices_are_their_own_size():
+    X, _ = samples(30)
+    grams = stack_grams([X @ X.T, np.eye(30)])
+    cost = estimate_cost(SpicyMKLClassifier(kernels="precomputed"), grams)
+    assert (cost.storage, cost.n_kernels, cost.n_bytes) == ("precomputed", 2, 14400)
+
+
+def test_what_has_no_forecast_says_why():
+    X, y = samples(30)
+    with pytest.raises(TypeError, match="graph of kernels"):
+        estimate_cost(HKLRegressor(), X, y)
+    pipe = make_pipeline(StandardScaler(), SpicyMKLRegressor())
+    with pytest.raises(TypeError, match="of a pipeline give the last step"):
+        estimate_cost(pipe, X, y)
+    with pytest.raises(ValueError, match="alpha"):
+        estimate_cost(SpicyMKLRegressor(alpha=-1.0), X, y)
