@@ -30,7 +30,7 @@ def samples(n, d=4):
 @pytest.mark.parametrize("kind", [SpicyMKLClassifier, LpMKLClassifier])
 def test_the_fit_holds_what_was_said(kind, storage):
     X, y = samples(200)
-    model = kind(storage=storage)
+    model = kind(storage=storage, max_bytes=10**9)
     cost = estimate_cost(model, X, y > 0.5)
     model.fit(X, y > 0.5)
     assert (cost.storage, cost.reason) == (model.storage_, model.storage_reason_)
