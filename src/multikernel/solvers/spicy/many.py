@@ -23,8 +23,8 @@ satisfy. The step from the optimum for one strength leads next to that for a low
 so most strengths of a path cost one factorisation a target. From no kernels
 at once, steps are for strengths on the way, and points move as far as the loss is
 nearly quadratic. Whatever else there is to do, products with the kernels and
-certificates, is done for all targets at once. Hundreds of targets share factorisations
-as well, see `groups`.
+certificates, is done for all targets at once. With the squared loss targets have
+small spaces, see `spans`.
 
 References
 ----------
@@ -34,7 +34,7 @@ References
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
@@ -130,6 +130,7 @@ class ManyTargets:
     """
 
     problems: Sequence[Problem]
+    patience: ClassVar[int] = SETTINGS.in_vain
     eta: Array = field(init=False)  # (n_kernels, n_targets), as the next two
     forms: Array = field(init=False)
     norms: Array = field(init=False)
@@ -488,7 +489,7 @@ class PathOfMany:
                     lowest[t], in_vain[t] = gap, 0
                 else:
                     in_vain[t] += 1
-                many.failed[t] |= gap > self.tol and in_vain[t] >= SETTINGS.in_vain
+                many.failed[t] |= gap > self.tol and in_vain[t] >= many.patience
             going = going[(many.gap[going] > self.tol) & ~many.failed[going]]
             most = min(self.max_iter, SETTINGS.most_together)
             if self.stopped or not going.size or rounds == most:

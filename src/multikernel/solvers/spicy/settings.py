@@ -249,25 +249,24 @@ class Settings:
     give up on the way. Fits of 130 samples and 40 such products took twice as long as
     by working sets alone, and take 1.6 times."""
 
-    # Targets in groups.
+    # Targets in small spaces.
 
-    alike: float = 1.6
+    alike: float = 4.0
     """Factor by which a typical eigenvalue of A, with what a kernel adds to it, differs
-    at most within a group. 350 targets, 480 samples, five linear kernels, ten strengths
-    to a gap of 1e-2: 0.89 ms a solve with 1.6, 0.97 with 2, 1.07 with 2.5, in 4626,
-    4995 and 5441 steps; one by one 2.57 ms, in 2799 steps."""
+    at most where targets share a factorisation."""
 
-    steps_grouped: int = 2
-    """Steps of a target in a group for one strength; those after are on its own. With
-    one the same took 2.2 ms."""
+    steps_grouped: int = 6
+    """Vectors for one strength by shared factorisations; those after are by its own."""
 
-    groups_bytes: int = 2**26
-    """Factors of groups and images of their targets that are held at a time."""
+    spanned_in_vain: int = 8
+    """As `in_vain`, for steps that cost less and forget nothing."""
 
-    least_grouped: int = 200
-    share_grouped: float = 16.0
-    """Targets, and samples per kernel, from which on groups are formed. 50 targets have
-    hardly any neighbours: their search took twice as long in groups."""
+    images_bytes: int = 2**24
+    """Images of dual points that are held at a time."""
+
+    least_spanned: int = 2
+    share_spanned: float = 16.0
+    """Targets, and samples per kernel, from which on spaces are formed."""
 
     # Screening: images of earlier dual points.
 

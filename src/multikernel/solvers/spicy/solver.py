@@ -35,7 +35,6 @@ from multikernel.regularizers.base import (
 from multikernel.solvers.base import incumbents
 from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
-from multikernel.solvers.spicy.groups import targets_of
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
 from multikernel.solvers.spicy.sample import start_on_some
 from multikernel.solvers.spicy.screening import DualNorms, screening
@@ -49,6 +48,7 @@ from multikernel.solvers.spicy.sides import (
     finite_ends,
 )
 from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
+from multikernel.solvers.spicy.spans import targets_of
 from multikernel.solvers.spicy.weights import has_quick_machines, weighted_sums
 
 ALGORITHMS = ("auto", "augmented_lagrangian")

@@ -1,4 +1,4 @@
-"""Targets in groups: each is solved for and certified as it is alone."""
+"""Targets in small spaces: each is solved for and certified as it is alone."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from tests.solvers.spicy.test_many import along, assert_solved, followed, make_p
 from multikernel.gram import DenseStack
 from multikernel.losses import LogisticLoss, SquaredLoss, weighted
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.spicy import groups
+from multikernel.solvers.spicy import spans
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
 @pytest.fixture(autouse=True)
-def always_in_groups(monkeypatch):
-    always = replace(SETTINGS, least_grouped=1, share_grouped=0.0)
-    monkeypatch.setattr(groups, "SETTINGS", always)
+def always_in_spaces(monkeypatch):
+    always = replace(SETTINGS, least_spanned=1, share_spanned=0.0)
+    monkeypatch.setattr(spans, "SETTINGS", always)
 
 
 @pytest.mark.parametrize("weighed", [False, True])
@@ -26,7 +26,7 @@ def test_paths_are_those_of_every_target_alone(tol, intercept, weighed):
     weights = np.linspace(0.5, 2.0, 24) if weighed else None
     loss = weighted(SquaredLoss(), weights)
     problems = make_problems(12, loss=loss, intercept=intercept)
-    assert isinstance(groups.targets_of(problems), groups.GroupedTargets)
+    assert isinstance(spans.targets_of(problems), spans.SpannedTargets)
     penalties = along(problems)
     paths = followed(SpicyMKL(tol=tol), problems, penalties)
     for own, found in zip(penalties, paths, strict=True):
@@ -53,20 +53,20 @@ def test_targets_that_are_alike_share_factorisations(monkeypatch):
         replace(problems[0], y=problems[0].y + 0.01 * rng.standard_normal(24))
         for _ in range(30)
     ]
-    roots, root = [], groups.shifted_root
+    roots, root = [], spans.shifted_root
     monkeypatch.setattr(
-        groups, "shifted_root", lambda *args: roots.append(1) or root(*args)
+        spans, "shifted_root", lambda *args: roots.append(1) or root(*args)
     )
     paths = followed(SpicyMKL(tol=1e-2), alike, along(alike))
     n_solves = sum(s.active.size > 0 for found in paths for s in found)
-    assert 0 < len(roots) < 0.5 * n_solves
+    assert 0 < len(roots) < 0.2 * n_solves
 
 
 def test_little_memory_takes_batches(monkeypatch):
     problems = make_problems(12)
     plain = followed(SpicyMKL(tol=1e-4), problems, along(problems))
-    little = replace(groups.SETTINGS, groups_bytes=1)
-    monkeypatch.setattr(groups, "SETTINGS", little)
+    little = replace(spans.SETTINGS, images_bytes=1)
+    monkeypatch.setattr(spans, "SETTINGS", little)
     batches = followed(SpicyMKL(tol=1e-4), problems, along(problems))
     for one, other in zip(plain[-1], batches[-1], strict=True):
         np.testing.assert_allclose(one.norms, other.norms, rtol=1e-3)
@@ -78,15 +78,17 @@ def test_what_is_no_kernel_is_left_to_other_steps():
     grams[0] -= 0.9 * np.eye(24)
     stack = DenseStack(grams)
     refused = [replace(problem, gram=stack) for problem in problems]
-    many = groups.targets_of(refused)
-    everyone = np.arange(3)
-    many.eta[:] = 100.0
-    many.evaluate(everyone, np.ones(3))
+    many = spans.targets_of(refused)
+    everyone, alphas = np.arange(3), np.ones(3)
+    many.evaluate(everyone, alphas)
+    for _ in range(2):
+        many.eta[:] = 100.0
+        many.step(everyone, alphas)
     assert many.failed.any()
 
 
-def test_other_losses_and_few_samples_are_not_grouped(monkeypatch):
-    plain = groups.targets_of(make_problems(3, loss=LogisticLoss()))
-    assert not isinstance(plain, groups.GroupedTargets)
-    monkeypatch.setattr(groups, "SETTINGS", SETTINGS)
-    assert not isinstance(groups.targets_of(make_problems()), groups.GroupedTargets)
+def test_other_losses_and_few_samples_have_no_spaces(monkeypatch):
+    plain = spans.targets_of(make_problems(3, loss=LogisticLoss()))
+    assert not isinstance(plain, spans.SpannedTargets)
+    monkeypatch.setattr(spans, "SETTINGS", SETTINGS)
+    assert not isinstance(spans.targets_of(make_problems()), spans.SpannedTargets)

@@ -1,0 +1,333 @@
+"""Compiled loops of `spans`: small problems of many targets, one after another."""
+
+import numpy as np
+
+from multikernel._typing import Array, Indices, Mask
+from multikernel.linalg.jit import loop
+
+FAST = {"reassoc", "contract"}
+
+MOST = 40
+"""Newton steps of a small problem at most: from no kernels they take 4 to 10."""
+
+SOLVED = 1e-10
+"""How far, as a share, dual norms may be from where they belong."""
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    targets: Indices,
+    alphas: Array,
+    sizes: Indices,
+    grams: Array,
+    sides: Array,
+    eta: Array,
+    coefs: Array,
+    settled: Mask,
+    stride: float,
+    nearly: float,
+    ridge: float,
+    moves: bool,
+) -> None:
+    """Solve the small problems of some targets, in place of weights and coefficients.
+
+    Parameters
+    ----------
+    targets, alphas : ndarray of shape (n_chosen,)
+        The targets, and their strengths.
+    sizes : ndarray of shape (n_targets,)
+        How many vectors their spaces have.
+    grams : ndarray of shape (n_targets, n_kernels, n_vectors, n_vectors)
+        The kernels between these.
+    sides : ndarray of shape (n_targets, n_vectors)
+        Products with the targets.
+    eta : ndarray of shape (n_chosen, n_kernels)
+        The weights.
+    coefs : ndarray of shape (n_targets, n_vectors)
+        Of dual points.
+    settled : ndarray of shape (n_chosen,)
+        Whether the solution was reached.
+    stride, nearly, ridge : float
+        As in `Settings`.
+    moves : bool
+        Whether weights move; otherwise coefficients are those for the weights.
+    """
+    for place in range(targets.size):
+        t = targets[place]
+        k = sizes[t]
+        settled[place] = _settle_one(
+            alphas[place],
+            grams[t, :, :k, :k],
+            sides[t, :k],
+            eta[place],
+            coefs[t, :k],
+            stride,
+            nearly,
+            ridge,
+            moves,
+        )
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    alpha: float,
+    grams: Array,
+    side: Array,
+    eta: Array,
+    c: Array,
+    stride: float,
+    nearly: float,
+    ridge: float,
+    moves: bool,
+) -> bool:
+    """Solve one of them; see `settle`."""
+    n_kernels, k = grams.shape[0], side.size
+    system = np.empty((k, k))
+    images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
+    q = np.empty(n_kernels)
+    for round_ in range(MOST + 1):
+        _write_system(grams, eta, system)
+        if not _factorise(system):
+            return False
+        c[:] = side
+        _solve_lower(system, c)
+        _solve_upper(system, c)
+        if not moves:
+            return True
+        _write_forms(grams, c, images, q)
+        level = max(alpha, stride * np.sqrt(q.max()))
+        if level == alpha and _violation(q, eta, alpha) <= SOLVED:
+            return True
+        if round_ == MOST:
+            break
+        near = (eta > 0.0) | (q > (nearly * level) ** 2)
+        kernels = np.flatnonzero(near)
+        for place in range(kernels.size):
+            halves[place] = images[kernels[place]]
+            _solve_lower(system, halves[place])
+        if not _step(halves, q, level, ridge, kernels, eta):
+            return False
+    return False
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _write_system(grams: Array, eta: Array, system: Array) -> None:
+    """Write the identity plus the weighted sum of the kernels."""
+    system[:] = 0.0
+    for m in range(eta.size):
+        if eta[m] > 0.0:
+            system += eta[m] * grams[m]
+    for i in range(len(system)):
+        system[i, i] += 1.0
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> None:
+    """Write the images of coefficients, (n_kernels, n_vectors), and their forms."""
+    for m in range(q.size):
+        q[m] = 0.0
+        for i in range(c.size):
+            total = 0.0
+            for j in range(c.size):
+                total += grams[m, i, j] * c[j]
+            images[m, i] = total
+            q[m] += total * c[i]
+        q[m] = max(q[m], 0.0)
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _violation(q: Array, eta: Array, alpha: float) -> float:
+    """Return how far dual norms are from where they belong, as a share of alpha."""
+    worst = 0.0
+    for m in range(q.size):
+        excess = np.sqrt(q[m]) / alpha - 1.0
+        worst = max(worst, abs(excess) if eta[m] > 0.0 else excess)
+    return worst
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _step(
+    halves: Array,
+    q: Array,
+    level: float,
+    ridge: float,
+    kernels: Indices,
+    eta: Array,
+) -> bool:
+    """Take the step of `many` in the weights of some kernels."""
+    n = kernels.size
+    H, aims, x = np.empty((n, n)), np.empty(n), np.empty(n)
+    for i in range(n):
+        for j in range(i + 1):
+            H[i, j] = H[j, i] = np.dot(halves[i], halves[j])
+    size = 0.0
+    for i in range(n):
+        size = max(size, H[i, i])
+    if size <= 0.0:
+        return False
+    for i in range(n):
+        m = kernels[i]
+        H[i, i] += ridge * size
+        x[i] = eta[m]
+        aims[i] = q[m] * (np.sqrt(q[m]) / level - 1.0)
+    aims += np.dot(H, x)
+    if not _least_nonnegative(H, aims, x):
+        return False
+    for i in range(n):
+        eta[kernels[i]] = x[i]
+    return True
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
+    """Minimise x^T H x / 2 - aims^T x over x >= 0, by Lawson and Hanson's method.
+
+    It begins at the entries of x that are positive.
+    """
+    n = aims.size
+    free = x > 0.0
+    unit = np.abs(aims).max()
+    for _ in range(3 * n + 3):
+        if not _free_minimum(H, aims, x, free):
+            return False
+        slope = aims - np.dot(H, x)
+        best, most = -1, 1e-12 * unit
+        for i in range(n):
+            if not free[i] and slope[i] > most:
+                best, most = i, slope[i]
+        if best < 0:
+            return True
+        free[best] = True
+    return False
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
+    """Move to the minimum over free entries; those that reach zero on the way stay."""
+    for _ in range(x.size + 1):
+        chosen = np.flatnonzero(free)
+        n = chosen.size
+        system, s = np.empty((n, n)), np.empty(n)
+        for i in range(n):
+            s[i] = aims[chosen[i]]
+            for j in range(n):
+                system[i, j] = H[chosen[i], chosen[j]]
+        if not _factorise(system):
+            return False
+        _solve_lower(system, s)
+        _solve_upper(system, s)
+        share = 1.0
+        for i in range(n):
+            if s[i] <= 0.0:
+                share = min(share, x[chosen[i]] / (x[chosen[i]] - s[i]))
+        for i in range(n):
+            j = chosen[i]
+            moved = x[j] + share * (s[i] - x[j])
+            if s[i] <= 0.0 and (moved <= 1e-15 * x[j] or share == 0.0):
+                moved = 0.0
+            x[j] = max(moved, 0.0)
+            free[j] = x[j] > 0.0 or s[i] > 0.0
+        if share == 1.0:
+            return True
+    return False
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _factorise(system: Array) -> bool:
+    """Write the lower Cholesky factor in place; False where there is none."""
+    n = len(system)
+    for i in range(n):
+        for j in range(i + 1):
+            total = system[i, j]
+            for k in range(j):
+                total -= system[i, k] * system[j, k]
+            if j < i:
+                system[i, j] = total / system[j, j]
+            elif total > 0.0:
+                system[i, i] = np.sqrt(total)
+            else:
+                return False
+    return True
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _solve_lower(factor: Array, x: Array) -> None:
+    """Solve with a lower factor, in place."""
+    for i in range(x.size):
+        total = x[i]
+        for j in range(i):
+            total -= factor[i, j] * x[j]
+        x[i] = total / factor[i, i]
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def _solve_upper(factor: Array, x: Array) -> None:
+    """Solve with the transpose of a lower factor, in place."""
+    for i in range(x.size - 1, -1, -1):
+        x[i] /= factor[i, i]
+        for j in range(i):
+            x[j] -= factor[i, j] * x[i]
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def orthonormalise(
+    targets: Indices, sizes: Indices, basis: Array, shift: Array, vectors: Array
+) -> None:
+    """Make vectors orthonormal to those of their targets' spaces, in place.
+
+    With the inner product of the shift, twice, as once leaves rounding. A vector of the
+    space becomes zero.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n_chosen,)
+    sizes : ndarray of shape (n_targets,)
+    basis : ndarray of shape (n_targets, n_vectors, n_samples)
+    shift : ndarray of shape (n_samples,)
+    vectors : ndarray of shape (n_chosen, n_samples)
+    """
+    for place in range(targets.size):
+        v, vectors_of = vectors[place], basis[targets[place]]
+        before = np.sqrt(np.sum(shift * v * v))
+        for _ in range(2):
+            for k in range(sizes[targets[place]]):
+                v -= np.sum(vectors_of[k] * shift * v) * vectors_of[k]
+        after = np.sqrt(np.sum(shift * v * v))
+        if after > 1e-10 * before:
+            v /= after
+        else:
+            v[:] = 0.0
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def extend(
+    targets: Indices,
+    sizes: Indices,
+    basis: Array,
+    images: Array,
+    grams: Array,
+) -> None:
+    """Write what the kernels make of new last vectors of some spaces.
+
+    The images are an ndarray of shape (n_chosen, n_kernels, n_samples); what else there
+    is see `settle`.
+    """
+    for place in range(targets.size):
+        t = targets[place]
+        last = sizes[t] - 1
+        for m in range(images.shape[1]):
+            for k in range(last + 1):
+                value = np.dot(basis[t, k], images[place, m])
+                grams[t, m, k, last] = grams[t, m, last, k] = value
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def combine(
+    targets: Indices, sizes: Indices, basis: Array, coefs: Array, out: Array
+) -> None:
+    """Write the dual points of some targets, (n_chosen, n_samples)."""
+    for place in range(targets.size):
+        t = targets[place]
+        out[place] = 0.0
+        for k in range(sizes[t]):
+            out[place] += coefs[t, k] * basis[t, k]
