@@ -10,9 +10,10 @@ takes the block 1-norm, a smooth loss that keeps dual points inside its domain b
 128 and no more than samples; unless the loss is squared, n_samples^2 numbers a problem
 have to fit into 64 MB (2896 samples for one problem). A step costs one factorisation
 for all weights, and two to eight lead from no kernels to the optimum, where the paper's
-iteration takes three to 22. Hundreds of targets with the squared loss share
-factorisations (`groups`). Targets that make no progress, or have taken 15 steps, go on
-with the next one, from the better of where they are and where they began.
+iteration takes three to 22. Several targets with the squared loss are solved for in
+small spaces of dual points (`spans`), and share factorisations. Targets that make no
+progress, or have taken 15 steps, go on with the next one, from the better of where they
+are and where they began.
 
 **Working sets with the augmented Lagrangian** (`solver`; "augmented_lagrangian") take
 everything else: losses with corners, elastic nets, outputs that share a selection,
