@@ -25,8 +25,8 @@ RARE_CLASS = (
 """What helps where labels, or classes, are rare."""
 
 MOST = 0.5
-"""Landmarks on a few columns may equal those of other samples; where that is so for
-more of them, samples are the same."""
+"""Landmarks on a few columns may equal other samples there; where more than this share
+does, samples are the same."""
 
 
 def one_class(inner: Any, predicted: Array | None) -> list[str]:

@@ -16,7 +16,7 @@ from sklearn.base import is_outlier_detector
 from multikernel.estimators.search.folds import asks_for_groups
 
 WIDTH = 72
-"""Letters of a line, as far as there are places to break it."""
+"""Letters of a line, where there are places to break it."""
 
 MOST_NUMBERS = 1000
 """Numbers of an array that are written out: more would fill pages."""

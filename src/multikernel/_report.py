@@ -103,7 +103,7 @@ def report(
         If `model` is no multiple kernel model.
     ValueError
         If `y` comes without `X` or holds what the model cannot know, or `bootstrap` or
-        `split` are of other kernels than those of the model.
+        `split` have other kernels than the model.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
     ImportError
@@ -356,7 +356,7 @@ def _curves(
             curve = partial(ContributionDisplay.from_estimator, model, X, kernel)
             picture = picture_of(partial(curve, bootstrap=fits), CURVE_SIZE)
         except ValueError:
-            # A kernel on more columns than can be drawn, or on none of a table.
+            # A kernel on more columns than can be drawn, or on no column of a table.
             continue
         drawn += 1
         yield picture

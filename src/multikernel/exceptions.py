@@ -27,7 +27,7 @@ __all__ = [
 def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
     """Warn at the line that called this package, however deep the call is here.
 
-    The category is that of the message, where this is a warning itself.
+    A message that is a warning itself has its own category.
     """
     package, level = __name__.partition(".")[0], 2
     frame = sys._getframe(1)  # that of the caller, which is two levels up for `warn`
@@ -37,7 +37,7 @@ def warn_user(message: str | Warning, category: type[Warning] | None = None) -> 
 
 
 def _belongs_to(package: str, namespace: dict[str, object]) -> bool:
-    """Return whether a frame's globals are those of a module of a package."""
+    """Return whether a frame's globals belong to a module of a package."""
     return str(namespace.get("__name__", "")).partition(".")[0] == package
 
 

@@ -3,8 +3,8 @@ r"""What is solved, and what comes back; targets free of their offset.
 Where there is an intercept and the loss is one of :math:`y - f` alone, targets
 :math:`y - c` have the same models, but for :math:`c` in the intercept. Residuals of
 targets as they are carry the rounding of the offset, and products of a dual point with
-them cancel; those of centred ones do not: what an intercept takes up must not drown the
-rest.
+them cancel; residuals of centred targets do not: what an intercept takes up must not
+drown the rest.
 """
 
 from collections.abc import Callable
@@ -296,7 +296,7 @@ def _level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
 
 
 def published_intercept(problem: Targets, b: Array) -> Array:
-    """Return intercepts for centred targets as those of the observed ones will be.
+    """Return intercepts for centred targets as the observed targets will have them.
 
     These are rounded to the digits that an offset leaves, and what is certified is the
     model that is published.

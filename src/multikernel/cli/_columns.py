@@ -220,7 +220,7 @@ CLASS = "class"
 
 
 def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return the records of FASTA files, of several with that of its file as class."""
+    """Return the records of FASTA files; of several files each is a class."""
     frames = [_read_fasta_frame(path) for path in paths]
     if len(frames) == 1:
         return frames[0]

@@ -32,7 +32,7 @@ def model_report(
 ) -> dict[str, Any]:
     """Collect what a fitted model, alone or in a pipeline, has to say of itself.
 
-    `kernel_names` are those of precomputed kernels. The list ``kernels`` has each
+    `kernel_names` are for precomputed kernels. The list ``kernels`` has each
     active kernel, the largest weight first (norm, for the nodes of a hull) or, where
     kernels were selected one after the other, in that order; for several classes also
     ``class``, for several targets with selections of their own ``target``, and

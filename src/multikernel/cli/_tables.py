@@ -236,7 +236,7 @@ def features_of(
 def _with_numbers(
     path: Path, frame: pd.DataFrame, numbers: Sequence[Any]
 ) -> pd.DataFrame:
-    """Return a table with some columns as float64, none of them out of reach.
+    """Return a table with some columns as float64, refusing numbers out of reach.
 
     All are changed together: pandas takes half a millisecond for a single column.
     """

@@ -82,7 +82,7 @@ class Training:
     None stands for the estimator's own default everywhere, and `task` is read off the
     loss or the targets then. `kernels` is a key of `KERNELS`, `settings` are
     ``name=value``, and `max_rank` and `folder` say how `storage` holds kernels.
-    `interactions` says whether those of the kernels are wanted as well.
+    `interactions` says whether interactions of the kernels are wanted as well.
     """
 
     method: Method
@@ -257,8 +257,8 @@ def with_interactions(
 def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
     """Return what the estimators choose by themselves, None, wherever they can.
 
-    Where they have to be told about sequences, every column of these is a view, and all
-    other columns together are one, with the kernels that it has by default.
+    Where they have to be told about sequences, every column of sequences is a view, and
+    all other columns together are one, with the kernels that it has by default.
     """
     if not table.sequences:
         return None

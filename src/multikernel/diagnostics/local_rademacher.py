@@ -29,8 +29,8 @@ def local_rademacher_bound(
 ) -> LocalComplexity:
     r"""Return the upper bound of theorem 3 of [1]_, and the cut-off that gives it.
 
-    For the functions of norm at most one in the space of a kernel, of which those with
-    :math:`E g^2 \le r` are taken,
+    For the functions g of norm at most one in the space of a kernel with
+    :math:`E g^2 \le r`,
 
     .. math::
         E R_n(F; r) \le \sqrt{\frac2n \min_\theta \Bigl( \theta r + \sum_{j > \theta}
@@ -41,9 +41,9 @@ def local_rademacher_bound(
     Parameters
     ----------
     eigenvalues : ndarray of shape (n_eigenvalues,)
-        Eigenvalues of the kernel's integral operator, for which those of K / n stand
-        on a sample; in any order. The theorem is about the operator: with a sample in
-        its place the number is an estimate of the bound.
+        Eigenvalues of the kernel's integral operator, in any order; on a sample the
+        eigenvalues of K / n stand for them. The theorem is about the operator: with a
+        sample in its place the number is an estimate of the bound.
     r : float
         Bound on the second moment of the functions, positive.
     n_samples : int
@@ -121,8 +121,8 @@ def local_rademacher_leading_term(
     Parameters
     ----------
     spectra : ndarray of shape (n_kernels, n_eigenvalues)
-        Eigenvalues of the integral operators of the kernels divided by their tails;
-        those of K / n stand for them on a sample.
+        Eigenvalues of the integral operators of the kernels divided by their tails; on
+        a sample the eigenvalues of K / n stand for them.
     r : float
         Bound on the second moment of the functions, positive.
     n_samples : int
@@ -174,8 +174,8 @@ def local_rademacher_rate(
     With the squared loss the excess risk of "conv" falls like that where eigenvalues
     fall as :math:`\lambda_j \le d j^{-\alpha}`: between :math:`\log(M) / \sqrt n` for
     alpha near one and :math:`M / n` for spectra that end. Ratios of rates mean
-    something, their values do not. The assumptions are those of
-    `local_rademacher_leading_term`.
+    something, their values do not. `local_rademacher_leading_term`
+    has the assumptions.
 
     Parameters
     ----------

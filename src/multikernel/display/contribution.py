@@ -34,8 +34,8 @@ have colours of their own."""
 class ContributionDisplay:
     """A function of one column as a line with its rug, of two columns as a heat map.
 
-    A function of a column of categories is a point for each of them. Of two columns
-    one of which has few values, such as a category, it is a line for each of these,
+    A function of a column of categories is a point for each category. A function of
+    two columns is a line for each value of the one that has few, such as a category,
     with dots where samples are.
 
     Parameters

@@ -23,7 +23,7 @@ _X_LABELS = {
 
 
 GAP = "multikernel-gap"
-"""What marks the lines of gaps among those of an axis."""
+"""What marks the lines of gaps among all lines of an axis."""
 
 
 class ConvergenceDisplay:
@@ -136,7 +136,7 @@ class ConvergenceDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If `x` is none of the three.
+            If `x` is something else.
         """
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")

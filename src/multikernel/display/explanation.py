@@ -43,7 +43,7 @@ class ExplanationDisplay:
     Raises
     ------
     ValueError
-        If there are not as many names as terms.
+        If names and terms differ in number.
 
     Examples
     --------

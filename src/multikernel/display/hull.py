@@ -27,7 +27,7 @@ class HullDisplay:
     Parameters
     ----------
     norms : array-like of shape (n_nodes,)
-        Norms of the functions of the nodes; zero where a node has none of its own.
+        Norms of the functions of the nodes; zero where a node has no function.
     names : sequence of str, of length n_nodes
         Their names.
     degrees : sequence of tuple of int, of length n_nodes
@@ -36,7 +36,7 @@ class HullDisplay:
     Attributes
     ----------
     ax_ : list of matplotlib Axes
-        The panel of names, and that of kinds.
+        The panel of names, and the panel of kinds.
     figure_ : matplotlib Figure
         Figure that holds them.
     bars_ : BarContainer

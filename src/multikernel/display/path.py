@@ -167,7 +167,7 @@ class RegularizationPathDisplay:
                 "chooses alpha by cross-validation. regularization_path makes the "
                 "path of any other, and from_path takes it."
             )
-        # Where p was chosen as well, the path is that of the chosen one.
+        # Where p was chosen as well, the path belongs to the chosen one.
         p = columns.get("p", np.zeros(len(found.folds)))
         rows = p == p[found.best]
         name = "alpha" if "alpha" in columns else "C"
@@ -208,8 +208,8 @@ class RegularizationPathDisplay:
             Axes for the path, or for the path and the scores; a new figure when None.
             On a single one the scores are left out.
         max_labels : int, default=7
-            Kernels drawn in color with their names: those of the largest value
-            anywhere on the path. The others are grey.
+            Kernels drawn in color with their names: the largest anywhere on the
+            path. The others are grey.
         **line_kwargs : dict
             Passed to ``ax.plot`` for the labelled lines.
 
@@ -292,7 +292,7 @@ def _norm_name(found: NamedPath) -> str:
 
 
 def _at(alphas: Array, found: NamedPath) -> Array:
-    """Return the norms at some strengths, nan where the path has none of them."""
+    """Return the norms at some strengths, nan where the path lacks a strength."""
     places = [int(np.abs(alphas - alpha).argmin()) for alpha in found.path.alphas]
     values = np.full((alphas.size, len(found.kernel_names)), np.nan)
     values[places] = found.norms()

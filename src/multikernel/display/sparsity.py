@@ -54,7 +54,7 @@ class SparsityPathDisplay:
     Raises
     ------
     ValueError
-        If the shapes disagree, or a choice is none of the candidates.
+        If the shapes disagree, or a choice is no candidate.
 
     Examples
     --------

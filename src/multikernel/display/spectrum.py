@@ -85,7 +85,7 @@ class TailSpectrumDisplay:
         kernel_names : sequence of str, of length n_kernels
             Names of the kernels.
         theta : int, default=100
-            The largest cut-off; that of all samples but one where there are fewer.
+            The largest cut-off, at most the number of samples less one.
         ax : matplotlib Axes, default=None
             See `plot`.
         **line_kwargs : dict

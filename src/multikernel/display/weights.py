@@ -1,4 +1,4 @@
-"""Bars of which kernels a model uses, how much, and what of the variance is theirs."""
+"""Bars of the kernels in use: their weights, or their shares of the variance."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

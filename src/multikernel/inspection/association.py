@@ -196,14 +196,14 @@ def kernel_tests(
     r"""Test of every kernel whether it is associated with the targets.
 
     The hypothesis of kernel m is that targets depend on the covariates alone. Its
-    statistic is :math:`Q_m = \rho_0^\top K_m \rho_0`, that of SKAT [1]_ for the squared
-    and the logistic loss. One reading of the matrices is enough for all permutations.
+    statistic is :math:`Q_m = \rho_0^\top K_m \rho_0`, SKAT's [1]_ for the squared and
+    the logistic loss. One reading of the matrices is enough for all permutations.
 
     Parameters
     ----------
     model : estimator or kernels
         A multiple kernel model, fitted or not, or a pipeline that ends in one: its
-        kernels, loss and normalisation count. Or what ``kernels`` of these takes;
+        kernels, loss and normalisation count. Or what the parameter ``kernels`` takes;
         then the loss is the squared or, for classes, the logistic one.
     X : array-like or data frame of shape (n_samples, n_features)
         Data, as ``fit`` takes them.

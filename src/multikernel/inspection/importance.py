@@ -37,9 +37,9 @@ def group_permutation_importance(
     ----------
     estimator : estimator
         A fitted multiple kernel model, or a pipeline that ends in one; columns are
-        those of the data that reach the model.
+        counted in the data that reach the model.
     X : array-like or data frame of shape (n_samples, n_features)
-        Data to score on, best other than those of the fit; with
+        Data to score on, best not those that it was fitted on; with
         ``kernels="precomputed"`` of shape (n_samples, n_fit_samples, n_kernels).
     y : array-like of shape (n_samples,)
         Targets.
@@ -151,7 +151,7 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
 
 
 def _kernel_groups(model: Any) -> dict[str, Indices]:
-    """Return the columns of every kernel in use, once for those of the same."""
+    """Return the columns of every kernel in use, once for kernels on the same ones."""
     names = model.kernel_names_
     if model._state.precomputed:
         return {names[m]: np.array([m]) for m in model.active_kernels_}

@@ -142,8 +142,8 @@ class Bootstrap:
         X : ndarray of shape (n_samples, n_features)
             Where the function is evaluated, as the model takes data.
         kernels : sequence of int
-            The function is the sum of these kernels' terms; a fit without any of
-            them has zero there.
+            The function is the sum of these kernels' terms; a fit that uses
+            no such kernel has zero there.
         level : float, default=0.9
             Share of the fits that lie inside, at each sample.
         center : ndarray of shape (n_others, n_features), default=None

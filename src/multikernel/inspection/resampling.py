@@ -39,8 +39,8 @@ Draw = Callable[[Samples], Indices]
 class Refits:
     """What is kept of the fits.
 
-    The fitted attributes of the model on all samples, those of every resample, the
-    names of all kernels, their views where there are some, and those of the outputs.
+    The fitted attributes of the model on all samples and of every resample, the names
+    of all kernels, their views where there are some, and the names of the outputs.
     """
 
     whole: dict[str, Any]
@@ -198,7 +198,7 @@ def strata(samples: Samples, what: str) -> list[Indices]:
 
     A class of less than two samples is refused; the message says what is drawn from it.
     """
-    # In the order of the input: that of the fit depends on the last digits of the data.
+    # In the order of the input: the fit's order depends on the last digits of the data.
     order = np.argsort(samples.rows)
     if samples.classes is None or samples.several:
         return [order]

@@ -57,7 +57,7 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     one group. Where a kernel reads columns together that others read alone, such as
     one on all columns, indices of single columns are estimated from 4096 random draws
     with a fixed seed (standard errors of 0.01, of total indices 5 % of the index), a
-    first-order index may be below zero, those of interactions are left out, and
+    first-order index may be below zero, interactions have no index, and
     ``estimated`` is True.
 
     References

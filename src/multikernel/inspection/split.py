@@ -99,7 +99,7 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
 
     .. math:: 1 - \frac{\operatorname{Var}(y - f)}{\operatorname{Var}(y)},
 
-    which is `sklearn.metrics.r2_score` of predictions whose mean is that of `y`; a
+    which is `sklearn.metrics.r2_score` of predictions with the mean of `y`; a
     constant, such as an intercept, changes no share. A negative share belongs to a term
     that makes predictions worse.
 
@@ -180,8 +180,8 @@ class VarianceSplit:
     def interval(self, level: float = 0.9) -> tuple[Array, Array]:
         """Return the range that holds the middle of the resampled shares.
 
-        It tells what the chance of these held-out samples is in a share, of one fixed
-        model; `bootstrap` fits models anew.
+        It tells how much of a share is the chance of these held-out samples, for one
+        fixed model; `bootstrap` fits models anew.
 
         Parameters
         ----------

@@ -80,7 +80,7 @@ class Stability:
         .. math:: \frac{q^2}{(2 t - 1) M}
 
         of the kernels pass, in expectation, whose probability of being chosen on a
-        half is at most that of a kernel drawn at random, q / M. It is Shah and
+        half is at most q / M, as a kernel drawn at random has. It is Shah and
         Samworth's bound of [1]_, theorem 1, for complementary pairs; nothing is
         assumed of the method or of the kernels. The q of the formula is an
         expectation, which the average estimates.
@@ -124,7 +124,7 @@ class Stability:
         Raises
         ------
         ValueError
-            If there are not as many groups as kernels.
+            If groups and kernels differ in number.
         """
         labels = list(groups)
         if len(labels) != len(self.kernel_names):
@@ -175,7 +175,7 @@ def stability_selection(
     threshold : float, default=0.75
         Share of the halves from which on a kernel counts as stable, above 0.5.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights, as in ``fit``; those of a half are those of its samples.
+        Weights, as in ``fit``; samples keep theirs in a half.
     n_jobs : int, default=None
         Halves that are solved at a time, on threads that share the kernels; -1 for
         as many as there are cores.

@@ -72,7 +72,7 @@ def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
     """Return k(x, x) for every row, shape (n_samples,).
 
     By ``diag``, unless a subclass replaces ``__call__`` and inherits ``diag``, which
-    then is that of another kernel: by ``__call__`` on a few rows at a time.
+    then belongs to another kernel: by ``__call__`` on a few rows at a time.
 
     >>> from multikernel.kernels import GaussianKernel
     >>> class Doubled(GaussianKernel):
@@ -101,7 +101,7 @@ def check_dictionary(owner: str, dictionary: object) -> None:
 
 
 def kernel_sequence(owner: str, dictionary: object) -> KernelDictionary:
-    """Return an object that can be a dictionary; none of its kernels is made."""
+    """Return an object that can be a dictionary, without making a kernel."""
     if not isinstance(dictionary, KernelDictionary) or isinstance(
         dictionary, Mapping | np.ndarray
     ):
@@ -234,8 +234,8 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
 
     Before the name of the parameter, `path` has what leads to it: names of views,
     numbers in a list, names of fields. What does not lead on is looked for further
-    inside, so that ``["sigma"]`` means that of all kernels that have one; if none has,
-    it is refused.
+    inside, so that ``["sigma"]`` means the parameter of all kernels that have it; if no
+    kernel has it, it is refused.
 
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
     >>> kernels = [LinearKernel(), ColumnKernel(GaussianKernel(1.0), "age")]
@@ -253,7 +253,7 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
 def parameters_of(kernels: Any) -> dict[str, Any]:
     """Return the parameters that `with_parameter` changes, by their names.
 
-    Parts of a name are joined by two underscores. Where it means that of several
+    Parts of a name are joined by two underscores. Where a name stands for several
     kernels, the value is the list of their different values if these differ.
 
     >>> from multikernel.kernels import GaussianKernel

@@ -42,8 +42,8 @@ class ListDictionary:
     Raises
     ------
     ValueError
-        If there is no kernel, if a name is given twice, or if the number of names is
-        not that of the kernels.
+        If there is no kernel, if a name is given twice, or if there are not as many
+        names as kernels.
     TypeError
         If something in the sequence is no kernel.
 
@@ -295,7 +295,7 @@ def kernel_names(
 
 @singledispatch
 def names_of(dictionary: KernelDictionary, chosen: Sequence[int]) -> list[str]:
-    """Return the names of the kernels with some numbers, none of them negative."""
+    """Return the names of the kernels with some numbers, which are not negative."""
     kernels = [dictionary[index] for index in chosen]
     for index, kernel in zip(chosen, kernels, strict=True):
         check_kernel(kernel, f"Kernel {index} of the dictionary")

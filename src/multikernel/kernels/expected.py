@@ -31,7 +31,7 @@ class ExpectedKernel:
     none has it          :math:`\sqrt{\sigma^2 / (\sigma^2 + 2 v)}`
     ===================  ==========================================================
 
-    (without correlations between columns, that of [1]_ before its normalisation), in
+    (the kernel of [1]_ before its normalisation, without correlations of columns), in
     the linear kernel m stands for a missing x, and in the category kernel two samples
     agree on a column with the probability that they do.
 

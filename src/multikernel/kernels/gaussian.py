@@ -14,7 +14,7 @@ from multikernel.kernels.columns import ColumnKernel
 
 
 def squared_distances(X: Array, Y: Array | None = None) -> Array:
-    r"""Return :math:`\|x_i - y_j\|^2` for all pairs of rows; without Y those of X.
+    r"""Return :math:`\|x_i - y_j\|^2` for all pairs of rows, of X alone if Y is None.
 
     Differences are taken before they are squared, so that a pair's distance depends on
     the pair alone: the expansion into norms and inner products is faster beyond some

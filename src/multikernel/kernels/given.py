@@ -121,9 +121,8 @@ class FunctionKernel:
 def as_kernels(given: Any) -> list[Kernel]:
     """Return kernels as a list: one kernel, or several, nested as they may be.
 
-    A name or a function without ``diag`` becomes a `FunctionKernel`; a name that is
-    none of a kernel is refused. What is no kernel stays as it is: `ListDictionary` says
-    so.
+    A name or a function without ``diag`` becomes a `FunctionKernel`; the name of no
+    kernel is refused. What is no kernel stays as it is: `ListDictionary` says so.
     """
     if isinstance(given, str):
         return [FunctionKernel(given)]
@@ -145,7 +144,7 @@ class PrecomputedKernel:
     Parameters
     ----------
     K : array-like of shape (n_total, n_total)
-        The matrix over all samples, those of training and of testing.
+        The matrix over all samples, for training and for testing.
     label : str, optional
         The kernel's name; a list of kernels numbers those that have none.
 

@@ -186,7 +186,7 @@ class InteractionDictionary:
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
-        """Return the view of every kernel, of products those of both."""
+        """Return the view of every kernel; a product has the views of both factors."""
         own = self.main_views
         if own is None:
             return None

@@ -225,7 +225,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return the shares of all pairs of rows, and last that of copies of one row."""
+    """Return the shares of all pairs of rows, and last the share of copies."""
     copies = 0.5 * float(weights @ (weights - 1.0))
     first, second = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[first] * weights[second], copies)
@@ -263,7 +263,7 @@ def distinct_columns(rows: Array) -> list[int]:
     # Some at a time: of a hundred thousand, copies would not fit into memory.
     for start in range(0, rows.shape[1], 1000):
         some = rows[:, start : start + 1000]
-        # Differences first: those of integers far from zero are exact.
+        # Differences first: integers far from zero have exact ones.
         beyond = (some - some.min(axis=0)).T
         varied = np.flatnonzero(beyond.any(axis=1))
         places = np.round(beyond[varied] / beyond[varied].max(axis=1)[:, None], 10)

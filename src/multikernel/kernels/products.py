@@ -123,7 +123,7 @@ class CenteredKernel:
         return {row.tobytes(): i for i, row in enumerate(self._given[0])}
 
     def _among_samples(self, X: Array) -> Indices | None:
-        """Return which samples rows are; None where one is none of them."""
+        """Return which samples rows are; None where a row is no sample."""
         places = np.array([self._places.get(row.tobytes(), -1) for row in X], np.intp)
         return None if (places < 0).any() else places
 

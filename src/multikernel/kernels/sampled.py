@@ -23,8 +23,8 @@ class NystroemKernel:
 
     .. math:: k(x, L) \, k(L, L)^+ \, k(L, x'),
 
-    whose rank is at most their number: that of the `k` nearest to it on the
-    landmarks' span [1]_. A certificate is for this kernel, not for the one behind it;
+    whose rank is at most their number: the kernel nearest to `k` on the span of
+    the landmarks [1]_. A certificate is for this kernel, not for the one behind it;
     ``storage="low_rank"`` approximates a kernel likewise, and proves what that costs.
 
     Parameters

@@ -35,7 +35,7 @@ class Views:
     """Views of the data by name, each some columns with kernels of their own.
 
     A plain mapping does as well wherever estimators take ``kernels``; this class is
-    for data of which samples lack whole views.
+    for samples that lack whole views.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def present_rows(X: Array) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class OptionalKernel:
-    """A kernel that is zero between samples of which one lacks the columns.
+    """A kernel that is zero between two samples if one lacks the columns.
 
     Such a sample, all of whose values are nan, lies at the origin of the kernel's
     space: the kernel's term of the model is zero for it. As a sum of a positive

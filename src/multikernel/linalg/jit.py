@@ -38,7 +38,7 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
     Compiled code is kept in the folder that NUMBA_CACHE_DIR names, beside the library
     or in the home, and read where it cannot be written; where there is neither, it is
     compiled in every process. The function leaves the interpreter to other threads;
-    `options` are those of ``numba.njit``.
+    `options` go to ``numba.njit``.
     """
 
     def decorate(function: Loop) -> Loop:
@@ -56,7 +56,7 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
 def _readable(locator: Any) -> Any:
     """Return one of numba's places for code that need not be written to.
 
-    It holds code already, such as that of an image whose root is read-only.
+    It holds code already, as in an image whose root is read-only.
     """
 
     class Readable(locator):  # type: ignore[misc] # a class as a value

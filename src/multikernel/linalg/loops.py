@@ -113,7 +113,7 @@ def project_simplex(rows: Array, totals: Array) -> Array:
             x = rows[i, k] - shift
             projected[i, k] = x if x > 0.0 else 0.0
             found += projected[i, k]
-        # Rounding is that of the rows, which may be large beside the totals.
+        # Rows round, and may be large beside the totals.
         for k in range(width):
             projected[i, k] *= totals[i] / found
     return projected

@@ -31,7 +31,7 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
 
     Where every shift is positive the system is scaled on both sides to
     :math:`S (K + U U^\top) S + I` with :math:`S = d^{-1/2}`: shifts that differ by
-    many orders of magnitude, as those of the logistic loss do, then do no harm. An
+    many orders of magnitude, as with the logistic loss, then do no harm. An
     infinite shift fixes its unknown at zero. K, symmetric, is not changed; U is
     `low_rank`, (n_samples, rank) or None.
 
@@ -60,9 +60,9 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
 class ShiftedRoot:
     r"""A root of a shifted matrix: :math:`K + \operatorname{diag}(d) = R R^\top`.
 
-    For many right-hand sides of which products alone are asked half a solution is
-    enough, :math:`R^{-1} r`. The scale is :math:`d^{-1/2}`, and the factor that of the
-    scaled system, lower, in Fortran's order.
+    For products among many right-hand sides half a solution is enough,
+    :math:`R^{-1} r`. The scale is :math:`d^{-1/2}`; the factor, lower and in Fortran's
+    order, belongs to the scaled system.
     """
 
     scale: Array

@@ -37,13 +37,13 @@ def read_only(array: Numbers) -> Numbers:
 
 def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> None:
     """Write some rows and columns of a matrix, in 0.5 of the time of `np.ix_`."""
-    # Without "clip" all goes through a buffer; columns that there are not raise here.
+    # Without "clip" all goes through a buffer. Out-of-range columns raise here.
     inside = np.arange(matrix.shape[1])[cols]
     np.take(matrix[rows], inside, axis=1, out=out, mode="clip")
 
 
 def per_kernel(factors: Array, values: Array) -> Array:
-    """Return values of shape (n_kernels, ...), those of every kernel times a factor."""
+    """Return values of shape (n_kernels, ...), each kernel's times its factor."""
     return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)
 
 

@@ -24,7 +24,7 @@ def weighted_gram(
 ) -> tuple[Array, Array]:
     """Return A^T diag(w) A and A^T diag(w) B, where A is some columns of Z, ascending.
 
-    Rows without a weight, of which none is negative, are not looked at. The rows are
+    Weights are not negative, and rows of weight zero are not looked at. The rows are
     split over as many threads as BLAS may use, so that with the same number of threads
     results are the same bits.
     """

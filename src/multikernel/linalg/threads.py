@@ -1,7 +1,7 @@
 """Threads: work that an interrupt must not cut, blocks over a pool, BLAS held to one.
 
 Python raises interrupts in the main thread only, between any two instructions of any
-Python code, that of libraries included. What runs in another thread meets none.
+Python code, in libraries too. What runs in another thread meets none.
 """
 
 from _thread import start_new_thread
@@ -189,9 +189,9 @@ def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> R
     """Return what a function returns while BLAS uses one thread, if its work is small.
 
     Small factorisations are manyfold slower on several threads, and a pool of our own
-    must not multiply with that of BLAS. It costs some ten microseconds, and none within
-    work that has it already; threads may overlap in any order. An interrupt gives the
-    threads back as well.
+    must not multiply with the pool of BLAS. It costs some ten microseconds, and nothing
+    within work that has it already; threads may overlap in any order. An interrupt
+    gives the threads back as well.
     """
     user = get_ident()
     if not small or _LIMIT.holds_for(user):

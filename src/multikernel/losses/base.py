@@ -121,7 +121,7 @@ class CoupledLoss(Loss, Protocol):
     .. math:: \Delta = \{p \ge 0, \; \textstyle\sum_c p_c = 1\}.
 
     `value` and `conjugate` return one number for each row, of shape (n_samples,);
-    `dual_bounds` are those of the box around the domain.
+    `dual_bounds` are a box around the domain.
     """
 
     def project_rows(self, y: Array, u: Array) -> Array:

@@ -90,7 +90,7 @@ class LogLogisticLoss:
         return early + late
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the probability of later times less that of earlier ones, by sigma."""
+        """Return P(later times) - P(earlier times), divided by sigma."""
         a, b = self.ends(y)
         early = expit((a - f) / self.scale)
         late = expit((f - b) / self.scale)
@@ -100,9 +100,9 @@ class LogLogisticLoss:
     def conjugate(self, y: Array, u: Array) -> Array:
         r"""Return the conjugate, infinity outside `dual_bounds`.
 
-        With :math:`v = -\sigma u` that is u a plus the negative entropy of v where b is
-        infinite, u b plus that of -v where a is, u a plus twice that of (1 + v) / 2 for
-        an event, and otherwise the value at the decision value of slope u.
+        With :math:`v = -\sigma u` and the negative entropy h it is u a + h(v) where b
+        is infinite, u b + h(-v) where a is, u a + 2 h((1 + v) / 2) for an event, and
+        otherwise the value at the decision value of slope u.
         """
         a, b = self.ends(y)
         inside, v = self._inside(y, u)
@@ -138,7 +138,7 @@ class LogLogisticLoss:
         return near - self.scale * z
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return the second derivative, sigma squared by that of the place in v."""
+        """Return the second derivative, sigma squared over the slope of v in z."""
         a, b = self.ends(y)
         v = -self.scale * u
         bend = np.where(np.isinf(b), v * (1.0 - v), -v * (1.0 + v))

@@ -38,7 +38,7 @@ class OffsetLoss:
     loss : Loss
         The loss of one sample, separable over outputs.
     offset : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The offsets, in the first shape those of all outputs.
+        The offsets; in the first shape the same for all outputs.
     """
 
     loss: Loss
@@ -75,7 +75,7 @@ class OffsetLoss:
         return self.loss.conjugate(y, u) - u * self._like(y)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the domain, that of the loss."""
+        """Return the domain, which an offset does not move."""
         return self.loss.dual_bounds(y)
 
 

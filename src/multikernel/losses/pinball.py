@@ -10,7 +10,7 @@ from multikernel._typing import Array
 
 @dataclass(frozen=True)
 class PinballLoss:
-    r"""Absolute errors with two slopes, the best constant of which is a quantile.
+    r"""Absolute errors with two slopes, whose best constant is a quantile.
 
     .. math:: \ell(y, f) = \max(\tau (y - f), (1 - \tau) (f - y))
 

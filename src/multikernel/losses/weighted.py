@@ -74,7 +74,7 @@ class WeightedLoss:
         return np.where(inside, np.clip(u / w, lower, upper), u / w)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the domain, w times that of the loss."""
+        """Return the domain, w times the domain of the loss."""
         lower, upper = self.loss.dual_bounds(y)
         w = self._like(y)
         return w * lower, w * upper
@@ -154,7 +154,7 @@ class _WeightedPolyhedralCoupled(_WeightedCoupled):
     """Adds the conjugate at the corners of the simplices."""
 
     def corner_costs(self, y: Array) -> Array:
-        """Return those of the loss, as masses are weights times as large."""
+        """Return the costs of the loss, as masses are weights times as large."""
         return cast(PolyhedralCoupledLoss, self.loss).corner_costs(y)
 
 

@@ -55,7 +55,7 @@ class KernelMachine(Protocol):
 
     A strength is put into the loss: C before the sum is the loss
     ``weighted(loss, np.full(n_samples, C))``. Scaling the Gram matrix instead would
-    cost a copy of it, and the dual variable would not be that of the caller.
+    cost a copy of it, and change the dual variable.
     """
 
     def unsupported(self, loss: Loss) -> str | None:
@@ -94,8 +94,8 @@ def warm_start(
 ) -> MachineFit:
     """Return a dual point as a start for a Gram matrix that it was not found with.
 
-    The decision values take one product with the Gram matrix, of which only the
-    columns of the support are read where it is small. A caller that has them already
+    The decision values take one product with the Gram matrix; where the support is
+    small, only its columns are read. A caller that has them already
     uses ``dataclasses.replace(fit, f=...)`` instead.
 
     Parameters

@@ -7,7 +7,7 @@ With the expansion f = K rho + 1 b a Newton step solves, for all classes at once
 
 By conjugate gradients that takes some dozen products of K with a matrix of n_classes
 columns, less than the n_classes factorisations of an exact solution [1]_. Intercepts
-are a constant kernel, around those of the last step.
+are a constant kernel, around the intercepts of the last step.
 
 References
 ----------

@@ -245,7 +245,7 @@ def _full_name(item: Any) -> str:
 
 
 def _is_trusted_class(name: str) -> bool:
-    """Say whether a full name is that of a class of ours, or of a known one.
+    """Say whether a full name belongs to a class of ours, or to a known one.
 
     A prefix is no proof: modules of ours hold names from elsewhere, so the name is
     resolved and the class must have been defined in the module it is named after.
@@ -262,7 +262,7 @@ def _is_trusted_class(name: str) -> bool:
 
 
 def _is_score(name: str) -> bool:
-    """Say whether a full name is that of the function of one of sklearn's scorers."""
+    """Say whether a full name belongs to the function of a scorer of sklearn."""
     if name.partition(".")[0] != "sklearn":
         return False
     from sklearn.metrics import get_scorer, get_scorer_names

@@ -56,7 +56,7 @@ def with_version(data: bytes) -> bytes:
     """Return an archive that says its format, and which versions wrote it."""
     stream = io.BytesIO(data)
     with ZipFile(stream, "a") as archive:
-        # Before libraries had names, "version" was that of this package.
+        # Before libraries had names, "version" was this package's.
         version = {"format": FORMAT, "version": own_version(), **versions()}
         archive.writestr(VERSION, json.dumps(version))
     return stream.getvalue()
@@ -75,7 +75,7 @@ class Content:
     calls : set of str
         Those of the classes that building it would call.
     versions : dict of str to str
-        Those that wrote it, by library, as far as it says.
+        The versions that wrote it, by library, where it says so.
     """
 
     data: bytes
@@ -261,8 +261,8 @@ def _array_bytes(data: bytes) -> int:
 
 
 CHECKS = ("__post_init__", "_check_fitted")
-"""Methods by which our objects refuse a state: those of dataclasses when they are made,
-and of estimators the one about what a fit has left."""
+"""Methods by which our objects refuse a state: dataclasses when they are made,
+estimators when a fit has left something else."""
 
 
 def check_loaded(root: Any) -> None:

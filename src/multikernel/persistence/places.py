@@ -41,10 +41,10 @@ class Place:
     file : Path or None
         The file to make or to replace, behind links; None where there is none.
     pipe : bool, default=False
-        Whether the path is that of a pipe.
+        Whether the path leads to a pipe.
     errors : bool, default=False
-        Whether the path is that of standard error. Where it is none of these, the
-        output goes to standard output.
+        Whether the path leads to standard error. Where there is no file, no pipe and no
+        standard error, the output goes to standard output.
     """
 
     path: Path

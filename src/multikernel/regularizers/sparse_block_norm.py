@@ -18,9 +18,9 @@ class SparseBlockNorm(Strength):
         + \frac{1 - r}{2} \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} \Bigr)
 
     With r = 0 it is `SquaredBlockNorm`, with p = inf `BlockElasticNet`. The penalty of
-    [1]_, :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}`, is that of
-    :math:`\alpha = \lambda + a` and :math:`r = a / (\lambda + a)`, its exponent that of
-    `multikernel.solvers.ufo_exponent`.
+    [1]_, :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}`, has
+    :math:`\alpha = \lambda + a` and :math:`r = a / (\lambda + a)`; its exponent comes
+    from `multikernel.solvers.ufo_exponent`.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class SparseBlockNorm(Strength):
     l1_ratio : float, default=0.5
         The share r of the block l1 norm, 0 <= r < 1.
     p : float, default=2.0
-        Exponent of the squared norm, in [1, inf], as that of `SquaredBlockNorm`.
+        Exponent of the squared norm, in [1, inf], as in `SquaredBlockNorm`.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class SparseBlockNorm(Strength):
         return self.threshold * float(norms.sum()) + self.squared.value(norms)
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
-        """Return that of the squared norm at (dual_norms - alpha r)_+."""
+        """Return the squared norm's conjugate at (dual_norms - alpha r)_+."""
         excess = np.maximum(dual_norms - self.threshold, 0.0)
         return self.squared.conjugate(excess, at)
 

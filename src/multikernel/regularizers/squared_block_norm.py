@@ -29,7 +29,7 @@ class SquaredBlockNorm(Strength):
     ----------
     alpha : float
         Strength, positive. A margin machine's C is ``1 / alpha``: the objective here
-        is that of ``C * sum(losses) + penalty`` divided by C. So the dual variable
+        is ``C * sum(losses) + penalty`` divided by C. So the dual variable
         stays in the domain of the unweighted loss for every strength, and a solution
         for one alpha is a warm start for the next.
     p : float, default=2.0

@@ -150,7 +150,7 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
 
 
 def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
-    """Check that factors are those of the matrices, where there are any."""
+    """Check that factors give the matrices, where there are any."""
     tall, factors = stack.tall_form(), stack.low_rank_form()
     if tall is not None:
         every = np.arange(K.shape[1])

@@ -121,9 +121,9 @@ def check_kernel_graph(
 ) -> None:
     r"""Check that a graph of kernels keeps what a certificate over it rests on.
 
-    Parents and children must agree and form no cycle; features must be those of the
-    kernels, on the training samples and on others; and sums over descendants, in closed
-    form or not, must not fall short of those over the nodes that were enumerated.
+    Parents and children must agree and form no cycle; features must give the kernels,
+    on the training samples and on others; and sums over descendants, in closed form or
+    not, must not fall short of sums over the nodes that were enumerated.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _check_facts(graph: FittedGraph, node: Any) -> None:
 def _check_features(
     graph: FittedGraph, samples: GraphSamples, node: Any, X: Array, tol: float
 ) -> None:
-    """Check the features of a node, what they leave out, and those of new samples."""
+    """Check the features of a node, on new samples too, and what they leave out."""
     kernel, basis = graph.kernel(node), samples.basis(node)
     K, Z = np.asarray(kernel(X)), samples.features(node, basis)
     left = samples.residual(node, basis)

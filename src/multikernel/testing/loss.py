@@ -225,7 +225,7 @@ def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
 def _minimize(objective: Callable[[Array], Array], like: Array) -> Array:
     """Minimise convex scalar functions, one per entry, by golden sections.
 
-    They are sought around zero, as far as ten times the target: with slopes of 5 at
+    They are sought around zero, up to ten times the target: with slopes of 5 at
     most, a loss of targets in thousands has its supremum near these.
     """
     right = 1e3 + 10.0 * np.abs(like)

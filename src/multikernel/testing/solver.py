@@ -310,7 +310,7 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     counted = replace(problem, gram=MeteredStack(problem.gram, meter))
     watched = solver.solve(counted, callback=collect)
     history = watched.history
-    # The last line is that of the model that is published, evaluated once more.
+    # The last line evaluates the published model once more.
     told = "The callback must see exactly the lines of the history."
     assert tuple(lines[:-1]) == history[:-1], told
     assert _close(lines[-1:], history[-1]), told

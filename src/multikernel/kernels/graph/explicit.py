@@ -143,7 +143,7 @@ class FittedDictionary:
 
     @cached_property
     def relation(self) -> Array:
-        """Return which node (row) is an ancestor of which (column), as 0 and 1."""
+        """Return 1 where the node of a row is an ancestor of the column's, else 0."""
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:

@@ -202,7 +202,7 @@ class FittedGrid:
     ) -> Array:
         """Return the features of samples, shape (n_samples, n_columns).
 
-        `basis` is that of the training samples, where the node has one there.
+        `basis` is the node's basis on the training samples, where it has one.
         """
         return self.sample(X).features(node, basis)
 
@@ -244,7 +244,7 @@ class FittedGrid:
     def shares(self, i: int, start: int) -> Array:
         r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` of input i for levels w >= t.
 
-        There is one number for each feature of these levels.
+        There is one number for each feature of levels t, t + 1, ...
         """
         sizes = self.levels[i].sizes
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
@@ -292,8 +292,8 @@ def root_factors(graph: FittedGrid) -> tuple[float, float]:
 
     The root's weight r stands where a product of weights has one. So the root's own
     share is 1 / r^2, and the sum of weights of any other node, at least 1 + beta, falls
-    or grows by 1 - r. The factors are those of the closed form and of the root's
-    kernel: their sum is the bound.
+    or grows by 1 - r. The factors multiply the closed form and the root's kernel:
+    their sum is the bound.
     """
     base, r = graph.weight_base, graph.root_weight
     below = max((1.0 + base) / (r + base), 1.0) ** 2

@@ -164,8 +164,9 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
 
     `inputs` is (firsts, sizes, shares of F_{i,0}, where the factors of input i begin),
     `factors` their shares, sorted by input; `prefixes` (shorter prefix or -1, factor);
-    `pairs` (prefix or -1, factor) of every node, those of a prefix side by side. The
-    ratios of all factors are those `slots` of `known`, or computed where it is empty.
+    `pairs` (prefix or -1, factor) of every node, with the nodes of a prefix side by
+    side. The ratios of all factors stand in `slots` of `known`; they are computed where
+    it is empty.
     """
     n, n_nodes, n_prefixes = units.shape[1], pairs.shape[0], prefixes.shape[0]
     total = np.zeros(n_nodes)

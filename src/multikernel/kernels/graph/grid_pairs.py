@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from multikernel.kernels.graph.grid_samples import GridSamples
 
 MOST = 1024
-"""Features of all levels up to which pairs are asked: those of 256 inputs of a
-PolynomialGrid(4). Beyond, a search has the sums alone."""
+"""Features of all levels up to which pairs are asked: 256 inputs of a
+PolynomialGrid(4) have so many. Beyond, a search has the sums alone."""
 
 
 @dataclass(frozen=True, eq=False)

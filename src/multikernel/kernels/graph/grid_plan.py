@@ -22,7 +22,7 @@ class Plan:
 
 
 def plan_products(nodes: Sequence["GridNode"]) -> Plan:
-    """Split nodes, none of them the root, into prefixes that many share and factors."""
+    """Split nodes other than the root into prefixes that many share and factors."""
     factors = sorted({factor for node in nodes for factor in node})
     place = {factor: k for k, factor in enumerate(factors)}
     known: dict[GridNode, int] = {(): -1}

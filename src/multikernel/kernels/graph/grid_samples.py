@@ -61,8 +61,8 @@ to 1000 samples of 3 to 20 inputs, heavy tails among them."""
 class _Base:
     """P_0 and its parts, in single precision, and the lengths that scaled its rows.
 
-    `shares` and `ratios` are those of every level above zero of every input: of its
-    features in F_{i,l}, and the diagonal of R_{i,l}.
+    For every level above zero of every input, `shares` belong to its features in
+    F_{i,l}, and `ratios` are the diagonal of R_{i,l}.
     """
 
     triangle: Single
@@ -130,7 +130,7 @@ class GridSamples:
         self._known: _Base | None = None
         self._slots: dict[tuple[int, int], int] = {}
         self._kept: Single = np.empty((0, 0), np.float32)
-        """Ratios R_{i,l} over the triangle, and where that of each factor is."""
+        """Ratios R_{i,l} over the triangle, and where each factor has its own."""
 
     @cached_property
     def _rooted(self) -> list[int]:

@@ -35,7 +35,7 @@ class PolynomialGrid(DirectedGrid):
     extrapolation : {"constant", "continue"}, default="constant"
         What holds for inputs beyond those that the grid was bound to: the monomials
         stay as they are at the smallest and largest value of every input, or go on, as
-        those of the paper do. Powers of a value that lies far out make a prediction of
+        in the paper. Powers of a value that lies far out make a prediction of
         any size.
 
     Examples
@@ -163,9 +163,9 @@ class AnovaGrid(DirectedGrid):
 class EmpiricalGrid(DirectedGrid):
     """Kernel principal components of each input, and what they leave.
 
-    In place of functions that are principal for Gaussian inputs, as those of
-    `HermiteGrid`, the levels are those of the samples themselves: eigenvectors of the
-    kernel matrix of each input, the largest first, and the rest.
+    `HermiteGrid` has functions that are principal for Gaussian inputs. Here levels come
+    from the samples themselves: eigenvectors of the kernel matrix of each input, the
+    largest first, and the rest.
 
     Parameters
     ----------

@@ -134,8 +134,8 @@ class HermiteRest:
 def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
     """Return the first functions of the expansion of :math:`e^{-b(x - x')^2}`.
 
-    They are columns, (n_samples, number), whose products sum to the kernel; sigma is
-    that of `HermiteLevels`.
+    They are columns, (n_samples, number), whose products sum to the kernel; sigma
+    is the parameter of `HermiteLevels`.
     """
     a = 0.25 / sigma**2
     c = np.sqrt(a * a + 2.0 * a * b)

@@ -91,7 +91,7 @@ class SequenceKernel(ABC):
 
 
 def unit_scales(squares: Array) -> Array:
-    """Return what makes vectors of these squared norms unit ones; zero for zero."""
+    """Return the factors that give vectors of some squared norms length one."""
     scales = np.zeros(squares.shape)
     np.divide(1.0, np.sqrt(squares), out=scales, where=squares > 0.0)
     return scales
@@ -188,7 +188,7 @@ class WindowKernel(SequenceKernel):
         return f"{self.kernel.name}[{label}]"
 
     def factor(self, X: Any) -> Array | None:
-        """Return that of the kernel on the parts."""
+        """Return the factor of the kernel on the parts."""
         parts = read_sequences(X).window(self.start, self.stop)
         return self.kernel.factor(parts)
 

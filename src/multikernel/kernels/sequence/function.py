@@ -33,8 +33,8 @@ class StringKernel(SequenceKernel):
     parameters : mapping, default={}
         Further arguments.
     cosine : bool, default=False
-        Whether values are divided by the square root of those of each string with
-        itself, so that long strings do not count more.
+        Whether k(s, t) is divided by the square root of k(s, s) k(t, t), so that long
+        strings do not count more.
 
     Raises
     ------

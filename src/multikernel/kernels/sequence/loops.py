@@ -18,7 +18,7 @@ def word_codes(
 
     Sequence i of the codes of letters, 255 for those that are in no word, begins at
     ``starts[i]``; its words, ascending, become ``out[ends[i] : ends[i + 1]]``. The
-    places of a word's letters ascend from 0, and `size` is that of the alphabet.
+    places of a word's letters ascend from 0, and `size` is how many letters there are.
     """
     n = starts.size - 1
     ends = np.zeros(n + 1, dtype=np.int64)
@@ -58,7 +58,7 @@ def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
     The words of row i, with their values, begin at ``row_starts[i]``; the sequences of
     the columns that hold word u, ascending, at ``posting_starts[u]``, with their values
-    and x log x of these, any numbers unless the mode is `JENSEN_SHANNON`. Sums are
+    x and x log x, any numbers unless the mode is `JENSEN_SHANNON`. Sums are
     added to `out`, (n_chosen_rows, n_cols), whose first row is number `first`; where
     the matrix is symmetric entries left of the diagonal are left out.
     """
@@ -140,8 +140,8 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) ->
     """Return the weighted number of runs of one set bit, of two and so on.
 
     There is a column of bits for every shift, (n_words + 1, n_moves), zeros in the last
-    words; they are overwritten, and so are the numbers, (n_moves,). The weights of runs
-    by their length are `degrees`, those of shifts `weights`.
+    words; they are overwritten, and so are the numbers, (n_moves,). Runs have the
+    weights `degrees` by their length, shifts have `weights`.
     """
     one, last = np.uint64(1), np.uint64(63)
     total = 0.0

@@ -138,7 +138,7 @@ class ProfileKernel(SequenceKernel):
         longest = max(2, int(lengths.max(initial=0)))
         padded = self.encode(sequences).padded(longest, UNKNOWN)
         table = np.array(PROPERTIES[self.property])
-        # The last value is that of a pair with an unknown letter, or of none.
+        # The last value stands for a pair with an unknown letter, or for no pair.
         table = np.append(table - table.mean(), 0.0)
         first, second = padded[:, :-1], padded[:, 1:]
         pairs = np.where((first < 4) & (second < 4), 4 * first + second, 16)

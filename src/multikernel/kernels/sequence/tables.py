@@ -47,7 +47,7 @@ class Layout:
 
     @property
     def numeric(self) -> tuple[int, ...]:
-        """Return the columns of numbers, those of categories among them, ascending."""
+        """Return the columns of numbers and of categories, ascending."""
         strings = set(self.sequences)
         return tuple(c for c in range(self.features.number) if c not in strings)
 
@@ -103,7 +103,7 @@ class Layout:
     def resolve(self, dictionary: KernelDictionary) -> ListDictionary:
         """Return kernels that find their columns in a packed table.
 
-        Their columns were those of the data. A kernel that names none sees all columns
+        Their columns were columns of the data. A kernel that names no column sees all
         of its kind: a sequence kernel the one with sequences, any other kernel all
         numeric ones. A kernel on columns of another kind is refused.
         """
@@ -195,7 +195,7 @@ def _kind_taken(kernel: Kernel) -> str:
 
 
 def any_kernel_takes(kernels: object, kind: str) -> bool:
-    """Return whether a kernel among those of an estimator takes columns of a kind.
+    """Return whether any kernel of an estimator takes columns of a kind.
 
     `kernels` is the parameter, right or wrong; a dictionary of another class than this
     package's takes numbers only. The kind is "sequences", "categories" or "numbers".

@@ -64,7 +64,7 @@ class WeightedDegreeKernel(SequenceKernel):
     with :math:`u_{d,l}(x)` the word of d letters that starts at place l,
     :math:`\beta_d = 2 (D - d + 1) / (D (D + 1))` and :math:`\delta_s = 1 / (2 (s +
     1))` [2]_. Without shifts, S = 0, that is the weighted number of equal words in
-    equal places. The weights of all shifts are those of a positive definite sequence:
+    equal places. The weights of all shifts are a positive definite sequence:
     :math:`\frac{1}{2} + \sum_{s \le S} \cos(s \omega) / (s + 1)` is never negative
     (Rogosinski and Szego, 1928).
 

@@ -107,7 +107,7 @@ def least_own_transport(totals: Array) -> Array:
         return flow
 
     def factors(log_largest: float) -> Array:
-        """Return all a_k from that of the largest class: S follows from it."""
+        """Return all a_k from the largest class's, which S follows from."""
         a = float(np.exp(log_largest))
         S = a + most / a
         # The smaller root of a (S - a) = n, in the form that does not cancel.

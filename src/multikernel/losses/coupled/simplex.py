@@ -5,8 +5,8 @@ of the rows of a shifted one,
 
 .. math:: \rho(b) = P(\hat\rho - 1 b^\top), \qquad \textstyle\sum_i \rho_{ic}(b) = 0,
 
-as that of a box with a fixed sum is a clipped shift. The shift b maximises a concave
-function with a piecewise linear slope, by Newton's method.
+as a projection onto a box with a fixed sum is a clipped shift. The b maximises a
+concave function with a piecewise linear slope, by Newton's method.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def own_values(y: Array, f: Array) -> Array:
 
 
 def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return weights of samples, and the total weight of every class, none of it empty.
+    """Return weights of samples, and the total weight of every class; none is empty.
 
     The best constant of an empty class would be infinite.
     """

@@ -43,7 +43,7 @@ def minimise_on_face(
     Masses and scores, the latter without intercepts, are of the samples with mass on
     several classes, (n_classes, n_torn); `shift` are the intercepts, `excess` the sums
     of rho that the masses are to take up, empty without an intercept, and K is the Gram
-    matrix of these samples. The last value says whether these are the best masses;
+    matrix of these samples. The last value says whether the masses are the best;
     intercepts are the multipliers of the last system.
     """
     masses, scores, free = masses.copy(), scores + shift[:, None], masses > 0.0

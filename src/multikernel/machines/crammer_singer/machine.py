@@ -55,7 +55,7 @@ class Settings:
 
     penalty: float = 1.0
     """What the classes sum to is penalised by so many times the mean of the diagonal. A
-    larger one shortens the steps of samples, a smaller one those of the intercepts."""
+    larger one shortens the steps of samples, a smaller one the steps of intercepts."""
 
     most_torn: int = 1500
     """Samples of a Newton step on the face, whose system takes a tenth of a second."""
@@ -259,7 +259,7 @@ class _Sweeps:
     def _sweeps_and_face_step(self, allowed: float) -> bool:
         """Sweep until little is left or often enough, then take a step on the face.
 
-        Returns whether nothing is left, as far as that step tells.
+        Returns whether that step finds nothing left.
         """
         self.rounds += 1
         n = self.weights.size

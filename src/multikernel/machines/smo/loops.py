@@ -253,7 +253,7 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> Result:
     """Make pair steps, from the first of a task to its last, until converged.
 
-    They keep sum(rho). The `diagonal` is that of the matrix, read-only as rows are.
+    They keep sum(rho). The `diagonal` of the matrix is read-only, as rows are.
     """
     step, last = task
     i, low = move_and_select(v, diagonal, diagonal, (0.0, 0.0), lanes)
@@ -324,8 +324,8 @@ def move_and_select_free(
 def second_free(v: Array, row: Array, i: int, change: float, lanes: Array) -> int:
     """Return who gains most once i has moved and goes on to move along, -1 for nobody.
 
-    With i at its best value for every value of k, the curvature left for k is that of
-    the Schur complement, K_kk - K_ik^2 / K_ii.
+    With i at its best value for every value of k, the curvature left for k is the Schur
+    complement, K_kk - K_ik^2 / K_ii.
     """
     best, force = lanes[0], lanes[2]
     fill(best, 0.0)

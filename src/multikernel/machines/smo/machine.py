@@ -192,7 +192,7 @@ class SMO:
         UnsupportedProblemError
             If the loss is not piecewise linear.
         ValueError
-            If shapes disagree, the start is infeasible, its `f` is that of another
+            If shapes disagree, the start is infeasible, its `f` belongs to another
             matrix, or the Gram matrix holds values that are not finite.
         IndefiniteKernelError
             If negative curvature beyond rounding is met.
@@ -320,8 +320,8 @@ def _checked_fit(
         raise ValueError(NOT_FINITE)
     size = float(rho @ rho) * float(np.abs(v[DIAGONAL]).sum())
     if float(rho @ v[F]) < -SETTINGS.rounding * size:
-        # Steps add their roundings to f, and a start brings those of its intercept;
-        # where rho is small they exceed the quadratic form. A product has none of it.
+        # Steps add their roundings to f, and so does the intercept of a start; where
+        # rho is small they exceed the quadratic form. A product is free of them.
         v[F] = support_product(gram, rho)
     form = float(rho @ v[F])
     if outcome.code == INDEFINITE or form < -ROUNDING * size:

@@ -112,7 +112,7 @@ class CachedRows:
         return Rows(read_only(self.data), self.slot, self.stamp)
 
     def fetch(self, wanted: Indices, step: int) -> None:
-        """Bring in the rows of `wanted`, the first of which is needed.
+        """Bring in the rows of `wanted`; the first one is needed.
 
         Those that are missing are computed, in place of those unused for longest.
         """

@@ -52,7 +52,7 @@ def set_slopes(v: Array) -> None:
 
 @dataclass(eq=False)
 class SMOState:
-    """Variables of all samples, and those of the samples in play.
+    """Variables of all samples, and of the samples in play.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
     """Move the free samples to the best point of their face, or to its boundary.
 
     A pair step sees two samples. Where kernels differ by many orders of magnitude the
-    curvature of most pairs is that of the largest kernel, and pairs creep through the
+    curvature of most pairs comes from the largest kernel, and pairs creep through the
     rest: at a ratio of 1e6 between two kernels on 30 samples, millions of steps. One
     linear system over the free samples has the whole curvature.
 
@@ -194,7 +194,7 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move along a direction as far as a bound or kink; return how far, and who ends.
+    """Move along a direction up to a bound or kink; return how far, and who ends.
 
     A step along the whole direction ends nobody.
     """

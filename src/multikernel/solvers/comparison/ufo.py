@@ -34,7 +34,7 @@ def ufo_exponent(n_kernels: int) -> float:
 
     Its norm of the block norms has the exponent :math:`2 \log M / (2 \log M - 1)`,
     which as :math:`2 p / (p + 1)` is :math:`p = \log M / (\log M - 1)`: close to one
-    for many kernels. For two kernels or one it is 2, that of p = inf.
+    for many kernels. For two kernels or one it is 2, where p = inf.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class UFOMKL:
 
     Its problem with the penalty :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a
     \|w\|_{2,1}` is `SparseBlockNorm` with the exponent `ufo_exponent`. Without the
-    second term it is that of lp-norm learning, `SquaredBlockNorm`, and with q = 2 it
-    is the elastic net: other solvers solve these two.
+    second term it is `SquaredBlockNorm`, as in lp-norm learning, and with q = 2 it is
+    the elastic net: other solvers solve these two.
 
     Every sample is met once in an epoch, in random order. So the mean of the slopes
     at its end, times the samples, is a feasible point of the dual, whose best model is

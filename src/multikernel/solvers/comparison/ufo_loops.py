@@ -52,8 +52,8 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> int:
     """Add a slope of the hinge for one sample after another; change all in place.
 
-    Columns of all Gram matrices are (n_columns, n_kernels, n_samples), of which
-    `places` says those of the samples; labels are classes, or -1 and 1 for one output.
+    Columns of all Gram matrices are (n_columns, n_kernels, n_samples), and `places`
+    says where each sample has its own; labels are classes, or -1 and 1 for one output.
     `coefs`, (n_outputs, n_samples), is minus the sum of slopes over the samples
     `visited` so far, with its images, (n_kernels, n_outputs, n_samples), and their
     squared norms. The rest is as in `slopes`. Returns how many samples were inside the
