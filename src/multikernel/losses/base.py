@@ -2,6 +2,8 @@
 
 from typing import Protocol, TypeGuard, runtime_checkable
 
+import numpy as np
+
 from multikernel._typing import Array, Mask
 
 
@@ -88,6 +90,18 @@ def link_of(loss: Loss) -> str | None:
 def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
     """Return whether a loss is a `SmoothConjugateLoss`; see `is_polyhedral`."""
     return hasattr(loss, "conjugate_hessian")
+
+
+def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
+    """Return the ends of the domain of rho where the conjugate's slope is finite.
+
+    Others are infinite: there is none, or the conjugate itself keeps points off it.
+    """
+    lower, upper = loss.dual_bounds(y)
+    with np.errstate(all="ignore"):
+        at_upper = np.isfinite(loss.conjugate_gradient(y, upper))
+        at_lower = np.isfinite(loss.conjugate_gradient(y, lower))
+    return np.where(at_upper, -upper, -np.inf), np.where(at_lower, -lower, np.inf)
 
 
 def degree(loss: Loss) -> int | None:

@@ -19,7 +19,8 @@ from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.base import follow_each
-from multikernel.solvers.spicy import many, spans
+from multikernel.solvers.spicy import many
+from multikernel.solvers.spicy.solver import targets_of
 
 SHARES = (1.1, 0.5, 0.2, 0.02)
 LOSSES = [SquaredLoss(), LogisticLoss()]
@@ -152,7 +153,7 @@ def test_few_steps_lead_from_no_kernels_to_the_optimum(seed, share, loss):
     (problem,) = make_problems(1, loss, n=60, seed=seed)
     penalty = BlockL1(share * alpha_max(problem))
     problem = replace(problem, regularizer=penalty)
-    path = many.PathOfMany(spans.targets_of([problem]), 1e-6, 100, None)
+    path = many.PathOfMany(targets_of([problem]), 1e-6, 100, None)
     path.begin([None], [penalty])
     (solution,), left = path.solve([penalty])
     assert not left.size

@@ -9,6 +9,7 @@ from tests.solvers.spicy.test_many import along, assert_solved, followed, make_p
 from multikernel.gram import DenseStack
 from multikernel.losses import LogisticLoss, SquaredLoss, weighted
 from multikernel.solvers import SpicyMKL
+from multikernel.solvers.spicy import solver as openings
 from multikernel.solvers.spicy import spans
 from multikernel.solvers.spicy.settings import SETTINGS
 
@@ -17,6 +18,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 def always_in_spaces(monkeypatch):
     always = replace(SETTINGS, least_spanned=1, share_spanned=0.0)
     monkeypatch.setattr(spans, "SETTINGS", always)
+    monkeypatch.setattr(openings, "SETTINGS", always)
 
 
 @pytest.mark.parametrize("weighed", [False, True])
@@ -26,7 +28,7 @@ def test_paths_are_those_of_every_target_alone(tol, intercept, weighed):
     weights = np.linspace(0.5, 2.0, 24) if weighed else None
     loss = weighted(SquaredLoss(), weights)
     problems = make_problems(12, loss=loss, intercept=intercept)
-    assert isinstance(spans.targets_of(problems), spans.SpannedTargets)
+    assert isinstance(openings.targets_of(problems), spans.SpannedTargets)
     penalties = along(problems)
     paths = followed(SpicyMKL(tol=tol), problems, penalties)
     for own, found in zip(penalties, paths, strict=True):
@@ -78,7 +80,7 @@ def test_what_is_no_kernel_is_left_to_other_steps():
     grams[0] -= 0.9 * np.eye(24)
     stack = DenseStack(grams)
     refused = [replace(problem, gram=stack) for problem in problems]
-    many = spans.targets_of(refused)
+    many = openings.targets_of(refused)
     everyone, alphas = np.arange(3), np.ones(3)
     many.evaluate(everyone, alphas)
     for _ in range(2):
@@ -88,7 +90,7 @@ def test_what_is_no_kernel_is_left_to_other_steps():
 
 
 def test_other_losses_and_few_samples_have_no_spaces(monkeypatch):
-    plain = spans.targets_of(make_problems(3, loss=LogisticLoss()))
+    plain = openings.targets_of(make_problems(3, loss=LogisticLoss()))
     assert not isinstance(plain, spans.SpannedTargets)
-    monkeypatch.setattr(spans, "SETTINGS", SETTINGS)
-    assert not isinstance(spans.targets_of(make_problems()), spans.SpannedTargets)
+    monkeypatch.setattr(openings, "SETTINGS", SETTINGS)
+    assert not isinstance(openings.targets_of(make_problems()), spans.SpannedTargets)

@@ -15,9 +15,10 @@ small spaces of dual points (`spans`), and share factorisations. Targets that ma
 progress, or have taken 15 steps, go on with the next one, from the better of where they
 are and where they began.
 
-**Working sets with the augmented Lagrangian** (`solver`; "augmented_lagrangian") take
-everything else: losses with corners, elastic nets, outputs that share a selection,
-kernels in factors, computed anew or in great number, and what Newton's method gives up.
+**Working sets with the augmented Lagrangian** (`working_set`;
+"augmented_lagrangian") take everything else: losses with corners, elastic nets, outputs
+that share a selection, kernels in factors, computed anew or in great number, and what
+Newton's method gives up.
 A pass over all kernels certifies the gap and adds the most violated ones to a working
 set, on which the paper's iteration (`algorithm`) runs to a share of that gap. What the
 loss asks of its Newton steps is in `sides` (separable losses; `corners` once a path of

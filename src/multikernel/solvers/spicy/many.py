@@ -53,14 +53,18 @@ from multikernel.gram.checks import ROUNDING
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.losses.answers import refuse_nan
-from multikernel.losses.base import Loss, SmoothConjugateLoss, is_smooth
+from multikernel.losses.base import (
+    Loss,
+    SmoothConjugateLoss,
+    finite_ends,
+    is_smooth,
+)
 from multikernel.losses.weighted import WeightedLoss, is_squared
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import continued
 from multikernel.solvers.spicy.settings import SETTINGS
-from multikernel.solvers.spicy.sides import finite_ends
 
 
 def side_by_side(

@@ -22,7 +22,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
-from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss, finite_ends
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.kernels import QuadraticModel, newton_step
 from multikernel.solvers.spicy.settings import SETTINGS
@@ -295,18 +295,6 @@ class BoundedSide(Walled, SmoothSide):
         """Go along the directions; multipliers keep near the central path."""
         super().move(length)
         self.walls.move(self.rho)
-
-
-def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
-    """Return the ends of the domain of rho where the conjugate's slope is finite.
-
-    Others are infinite: there is none, or the conjugate itself keeps points off it.
-    """
-    lower, upper = loss.dual_bounds(y)
-    with np.errstate(all="ignore"):
-        at_upper = np.isfinite(loss.conjugate_gradient(y, upper))
-        at_lower = np.isfinite(loss.conjugate_gradient(y, lower))
-    return np.where(at_upper, -upper, -np.inf), np.where(at_lower, -lower, np.inf)
 
 
 class BarrierSide(Walled):

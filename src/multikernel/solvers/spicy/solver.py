@@ -1,55 +1,33 @@
-"""SpicyMKL: which algorithm takes a problem, and the working set of kernels."""
+"""SpicyMKL: which algorithm takes a problem."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
 from multikernel._validation import OneOf, check_parameter
-from multikernel.certificates import (
-    Model,
-    constant_model,
-    evaluated,
-    half_range,
-    model_of_expansions,
-    project_dual,
-)
+from multikernel.certificates import centred
 from multikernel.certificates.incumbent import Incumbent
-from multikernel.gram.base import GramStack
-from multikernel.linalg import EPS
-from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
-from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral, is_smooth
-from multikernel.losses.coupled.simplex import centre_of_simplices
+from multikernel.losses.base import is_polyhedral, is_smooth
+from multikernel.losses.weighted import is_squared
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import (
     BlockRegularizer,
-    ProximableRegularizer,
     is_proximable,
     treats_kernels_alike,
 )
 from multikernel.solvers.base import incumbents
 from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
-from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
-from multikernel.solvers.spicy.many import PathOfMany, side_by_side
+from multikernel.solvers.spicy.many import ManyTargets, PathOfMany, side_by_side
 from multikernel.solvers.spicy.sample import start_on_some
 from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
-from multikernel.solvers.spicy.sides import (
-    BarrierSide,
-    BoundedSide,
-    CornerSide,
-    Side,
-    SmoothSide,
-    finite_ends,
-)
-from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
-from multikernel.solvers.spicy.spans import targets_of
-from multikernel.solvers.spicy.weights import has_quick_machines, weighted_sums
+from multikernel.solvers.spicy.spans import SpannedTargets
+from multikernel.solvers.spicy.working_set import WorkingSet
 
 ALGORITHMS = ("auto", "augmented_lagrangian")
 
@@ -174,7 +152,7 @@ class SpicyMKL:
 
     def _search(
         self, incumbent: Incumbent, bounds: DualNorms | None = None
-    ) -> "WorkingSet":
+    ) -> WorkingSet:
         """Return the working set of a problem, before its first step."""
         incumbent.steps = ()
         if bounds is None:
@@ -250,292 +228,14 @@ class SpicyMKL:
                 return
 
 
-@dataclass
-class WorkingSet:
-    """The state of the outer loop.
+def targets_of(problems: Sequence[Problem]) -> ManyTargets:
+    """Return problems side by side, in small spaces where that takes less time.
 
-    Parameters
-    ----------
-    incumbent : Incumbent
-        The whole problem, and the best that is known of it.
-    bounds : DualNorms
-        Screens kernels; may be shared between problems on the same stack.
-    machines : bool, default=False
-        Whether the first step may be one of machines on weighted sums.
+    They are those for which `side_by_side` holds.
     """
-
-    incumbent: Incumbent
-    bounds: DualNorms
-    machines: bool = field(default=False, kw_only=True)
-    working: Model = field(init=False)  # the last one
-    rho: Array = field(init=False)
-    sizes: Array = field(init=False)  # dual norms of rho, or bounds below threshold
-    side: Side | None = None
-    gamma: float = np.inf
-    status: Status | None = None  # why the last run has ended
-    nearly: float = 1.0  # share of the threshold from which kernels may join
-    _held: tuple[Indices, GramStack] | None = None
-    # Kernels that were in the working set since the gap was last much lower.
-    _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    _lowest: float = np.inf
-
-    @property
-    def problem(self) -> Problem:
-        """Return the whole problem."""
-        return self.incumbent.problem
-
-    @cached_property
-    def numbers(self) -> Array:
-        """Return how many numbers every kernel is in memory, shape (n_kernels,)."""
-        return self.problem.gram.held_numbers()
-
-    def start(self, init: Solution | None) -> None:
-        """Begin at the best constant model, or at a solution."""
-        if init is None:
-            self.rho = constant_model(self.problem).dual
-            nothing = np.empty(0, dtype=np.intp)
-            self._certify(nothing, self._zeros(0))
-        else:
-            self.rho = init.dual
-            part = self._part(init.active)
-            self._certify(init.active, part.own_expansions(init.coefs))
-
-    def go_on_from(self, last: "WorkingSet") -> None:
-        """Begin where the search for another regulariser has ended."""
-        old, new = last._regularizer.alpha, self._regularizer.alpha
-        # Dual norms of active kernels equal the threshold, so the dual point scales
-        # with it; inside the loss's domain whatever the ratio. What is known of dual
-        # norms scales as well, and nothing has to be looked at.
-        ratio = min(new / old, 1.0)
-        self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
-        if last.status is not Status.STALLED:
-            self.gamma = last.gamma * old / new
-        self.nearly = max(2.0 - 1.0 / ratio, SETTINGS.nearly)
-        self.side = None if last.side is None else last.side.again(ratio)
-        self._held = last._held
-        self._offer(evaluated(self.problem, replace(last.working, worth=None)))
-
-    @property
-    def _regularizer(self) -> ProximableRegularizer:
-        # `unsupported` has checked it; a run-time check of a protocol is slow.
-        return cast(ProximableRegularizer, self.problem.regularizer)
-
-    def _zeros(self, n_kernels: int) -> Array:
-        """Return expansions of so many functions that are zero."""
-        length = self.problem.gram.expansion_length
-        return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
-
-    @property
-    def _joint(self) -> bool:
-        """Return whether there are several outputs."""
-        return self.problem.y.size > self.problem.gram.shape[1]
-
-    def unfinished(self, regularizer: BlockRegularizer) -> bool:
-        """Return whether the last run for a regulariser has ended at its limit."""
-        limited = self.status is Status.MAX_ITER
-        return limited and self.problem.regularizer == regularizer
-
-    def run(self, tol: float, max_iter: int) -> Solution:
-        """Take outer steps until there is a reason to stop, `max_iter` at most."""
-        incumbent = self.incumbent
-        most = len(incumbent.recorder.history) - 1 + max_iter
-        again = self.status is Status.MAX_ITER
-        self.status = None if again else incumbent.status(tol, most)
-        while self.status is None:
-            stuck = self.step(tol)
-            self.status = incumbent.status(tol, most)
-            if stuck and self.status in (None, Status.MAX_ITER):
-                self.status = Status.STALLED
-        if not incumbent.steps:
-            self.note("augmented_lagrangian")
-        return incumbent.solution(self.status)
-
-    def note(self, step: str) -> None:
-        """Add a step to those that the solution tells."""
-        if step not in self.incumbent.steps:
-            self.incumbent.steps += (step,)
-
-    def step(self, tol: float) -> bool:
-        """Solve on a new working set, then certify with one pass.
-
-        Returns whether no other step can change anything.
-        """
-        gap = self.incumbent.gap
-        anew = self.side is None and not self.working.kernels.size
-        kernels = self._next_kernels()
-        far = kernels.size and gap > SETTINGS.far
-        if self.machines and anew and far and has_quick_machines(self.problem):
-            self.note("machines")
-            self._begin_with_machines(kernels, 0.5 * tol)
-            return False
-        self.note("augmented_lagrangian")
-        target = SETTINGS.target_share * gap * min(1.0, gap) ** SETTINGS.superlinear
-        lagrangian = self._lagrangian(kernels)
-        small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
-        solve = partial(
-            lagrangian.solve,
-            max(target, 0.5 * tol),
-            gap,
-            self.incumbent.model.objective,
-        )
-        with_one_blas_thread(solve, small=bool(small))
-        self.gamma, self.side = lagrangian.gamma, lagrangian.side
-        self.rho = self.side.rho
-        self.incumbent.recorder.inner_steps += lagrangian.newton_steps
-        afresh = self._has_new(kernels, gap)
-        self._certify(kernels, lagrangian.alpha, afresh=afresh)
-        return lagrangian.stuck and not afresh
-
-    def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
-        """Take machines on weighted sums for the first step, which is a long one.
-
-        What is left is for active sets, or a barrier where many samples are at no
-        corner.
-        """
-        problem = self.problem
-        small = replace(problem, gram=self._part(kernels))
-        found = weighted_sums(small, self._regularizer, kernels, tol)
-        self.rho, weights, count = found
-        self.incumbent.recorder.inner_steps += count
-        side = CornerSide(cast(PolyhedralLoss, problem.loss), problem.y, self.rho)
-        if side.free_share() <= SETTINGS.mostly:
-            self.side = side
-        used = np.flatnonzero(weights)
-        self._certify(kernels[used], per_kernel(weights[used], self.rho[None]))
-
-    def _has_new(self, kernels: Indices, gap: float) -> bool:
-        """Return whether some kernels were not tried yet at about this gap.
-
-        One that leaves and comes back is no new one: where rounding holds the gap, it
-        would do so until the iteration limit.
-        """
-        if gap < (1.0 - SETTINGS.progress) * self._lowest:
-            self._lowest, self._tried = gap, self.working.kernels
-        before, self._tried = self._tried, np.union1d(self._tried, kernels)
-        return self._tried.size > before.size
-
-    def _certify(self, kernels: Indices, coefs: Array, *, afresh: bool = False) -> None:
-        """Evaluate a model from its expansions, and the dual norms of the dual point.
-
-        What the inner iteration updates step by step carries its rounding errors.
-        """
-        part = self._part(kernels)
-        model = model_of_expansions(self.problem, kernels, coefs, part)
-        self.rho = project_dual(self.problem, self.rho)
-        self.sizes = self.bounds(self.rho, self._regularizer.threshold)
-        self._offer(model, afresh=afresh)
-
-    def _offer(self, model: Model, *, afresh: bool = False) -> None:
-        """Offer the working model and the dual point, and record."""
-        self.working = model
-        self.incumbent.best.offer(model)
-        self.incumbent.offer_dual(self.rho, self.sizes**2)
-        self.incumbent.record(afresh=afresh)
-
-    def _lagrangian(self, kernels: Indices) -> AugmentedLagrangian:
-        """Set up the augmented Lagrangian on the next working set."""
-        problem = self.problem
-        part = self._part(kernels)
-        coefs = self._zeros(kernels.size)
-        kept = np.isin(self.working.kernels, kernels)
-        place = np.searchsorted(kernels, self.working.kernels[kept])
-        coefs[place] = self.working.expansions[kept]
-        gap, model = self.incumbent.gap, self.incumbent.model
-        absolute = gap * abs(model.objective)
-        if self.side is None:
-            rho = self._inside()
-            self.side = dual_side(problem.loss, problem.y, rho, absolute)
-        # New kernels may be violated by much: the penalty must suit the gap of the
-        # whole problem, not the one that the last working set was solved to.
-        # It turns slopes into functions, which have the size of the targets; what is
-        # not in front of norms is in front of their squares.
-        unit = 1.0 if is_coupled(problem.loss) else half_range(problem.y)
-        alpha, level = problem.regularizer.alpha, self._regularizer.threshold
-        strength = level + (alpha - level) * unit
-        # What is 16 digits below the dual norms is their rounding: a penalty that suits
-        # less is no better, and leads beyond all numbers.
-        traces = part.traces()
-        largest = np.linalg.norm(self.side.rho) * np.sqrt(traces.max(initial=0.0))
-        strength = max(strength, EPS * float(largest))
-        suited = max(1.0, SETTINGS.suited / gap) * unit / strength
-        small = replace(problem, gram=part)
-        return AugmentedLagrangian(
-            small,
-            kernels,
-            self.side,
-            coefs,
-            self.working.intercept,
-            min(self.gamma, suited),
-        )
-
-    def _part(self, kernels: Indices) -> GramStack:
-        """Return the stack of some kernels, the one at hand if it is of the same."""
-        if self._held is None or not np.array_equal(self._held[0], kernels):
-            self._held = None  # so that never two of them are held
-            self._held = kernels, self.problem.gram.take(kernels)
-        return self._held[1]
-
-    def _inside(self) -> Array:
-        """Return a dual point strictly inside the loss's domain, near the last one.
-
-        A smooth conjugate is steep at the ends of its domain as well: from a warm
-        start there Newton's steps were as short as from a corner.
-        """
-        problem = self.problem
-        if is_coupled(problem.loss):
-            middle = centre_of_simplices(
-                problem.loss, problem.y, centre=problem.fit_intercept
-            )
-        else:
-            middle = constant_model(problem).dual
-            if not is_smooth(problem.loss):
-                middle *= 0.5
-        share = min(SETTINGS.shrink, self.incumbent.gap)
-        return (1.0 - share) * project_dual(problem, self.rho) + share * middle
-
-    def _next_kernels(self) -> Indices:
-        """Return the active and the most violated kernels."""
-        level, sizes = self.nearly * self._regularizer.threshold, self.sizes
-        self.nearly = 1.0
-        kernels = self.working.kernels
-        active = kernels[self.working.norms[kernels] > 0.0]
-        outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
-        # The dearer a pass, the more kernels it may bring in.
-        least = SETTINGS.new_together if self._joint else SETTINGS.new_kernels
-        n_new = max(least, round(self.problem.gram.shape[0] ** SETTINGS.new_power))
-        made = self.problem.gram.makes_factors
-        room = max(SETTINGS.new_made if made else n_new, active.size // 2)
-        if outside.size > room:
-            worst = np.argpartition(-sizes[outside], room - 1)[:room]
-            outside = outside[worst]
-        chosen = np.union1d(active, outside)
-        if not (self._joint or made) and self._too_large(chosen):
-            return np.arange(self.numbers.size)  # the whole stack is no copy at all
-        return chosen
-
-    def _too_large(self, kernels: Indices) -> bool:
-        """Return whether some kernels' factors are too much memory for a copy of them.
-
-        Whole matrices are not copied.
-        """
-        n_kernels, n_samples, _ = self.problem.gram.shape
-        copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
-        if all_bytes >= 8.0 * n_samples**2 * n_kernels:
-            return False
-        return bool(copied > max(SETTINGS.copy_bytes, SETTINGS.copy_share * all_bytes))
-
-
-def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
-    """Return the side for a loss, starting strictly inside at `rho`."""
-    if is_coupled(loss):
-        if isinstance(loss, SmoothCoupledLoss):
-            return SmoothSimplexSide(loss, y, rho)
-        if isinstance(loss, PolyhedralCoupledLoss):
-            return BarrierSimplexSide(loss, y, rho, gap)
-    elif is_smooth(loss):
-        if np.isfinite(finite_ends(loss, y)).any():
-            return BoundedSide(loss, y, rho, gap)
-        return SmoothSide(loss, y, rho)
-    elif is_polyhedral(loss):
-        return BarrierSide(loss, y, rho, gap)
-    raise TypeError(f"{loss!r} has neither a smooth nor a polyhedral conjugate.")
+    centred_ones = [centred(problem) for problem in problems]
+    n_kernels, n_samples, _ = problems[0].gram.shape
+    many = len(problems) >= SETTINGS.least_spanned
+    thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
+    spanned = many and thin and is_squared(problems[0].loss)
+    return SpannedTargets(centred_ones) if spanned else ManyTargets(centred_ones)

@@ -20,16 +20,13 @@ which read a matrix once for all of them: a new vector costs n_kernels + 1 produ
 a look at a dual point as many.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import centred
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.linalg.threads import compiled
-from multikernel.losses.weighted import is_squared
-from multikernel.problem import Problem
 from multikernel.solvers.spicy.many import ManyTargets
 from multikernel.solvers.spicy.settings import SETTINGS
 
@@ -254,16 +251,3 @@ class SpannedTargets(ManyTargets):
             return np.asarray(found - one * found.sum(axis=0))
 
         return solve
-
-
-def targets_of(problems: Sequence[Problem]) -> ManyTargets:
-    """Return problems side by side, in small spaces where that takes less time.
-
-    They are those for which `side_by_side` holds.
-    """
-    centred_ones = [centred(problem) for problem in problems]
-    n_kernels, n_samples, _ = problems[0].gram.shape
-    many = len(problems) >= SETTINGS.least_spanned
-    thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
-    spanned = many and thin and is_squared(problems[0].loss)
-    return SpannedTargets(centred_ones) if spanned else ManyTargets(centred_ones)
