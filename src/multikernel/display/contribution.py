@@ -356,7 +356,7 @@ def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
     if len(found[0]) not in N_POINTS:
         raise ValueError(
             f"{model.kernel_names_[kernels[0]]} reads {len(found[0])} columns, and a "
-            "picture shows one or two."
+            "picture shows one or two: predict on a grid of two while the others stay."
         )
     return list(found[0])
 

@@ -107,6 +107,9 @@ unpenalized_coef_ : ndarray of shape (n_columns,) or (n_outputs, n_columns)
 unpenalized_names_ : list of str
     What these columns are called; of categories there is one for each, such as
     ``sex=male``.
+offered_ : str
+    With `Interactions` of order 3, which products were offered: the duality gap is over
+    these, and says nothing of others.
 category_features_, categories_ : ndarray, list of ndarray
     Where columns of text are compared as categories, their positions, and the
     values of each that the training samples have.

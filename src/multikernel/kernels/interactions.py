@@ -12,6 +12,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import (
     FLAG,
     POSITIVE,
+    OneOf,
     check_parameter,
     check_places,
     check_shapes,
@@ -61,6 +62,12 @@ class Interactions:
         normalised; positive. A function of an interaction costs 1 / sqrt(weight) times
         as much as one of a main kernel that is as large, so that of hundreds of
         interactions fewer enter by chance. It is 1 where there are no mains.
+    order : {2, 3}, default=2
+        How many kernels a product has at most. With 3, for SpicyMKL alone, a fit with
+        all pairs is followed by one that is also offered each pair in use times each
+        third kernel, until no pair comes into use that was not. No other product of
+        three is looked at, so the duality gap of the fit is over what was offered:
+        ``offered_`` says that.
 
     Raises
     ------
@@ -96,20 +103,23 @@ class Interactions:
     mains: bool = True
     between: Any = None
     weight: float = 0.15
+    order: int = 2
 
     def __post_init__(self) -> None:
         check_parameter("Interactions", "mains", self.mains, FLAG)
+        check_parameter("Interactions", "order", self.order, OneOf((2, 3)))
         check_parameter("Interactions", "weight", self.weight, POSITIVE)
         if isinstance(self.kernels, Interactions):
             raise ValueError(
-                "Interactions: kernels are Interactions themselves, and products of "
-                "more than two kernels are not made; give the kernels of the columns."
+                "Interactions: kernels are Interactions themselves; give the kernels "
+                "of the columns, and order=3 for products of three."
             )
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError(
                 "Interactions: kernels must be kernels on columns, got 'precomputed': "
-                "nobody knows the columns of Gram matrices. Multiply the matrices, and "
-                "stack the products with them (stack_grams)."
+                "nobody knows the columns of Gram matrices. Center them, multiply them, "
+                "and stack the products with them (stack_grams); the user guide's page "
+                "on interactions shows how."
             )
         if self.between is not None and (
             isinstance(self.between, str) or not hasattr(self.between, "__len__")
@@ -124,18 +134,24 @@ class Interactions:
 class InteractionDictionary:
     """Products of at most two of some kernels, never written out.
 
+    One of the two may be a product itself: so there are products of three.
+
     Parameters
     ----------
     mains : ListDictionary
-        The kernels that terms are made of.
+        The kernels that terms are made of, the products among them last.
     terms : ndarray of shape (n_kernels, 2)
         The numbers of both factors; the second is -1 for a kernel alone.
     labels : tuple of str
-        What the mains are called in the names of products.
+        What the mains that are no products are called in the names of products.
     main_views : tuple of str or None, default=None
-        The view of every main.
+        The view of each of these.
     weight : float, default=1.0
         What products are multiplied by once they are normalised.
+    order : int, default=2
+        How many kernels are to be multiplied at most.
+    pairs : tuple of (int, int), default=()
+        The mains that are products, by the numbers of their factors.
     """
 
     mains: ListDictionary
@@ -143,6 +159,8 @@ class InteractionDictionary:
     labels: tuple[str, ...]
     main_views: tuple[str, ...] | None = None
     weight: float = 1.0
+    order: int = 2
+    pairs: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         owner, n_mains = "InteractionDictionary", len(self.mains)
@@ -150,20 +168,34 @@ class InteractionDictionary:
         check_places(owner, "first mains", self.terms[:, 0], n_mains)
         check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
         for texts in (self.labels, self.main_views or self.labels):
-            if len(texts) != n_mains:
+            if len(texts) != self.n_single:
                 raise ValueError(
-                    f"{owner}: {n_mains} mains have {len(texts)} labels or views."
+                    f"{owner}: {self.n_single} mains have {len(texts)} labels or views."
                 )
 
     def __len__(self) -> int:
         return len(self.terms)
 
     def __getitem__(self, index: int, /) -> Kernel:
-        first, second = self.terms[range(len(self))[index]].tolist()
-        if second < 0:
-            return self.mains[first]
-        factors = self.mains[first], self.mains[second]
-        return ProductKernel(factors, self._product_name(first, second))
+        index = range(len(self))[index]
+        factors = [self.mains[main] for main in self.factors(index)]
+        return (
+            factors[0]
+            if len(factors) == 1
+            else ProductKernel(factors, self.name(index))
+        )
+
+    @property
+    def n_single(self) -> int:
+        """Return how many mains are no products."""
+        return len(self.mains) - len(self.pairs)
+
+    def factors(self, index: int) -> tuple[int, ...]:
+        """Return the mains that a kernel is made of, each of them no product."""
+        first, second = self.terms[index].tolist()
+        beyond = first - self.n_single
+        single = (first,) if beyond < 0 else self.pairs[beyond]
+        return single if second < 0 else (*single, second)
 
     @property
     def n_products(self) -> int:
@@ -176,23 +208,20 @@ class InteractionDictionary:
 
     def name(self, index: int) -> str:
         """Return the name of one kernel."""
-        first, second = self.terms[index].tolist()
-        if second < 0:
-            return self.mains.name(first)
-        return self._product_name(first, second)
-
-    def _product_name(self, first: int, second: int) -> str:
-        return f"{self.labels[first]}{SEPARATOR}{self.labels[second]}"
+        factors = self.factors(index)
+        if len(factors) == 1:
+            return self.mains.name(factors[0])
+        return SEPARATOR.join(self.labels[main] for main in factors)
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
-        """Return the view of every kernel; a product has the views of both factors."""
-        own = self.main_views
-        if own is None:
+        """Return the view of every kernel; a product has those of its factors."""
+        views = self.main_views
+        if views is None:
             return None
         return tuple(
-            own[i] if j < 0 or own[i] == own[j] else f"{own[i]}{SEPARATOR}{own[j]}"
-            for i, j in self.terms.tolist()
+            SEPARATOR.join(dict.fromkeys(views[main] for main in self.factors(index)))
+            for index in range(len(self))
         )
 
 
@@ -255,6 +284,7 @@ def with_interactions(
         terms,
         _labels(mains, names),
         weight=float(spec.weight) if alone else 1.0,
+        order=spec.order,
     )
 
 

@@ -233,6 +233,8 @@ def fitted_attributes(
         "psd_checked_": checked,
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **described_effects(training.design, expansion.effects),
+        **training.stored,
+        "_names": training.names,
         "_model": additive_model(training, expansion),
     }
 

@@ -1,6 +1,6 @@
 """What a method on Gram matrices learns from, and what it makes a problem of."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -118,6 +118,8 @@ class Training:
         Fitted attributes that say how matrices are held.
     design : Design, optional
         Columns without a penalty.
+    options_for : callable, optional
+        Returns the options by which matrices of another dictionary are built.
     """
 
     samples: Samples
@@ -131,6 +133,7 @@ class Training:
     merges_copies: bool
     stored: Mapping[str, str]
     design: Design | None = None
+    options_for: Callable[[KernelDictionary], GramOptions] | None = None
 
     @property
     def stack(self) -> GramStack:
@@ -248,6 +251,13 @@ class Training:
         if finer is not None:
             self.built = replace(self.built, stack=finer)
         return finer is not None
+
+    def rebuild(self, dictionary: KernelDictionary) -> None:
+        """Take another dictionary, and compute its matrices."""
+        assert self.options_for is not None
+        options = self.options_for(dictionary)
+        self.built = gram_matrices(dictionary, self.X, options, self.samples.weights)
+        self.dictionary, self.options = dictionary, options
 
     def check_active(self, active: Indices, weights: Array) -> str:
         """Raise if a kernel of a model is no kernel, as the options ask for.

@@ -51,7 +51,8 @@ class SobolIndices:
         Names of the outputs, where there are several.
     estimated : bool, default=False
         Whether indices are estimates from random draws: where a kernel on many columns
-        is in use, no term belongs to one or two columns alone.
+        is in use, no term belongs to one or two columns alone, and an interaction of
+        three is in neither list.
     """
 
     names: tuple[str, ...]

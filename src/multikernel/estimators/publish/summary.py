@@ -185,12 +185,13 @@ def fitted_html(model: Any) -> str:
     state = vars(model).get("_state")
     if state is None or state.model is None:
         return ""
-    said = _sentence(facts(model))
+    said = " ".join([f"{_sentence(facts(model))}.", getattr(model, "offered_", "")])
     bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
     tables = "".join(html_table(summary_columns(model, by)) for by in bys)
     return (
-        f"<div><p>{html.escape(said)}</p>{tables}<p>Shares of the variance sum to one; "
-        "a negative one belongs to a term that works against the others.</p></div>"
+        f"<div><p>{html.escape(said.strip())}</p>{tables}<p>Shares of the variance sum "
+        "to one; a negative one belongs to a term that works against the others.</p>"
+        "</div>"
     )
 
 

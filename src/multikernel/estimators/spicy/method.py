@@ -20,6 +20,7 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     follow_outputs,
     follow_to,
+    solve_outputs,
     solved,
     warn_unfinished,
 )
@@ -30,6 +31,7 @@ from multikernel.estimators.grams.shortlist import (
 )
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.targets import follow_targets
+from multikernel.estimators.grams.third_order import among_more, solve_with_thirds
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import default_of, loss_of
@@ -133,6 +135,20 @@ class SparseMethod(GramMethod):
                 SearchWarning,
             )
         return self.recipe(target_units(owner, data.samples), data.samples.total_weight)
+
+    def solve(
+        self,
+        problem: Recipe,
+        data: Training,
+        watch: Watch,
+        starts: Sequence[Solution] = (),
+    ) -> list[Solution]:
+        """Return the solutions of all outputs; see `GramMethod.solve`."""
+        watch.expect_problems(len(problem.penalties))
+        solutions = solve_outputs(problem, data, watch, starts)
+        solutions = solve_with_thirds(problem, data, watch, solutions)
+        warn_unfinished(self.source.owner, data, solutions)
+        return solutions
 
     def recipe(self, units: Units, total: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
@@ -272,6 +288,9 @@ class AlphaCandidates:
         follow = follow_unproved if is_shortened(training) else follow_outputs
         found = follow_to(way, recipe, training, watch, follow)
         alphas = alphas[-len(found) :]
+        found.append(solve_with_thirds(recipe, training, watch, found.pop()))
+        n_kernels = training.stack.shape[0]
+        found = [[among_more(each, n_kernels) for each in step] for step in found]
         if not watch.stopped:
             warn_unfinished(self.method.source.owner, training, found[-1])
         attributes = fitted_attributes(recipe, training, found[-1])
@@ -302,9 +321,10 @@ class AlphaCandidates:
         loose = self.with_tol(loosened(self.method.tol))._recipes(training)
         way = loose[: int(best.max()) + 1]
         found = refit_targets(way, last, training, watch, best, blocks)
+        solutions = solve_with_thirds(last, training, watch, found.solutions)
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, found.solutions)
-        attributes = fitted_attributes(last, training, found.solutions)
+            warn_unfinished(self.method.source.owner, training, solutions)
+        attributes = fitted_attributes(last, training, solutions)
         numbers = [recipe.numbers["alpha"] for recipe in recipes]
         attributes["alphas_"] = self.alphas.published(numbers)
         attributes["n_iter_"] = single(np.maximum(found.n_iter, 1))
