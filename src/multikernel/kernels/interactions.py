@@ -117,7 +117,7 @@ class Interactions:
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError(
                 "Interactions: kernels must be kernels on columns, got 'precomputed': "
-                "nobody knows the columns of Gram matrices. Center them, multiply them, "
+                "nobody knows the columns of Gram matrices. Center and multiply them, "
                 "and stack the products with them (stack_grams); the user guide's page "
                 "on interactions shows how."
             )
