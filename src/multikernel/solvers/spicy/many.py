@@ -34,28 +34,18 @@ References
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.certificates import (
-    ORDINARY,
-    constant_model,
-    largest_losses,
-    project_dual,
-    rounding_unit,
-)
-from multikernel.gram.base import GramStack
-from multikernel.gram.checks import ROUNDING
-from multikernel.linalg import EPS, TINY
+from multikernel.certificates import constant_model
+from multikernel.certificates.side_by_side import SideBySide, TargetModels
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
-from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import (
     Loss,
-    SmoothConjugateLoss,
     finite_ends,
     is_smooth,
 )
@@ -149,20 +139,12 @@ class ManyTargets:
     failed: Mask = field(init=False)
 
     def __post_init__(self) -> None:
-        first = self.problems[0]
-        self.gram: GramStack = first.gram
-        self.loss = cast(SmoothConjugateLoss, first.loss)
-        self.quadratic = is_squared(first.loss)
-        self.centres = first.fit_intercept
+        self.certificate = SideBySide(self.problems)
+        shared = self.certificate
+        self.gram, self.loss, self.y = shared.gram, shared.loss, shared.y
+        self.quadratic, self.centres = shared.quadratic, shared.centres
         n_kernels, n_samples, _ = self.gram.shape
         size = len(self.problems)
-        self.y = np.stack([problem.y for problem in self.problems], axis=1)
-        self.unit = rounding_unit(n_samples)
-        self.offset = np.array([float(np.sum(p.offset)) for p in self.problems])
-        lower, upper = self.loss.dual_bounds(self.y)
-        self.low, self.high = -upper, -lower  # of dual points
-        self.traces = np.abs(self.gram.traces())[:, None]
-        self.roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
         self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
         self.point, self.rho, self.dual, self.f = np.zeros((4, n_samples, size))
         self.intercept, self.objective, self.gap, self.scale = np.zeros((4, size))
@@ -247,82 +229,21 @@ class ManyTargets:
         self.tangents[t] = Tangent(kept, kernels, halves)
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Certify some targets, with all that rounding may hide; see `evaluation`."""
-        own, loss, unit = self._places(targets), self.loss, self.unit
-        rho, eta, y = self.rho[:, own], self.eta[:, own], self.y[:, own]
-        forms, alphas = self.forms[:, own], alphas[own]
-        b = self._intercepts(own, y, self.f[:, own])
-        f, sizes = self.f[:, own] + b, np.einsum("it,it->t", rho, rho)
-        rounding = unit * sizes * self.traces
-        vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
-        # Other steps name the matrices that are no kernels.
-        vague |= forms < -ROUNDING * sizes * self.traces
-        squares = np.maximum(forms, 0.0)
-        norms = eta * np.sqrt(squares)
-        largest = np.sqrt(squares + rounding)  # dual norms at most
-        penalty = alphas * norms.sum(axis=0)
-        spread = self.roots.T @ (eta * np.sqrt(unit * rounding)) + EPS * np.abs(f)
-        losses = loss.value(y, f).sum(axis=0)
-        refuse_nan(loss, "value", losses, f)
-        hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
-        hidden += alphas * (eta * largest).sum(axis=0) - penalty
-        dual, moved = self._inside(own, rho)
-        largest += np.sqrt(self.traces) * moved
-        best = self._best_scales(own, y, dual)
-        scale = np.fmin(alphas / largest.max(axis=0), best)
-        scale = np.where(scale > 0.0, scale, 0.0)
-        values = loss.conjugate(y, -scale * dual)
-        proved = -values.sum(axis=0) - 4.0 * EPS * np.abs(values).sum(axis=0)
-        objective = losses + penalty
-        size = np.maximum(objective, TINY)
-        gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
-        self.norms[:, own], self.dual[:, own] = norms, dual
-        self.objective[own], self.intercept[own], self.scale[own] = objective, b, scale
-        self.failed[own] |= vague.any(axis=0) | ~(gap > -ORDINARY)
-        self.gap[own] = np.maximum(gap, 0.0)
-
-    def _intercepts(self, own: Indices | slice, y: Array, f: Array) -> Array:
-        """Return intercepts as they are published, after two steps to the best ones."""
-        b, offset = self.intercept[own], self.offset[own]
-        if not self.centres:
-            return b
-        best = b
-        for _ in range(0 if self.quadratic else 2):
-            slopes = self.loss.gradient(y, f + best)
-            bends = 1.0 / self.loss.conjugate_hessian(y, slopes)
-            best = best - slopes.sum(axis=0) / bends.sum(axis=0)
-        b = np.where(np.isfinite(best), best, b)
-        return np.asarray((b + offset) - offset)
-
-    def _inside(self, own: Indices | slice, rho: Array) -> tuple[Array, Array | float]:
-        """Return dual points moved inside the domain of the conjugate, and how far.
-
-        A form of a kernel is at most its trace times the square of such a length.
-        """
-        outside = (rho < self.low[:, own]) | (rho > self.high[:, own])
-        if not outside.any():
-            return rho, 0.0
-        dual, problems = rho.copy(), np.arange(len(self.problems))[own]
-        for place in np.flatnonzero(outside.any(axis=0)):
-            problem = self.problems[problems[place]]
-            dual[:, place] = project_dual(problem, rho[:, place])
-        return dual, np.sqrt(((dual - rho) ** 2).sum(axis=0))
-
-    def _best_scales(self, own: Indices | slice, y: Array, dual: Array) -> Array:
-        """Return about the multiples of dual points with the best dual value.
-
-        The one step of Newton's method is exact for the squared loss.
-        """
-        u = -dual
-        slopes = self.loss.conjugate_gradient(y, u)
-        bends = self.loss.conjugate_hessian(y, u)
-        moves = dual != 0.0
-        slope = (dual * slopes).sum(axis=0, where=moves)
-        bend = (dual**2 * bends).sum(axis=0, where=moves)
-        best = np.where(bend > 0.0, np.maximum(1.0 + slope / bend, 0.0), 0.0)
-        ends = np.where(dual > 0.0, self.high[:, own], self.low[:, own]) / dual
-        least = ends.min(axis=0, where=moves, initial=np.inf)
-        return np.asarray(np.fmin(best, (1.0 - 4.0 * EPS) * least))
+        """Certify some targets."""
+        own = self._places(targets)
+        models = TargetModels(
+            self.eta[:, own],
+            self.forms[:, own],
+            self.rho[:, own],
+            self.f[:, own],
+            self.intercept[own],
+            alphas[own],
+        )
+        proofs = self.certificate.prove(own, models)
+        self.norms[:, own], self.dual[:, own] = proofs.norms, proofs.dual
+        self.intercept[own], self.scale[own] = proofs.intercept, proofs.scale
+        self.objective[own], self.gap[own] = proofs.objective, proofs.gap
+        self.failed[own] |= proofs.doubtful
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
