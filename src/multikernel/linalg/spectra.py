@@ -74,9 +74,9 @@ def leading_pairs(
         \sum_{j \le \theta} \psi_j + \operatorname{tr} K - \sum_j \psi_j,
 
     as the leading eigenvalues of a positive semidefinite matrix add up to no more than
-    those of its two diagonal blocks. Where the spectrum falls too slowly for that
-    bound, it stops at residuals that add up to the tolerance, once a second start has
-    found nothing new.
+    the leading ones of its two diagonal blocks. Where the spectrum falls too slowly for
+    that bound, it stops at residuals that add up to the tolerance, once a second start
+    has found nothing new.
 
     Parameters
     ----------

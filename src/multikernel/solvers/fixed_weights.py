@@ -29,8 +29,8 @@ WeightRule = Callable[[GramStack, Array, Array], Array]
 class FixedWeights:
     """Choose kernel weights by a rule, then solve for the functions alone.
 
-    The duality gap is that of the machine for these weights; it says nothing about
-    the weights.
+    The duality gap is the machine's, for these weights; it says nothing about the
+    weights.
 
     Parameters
     ----------

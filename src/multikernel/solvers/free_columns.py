@@ -5,7 +5,7 @@ and targets :math:`F_i - \ell'_i / w_i`. The problem of these squares has the sa
 penalty; columns are projected out of it (`multikernel.gram.projected`), and any solver
 takes what is left. Its model is the end of a step, which a line search on the true
 objective may shorten: a proximal Newton method [1]_, quadratically convergent near the
-solution. The gap is that of the true loss, at a dual point orthogonal to the columns.
+solution. The gap is for the true loss, at a dual point orthogonal to the columns.
 
 References
 ----------

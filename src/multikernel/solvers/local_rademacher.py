@@ -36,8 +36,8 @@ class TailConv:
 
     That is lp-norm learning with the kernels :math:`K_m / t_m`, where
     :math:`t_m = \frac1n \sum_{j > \theta} \lambda_j(K_m)`: "conv" of [1]_. It is
-    convex, and the duality gap is that of the whole problem. Kernel weights are those
-    of the K_m themselves; with ``theta=0`` and kernels of trace n nothing is changed.
+    convex, and the duality gap is for the whole problem. Kernel weights belong to the
+    K_m themselves; with ``theta=0`` and kernels of trace n nothing is changed.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class TailDC:
         \sum_m \frac{\|f_m\|^2}{\mu_m} \quad \text{subject to} \quad
         \frac1n \sum_{j > \theta} \lambda_j\Bigl(\sum_m \mu_m K_m\Bigr) \le 1
 
-    The tail sum is concave in the weights. At weights of which the combined kernel has
-    the leading eigenvectors :math:`u_j`, it lies below :math:`\langle v, \mu \rangle`
+    The tail sum is concave in the weights. If :math:`u_j` are the leading eigenvectors
+    of the combined kernel at some weights, it lies below :math:`\langle v, \mu \rangle`
     with :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, and
     touches it there. So one solves the convex problem with
     :math:`\langle v, \mu \rangle \le 1`, which is lp-norm learning with the kernels
@@ -155,8 +155,8 @@ class TailDC:
     max_iter : int, default=50
         Convex problems for one start at most.
     n_starts : int, default=3
-        Starting weights: those of "conv", equal ones, and then random ones. One whose
-        iterates come next to a point found before ends there.
+        Starting weights: the result of "conv", equal ones, and then random ones. A
+        start whose iterates come next to an earlier point ends there.
     seed : int, default=0
         Draws the random ones.
     tails : ndarray of shape (n_kernels,), optional
@@ -326,7 +326,7 @@ class _Descent:
 
 
 def _leads_to(found: DCSolution, known: DCSolution) -> bool:
-    """Return whether weights are next to those of a known point that is no worse."""
+    """Return whether weights are next to a known point that is no worse."""
     shares, others = (
         each.kernel_weights / max(float(each.kernel_weights.sum()), VANISHES)
         for each in (found, known)

@@ -44,7 +44,7 @@ SHARE = Number(0.0, 1.0, above=True)
 
 STEPS = 2000
 """Steps of a quadratic program for each variable, at most. 1500 samples took 5 with a
-lambda of 0.2, 287 with 1e-6, and all of these with 1e-12."""
+lambda of 0.2, 287 with 1e-6, and all 2000 with 1e-12."""
 
 ALIGNED = 1e-12
 """Error of a cosine, relative to the largest, at which "joint" is solved: 252 kernels

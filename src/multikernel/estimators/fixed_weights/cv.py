@@ -24,7 +24,7 @@ from multikernel.losses import Loss
 class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification with weights that no solver learns, C chosen on folds.
 
-    The problem is that of `FixedWeightsMKLClassifier`. On every fold the weights are
+    The problem is stated in `FixedWeightsMKLClassifier`. On every fold the weights are
     computed from its training samples, and the problem is solved for all values of C in
     turn, each from the solution before; the C with the best mean validation score is
     taken. With ``kernel_weights="single"`` every kernel is tried alone, with all values
@@ -136,7 +136,7 @@ class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
 class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression with weights that no solver learns, C chosen on folds.
 
-    The problem is that of `FixedWeightsMKLRegressor`. On every fold the weights are
+    The problem is stated in `FixedWeightsMKLRegressor`. On every fold the weights are
     computed from its training samples, and the problem is solved for all values of C in
     turn, each from the solution before; the C with the best mean validation score is
     taken. With ``kernel_weights="single"`` every kernel is tried alone, with all values

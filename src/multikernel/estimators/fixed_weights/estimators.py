@@ -71,8 +71,8 @@ class FixedWeightsMKLClassifier(ClassifierMKL):
     with sample weights s: a machine such as `sklearn.svm.SVC` with the weighted sum of
     all kernels, normalised, as its kernel. The weights theta are equal, given, or
     computed by a rule from kernels and targets alone [2]_, [3]_. It is what learnt
-    weights have to beat. Equal weights are those of `LpMKLClassifier` with p = inf and
-    the same ``normalize`` [1]_.
+    weights have to beat. Equal weights are `LpMKLClassifier` with p = inf and the same
+    ``normalize`` [1]_.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class FixedWeightsMKLRegressor(RegressorMKL):
     with sample weights s: a machine such as `sklearn.svm.SVR` with the weighted sum of
     all kernels, normalised, as its kernel. The weights theta are equal, given, or
     computed by a rule from kernels and targets alone [2]_. It is what learnt weights
-    have to beat. Equal weights are those of `LpMKLRegressor` with p = inf and the same
+    have to beat. Equal weights are `LpMKLRegressor` with p = inf and the same
     ``normalize`` [1]_.
 
     Attributes

@@ -29,9 +29,9 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
 
     On every fold the kernels are selected for all strengths side by side, and every
     prefix of every selection is a candidate: one path per fold and strength scores
-    all numbers of kernels. Kernels are computed once and cut for the folds, each of
-    which normalises them by its own training samples: a fold's models are those of a
-    `GroupOMPClassifier` fitted on it.
+    all numbers of kernels. Kernels are computed once and cut for the folds; each fold
+    normalises them by its own training samples, as `GroupOMPClassifier` fitted on them
+    would do.
 
     Parameters
     ----------
@@ -152,9 +152,9 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
 
     On every fold the kernels are selected for all strengths side by side, and every
     prefix of every selection is a candidate: one path per fold and strength scores
-    all numbers of kernels. Kernels are computed once and cut for the folds, each of
-    which normalises them by its own training samples: a fold's models are those of a
-    `GroupOMPRegressor` fitted on it.
+    all numbers of kernels. Kernels are computed once and cut for the folds; each fold
+    normalises them by its own training samples, as `GroupOMPRegressor` fitted on them
+    would do.
 
     Parameters
     ----------

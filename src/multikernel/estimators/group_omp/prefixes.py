@@ -47,7 +47,7 @@ def prefix(self: Model, n_kernels: int) -> Model:
     """Return the fitted model with the first selected kernels only.
 
     It predicts, and has the fitted attributes, as if it had been fitted with so
-    many kernels; its parameters are those of this estimator.
+    many kernels; it has the parameters of this estimator.
 
     Parameters
     ----------

@@ -385,7 +385,7 @@ class Stages:
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     """Return what a fit keeps of a path.
 
-    The `scale` turns an objective of `Problem` into that of the estimator.
+    The `scale` turns an objective of `Problem` into the estimator's.
     """
     samples = training.samples
     checked = training.check_active(path.order, path.solution().kernel_weights)
@@ -413,7 +413,7 @@ def staged_terms(
     """Return norms and shares of the terms of every model of a greedy path.
 
     Both have shape (n_selected + 1, n_outputs, n_selected), with kernels in the order
-    of selection; the expansions are those of a `PublishedPath`.
+    of selection; a `PublishedPath` has such expansions.
     """
     gram, n_models = training.stack, len(path) + 1
     f = values_of_kernels(path, coefs, training)

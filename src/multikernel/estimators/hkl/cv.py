@@ -22,10 +22,10 @@ from multikernel.losses import Loss
 class HKLClassifierCV(SearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
-    The problem is that of `HKLClassifier`. On every fold it is solved for all
+    The problem is solved on every fold for all
     strengths in turn, each from the hull before, and the strength with the best mean
     validation score is taken. Columns are standardised and graphs bound on each fold's
-    own training samples: a fold's models are those of a `HKLClassifier` fitted on it.
+    own training samples, as `HKLClassifier` fitted on them would do.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         choice.
     hull_ : list of nodes
         The nodes of the model, closed under ancestors; with more than two classes
-        those of any.
+        the nodes of any class.
     selected_nodes_
     node_norms_
     node_degrees_
@@ -149,10 +149,10 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
 class HKLRegressorCV(SearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
-    The problem is that of `HKLRegressor`. On every fold it is solved for all
+    The problem is solved on every fold for all
     strengths in turn, each from the hull before, and the strength with the best mean
     validation score is taken. Columns are standardised and graphs bound on each fold's
-    own training samples: a fold's models are those of a `HKLRegressor` fitted on it.
+    own training samples, as `HKLRegressor` fitted on them would do.
 
     Parameters
     ----------

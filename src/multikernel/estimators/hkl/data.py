@@ -29,7 +29,7 @@ constant but for two rows of 300 has one at 12. Its fourth power says what these
 are, and anything of others. On three such sets, of 48
 columns, the default search has R^2 of -11, 0.5 and -2 without a limit, 0.87 in the mean
 with a limit of 8 and 0.93 with 5, 4 or 3, at 4 in less than half of the time. On 13
-other sets with two classes and 6 of regression none of these changes much: 0.862,
+other sets with two classes and 6 of regression no limit changes much: 0.862,
 0.861, 0.866, 0.861 and 0.860, and 0.666 to 0.663 (``benchmarks/defaults``, columns)."""
 
 CLIPPED = " PolynomialGrid(extrapolation='constant') clips by itself."

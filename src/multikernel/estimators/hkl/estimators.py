@@ -40,7 +40,7 @@ class HKLClassifier(ClassifierMKL):
     alpha_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors; with more than two classes
-        those of any.
+        the nodes of any class.
     selected_nodes_
     node_norms_
     node_degrees_

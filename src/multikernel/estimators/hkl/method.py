@@ -148,7 +148,7 @@ class HullTask:
     problems : list of HullProblem
         The problems.
     objective_scale : float
-        What turns the objective of a `Progress` into that of the estimator.
+        What turns the objective of a `Progress` into the estimator's.
     numbers : mapping
         What parameters in units of the targets are as numbers, to be published.
     """
@@ -311,7 +311,7 @@ def kernel_weights(model: HullModel) -> Array:
     graph, place = model.graph, {node: k for k, node in enumerate(model.nodes)}
     size, n_outputs = len(model.nodes), model.intercept.size
     above = np.eye(size, dtype=bool)
-    # A hull does not always list parents first: those of several outputs are joined.
+    # A hull need not list parents first: hulls of several outputs are joined.
     order = sorted(place, key=lambda node: sum(graph.degrees(node)))
     for node in order:
         for parent in graph.parents(node):

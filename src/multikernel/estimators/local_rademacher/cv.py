@@ -25,19 +25,19 @@ from multikernel.losses import Loss
 class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by local Rademacher MKL, C and theta cross-validated.
 
-    The problem is that of `LocalRademacherMKLClassifier`. On every fold it is solved
+    The problem of `LocalRademacherMKLClassifier` is solved on every fold
     for all pairs of C and theta in turn, each from a neighbour's solution, and the pair
     with the best mean validation score is taken. One spectrum of each kernel serves all
-    pairs. Kernels are computed once and cut for the folds, each of which normalises
-    them by its own training samples.
+    pairs. Kernels are computed once and cut for the folds; each fold normalises them by
+    its own training samples.
 
     Parameters
     ----------
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Numbers of free eigenvalues to try; with 0 the model is `LpMKLClassifier`.
     n_starts : int, default=3
-        Starting weights of "dc" for every pair: the neighbour's solution, or that of
-        "conv" for the first one; equal ones; and then random ones.
+        Starting weights of "dc" for every pair: the neighbour's solution, or the
+        solution of "conv" for the first one; equal ones; and then random ones.
     refit : bool, default=True
         Whether to solve for ``theta_`` and all C on all samples, and to be the model at
         ``C_``.
@@ -53,7 +53,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         All values of theta, ascending.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``theta_``; its
-        strengths are 1 / C, and its gaps of "dc" those of the convex problems.
+        strengths are 1 / C, and its gaps of "dc" belong to the convex problems.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point of the (last) convex problem, from -C to C for the
         hinge and the logistic loss, zero at samples of weight zero.
@@ -155,19 +155,19 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
 class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
 
-    The problem is that of `LocalRademacherMKLRegressor`. On every fold it is solved
+    The problem of `LocalRademacherMKLRegressor` is solved on every fold
     for all pairs of C and theta in turn, each from a neighbour's solution, and the pair
     with the best mean validation score is taken. One spectrum of each kernel serves all
-    pairs. Kernels are computed once and cut for the folds, each of which normalises
-    them by its own training samples.
+    pairs. Kernels are computed once and cut for the folds; each fold normalises them by
+    its own training samples.
 
     Parameters
     ----------
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Numbers of free eigenvalues to try; with 0 the model is `LpMKLRegressor`.
     n_starts : int, default=3
-        Starting weights of "dc" for every pair: the neighbour's solution, or that of
-        "conv" for the first one; equal ones; and then random ones.
+        Starting weights of "dc" for every pair: the neighbour's solution, or the
+        solution of "conv" for the first one; equal ones; and then random ones.
     refit : bool, default=True
         Whether to solve for ``theta_`` and all C on all samples, and to be the model at
         ``C_``.
@@ -184,7 +184,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         All values of theta, ascending.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``theta_``; its
-        strengths are 1 / C, and its gaps of "dc" those of the convex problems.
+        strengths are 1 / C, and its gaps of "dc" belong to the convex problems.
     kernel_weights_ : ndarray of shape (n_kernels,)
         The weights mu of the kernels of trace n, non-negative, on the constraint.
     dual_coef_ : ndarray of shape (n_samples,)

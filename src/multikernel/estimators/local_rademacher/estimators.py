@@ -48,7 +48,8 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
     Parameters
     ----------
     n_starts : int, default=3
-        Starting weights of "dc": those of "conv", equal ones, and then random ones.
+        Starting weights of "dc": first the result of "conv", then equal ones, then
+        random ones.
 
     Attributes
     ----------
@@ -175,7 +176,8 @@ class LocalRademacherMKLRegressor(RegressorMKL):
     Parameters
     ----------
     n_starts : int, default=3
-        Starting weights of "dc": those of "conv", equal ones, and then random ones.
+        Starting weights of "dc": first the result of "conv", then equal ones, then
+        random ones.
 
     Attributes
     ----------

@@ -332,7 +332,7 @@ def _followed(
 def tail_search(
     model: Any, method: TailMethod
 ) -> Search[Training, Recipe, list[Solution]]:
-    """Return the search of an estimator among C and theta, not those of its method."""
+    """Return the search of an estimator among C and theta; its method's are unused."""
 
     def candidates(whole: Training) -> TailCandidates:
         if model.Cs is None:

@@ -29,13 +29,13 @@ class SurvivalMKL(BaseMKL):
     """Base of the models of times to an event: a regression on rows of a loss's table.
 
     The regression is a copy of the estimator that has a loss; what it publishes becomes
-    that of the estimator.
+    the estimator's.
     """
 
     # Of the copy that learns, and of the models that a search scores.
     loss: LogLogisticLoss | None = None
 
-    # What a fit adds to the regression's: the scale of the loss, and that of answers.
+    # What a fit adds to the regression: the scale of the loss, and the one of answers.
     loss_scale_: float
     scale_: float
 
@@ -206,7 +206,7 @@ class SurvivalMKL(BaseMKL):
         return concordance(*ends, -f, check_weights(sample_weight, f.size))
 
     def _scale(self) -> float:
-        """Return the scale of answers; of a model within a search that of its loss."""
+        """Return the scale of answers; a model within a search has its loss's scale."""
         return self.scale_ if self.loss is None else self.loss.scale
 
     def _check_fitted(self) -> None:

@@ -98,7 +98,7 @@ def survival_scoring(value: Any) -> str | None:
 class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
     """Sparse model of times to an event with alpha chosen by cross-validation.
 
-    The problem is that of `SpicyMKLSurvival`. On every fold it is solved for all
+    The problem of `SpicyMKLSurvival` is solved on every fold for all
     strengths in turn, each from the solution before, and the strength with the best
     mean index of concordance is taken.
 

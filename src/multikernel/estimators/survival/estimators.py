@@ -32,8 +32,8 @@ class SpicyMKLSurvival(SurvivalMKL):
 
     with sample weights s, ``r = l1_ratio`` and the loss of
     `multikernel.losses.LogLogisticLoss`, minus the log-likelihood. Events that were
-    seen, times censored on the right or left and intervals count, each as far as it
-    says something. Sigma is the most likely one of a model without kernels while f is
+    seen, times censored on the right or left and intervals count, each with its own
+    likelihood. Sigma is the most likely one of a model without kernels while f is
     learnt, and then the most likely one beside f. Every fit ends with a duality gap, a
     bound on the distance of ``objective_`` to the optimum.
 

@@ -147,7 +147,7 @@ def _truth(owner: str, column: Any) -> Mask:
 
 
 def _numbers(owner: str, column: Any, name: str) -> Array:
-    """Return a column as numbers, none of them nan."""
+    """Return a column as numbers, refusing nan."""
     try:
         numbers = np.array(column, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -46,9 +46,9 @@ class GroupOMP:
     improvement. With an intercept, fits of the residual have one too: kernels are
     centred for the selection, and with sample weights both are weighted. For another
     loss r is the dual variable of the refit, minus the functional gradient of the
-    loss, and the refit is the loss's own machine; of a piecewise linear loss, whose
-    slopes have no unit, alpha in I is times half the range of the targets, as far as
-    rounding lets kernels be told apart.
+    loss, and the refit is the loss's own machine. For a piecewise linear loss, whose
+    slopes have no unit, alpha in I is multiplied by half the range of the targets, if
+    rounding still lets kernels be told apart.
 
     Kernels whose improvements agree to a relative 1e-10 (more where alpha is below
     1e-5 of a trace, as rounding then is larger) are tied, and the first of them in
@@ -320,8 +320,8 @@ class _Growth:
         intercept = constant.intercept - problem.offset
         level = float(intercept[0]) if problem.y.ndim == 1 else intercept
         f = np.zeros_like(problem.y) + level
-        # Slopes of a piecewise linear loss have no unit, and its alpha has one over
-        # that of the targets: the ridge beside slopes is for a quadratic that bends
+        # Slopes of a piecewise linear loss have no unit, and its alpha has one over the
+        # targets' unit: the ridge beside slopes is for a quadratic that bends
         # within the targets' range. Where rounding would drown that, it is as small as
         # rounding lets it be; an alpha that is below this itself is refused.
         alpha = self.shift = problem.regularizer.alpha

@@ -25,7 +25,7 @@ class GreedyPath:
     improvements : ndarray of shape (n_selected,)
         The improvement that each kernel offered when it was selected,
         r^T K (K + alpha I)^{-1} r / 2 in the summed scale of `Problem` (times
-        2 / n_samples it is that of the paper). For the squared loss the objective
+        2 / n_samples it is the paper's). For the squared loss the objective
         falls by at least as much.
     objectives : ndarray of shape (n_selected + 1,)
         Primal objective without kernels, with the first one, with the first two, ...

@@ -85,7 +85,7 @@ REFIT_GAP = 1e-4
 """Relative duality gap of a refit.
 
 Where SMO stopped at its own tolerance, 23 of the first 800 problems of `make attack`
-(about 60 of which refit by SMO) had refits with gaps above 2e-3, up to 1.
+(about 60 refit by SMO) had refits with gaps above 2e-3, up to 1.
 """
 
 SHARPER_RUNS = 8
@@ -202,7 +202,7 @@ class MachineRefit:
         """Fit the sum of the kernels; return also the relative duality gap."""
         y, free = self.problem.y, self.problem.fit_intercept
         fit = machine.fit(self.total, y, self.loss, fit_intercept=free, init=start)
-        # Steps have added up in f; the objective is that of the model itself.
+        # Steps have added up in f; the objective must be the model's own.
         smooth = self.total.matvec(fit.dual)
         fit = replace(fit, f=smooth + _like(fit.intercept, y))
         primal = float(self.loss.value(y, fit.f).sum())

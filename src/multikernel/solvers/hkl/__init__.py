@@ -8,7 +8,7 @@ On an active set J of nodes, closed under ancestors, every round
    descendants' sum violates the sufficient condition (Prop. 3);
 3. stops where the gap over the whole graph (`certificate`) is small enough.
 
-The loop is that of `search`; `active` holds the features of the nodes in J.
+`search` has the loop; `active` holds the features of the nodes in J.
 
 References
 ----------

@@ -107,7 +107,7 @@ them, and they only if it joins."""
 class Held:
     """Features of nodes, side by side: a form of all is one product.
 
-    Samples and shares are those of `prepare`, and the nodes those that are known.
+    Samples and shares come from `prepare`; nodes are added as they are met.
     """
 
     _prepared: list[Prepared]
@@ -126,7 +126,7 @@ class Held:
         self._places = np.zeros(0, dtype=np.intp)
 
     def _hold(self, nodes: Indices, found: Sequence[Prepared]) -> None:
-        """Put features side by side, those of one call in one block."""
+        """Put features side by side, one block for a call."""
         if not nodes.size:
             return
         rows = np.concatenate([each.rows for each in found])
@@ -267,7 +267,7 @@ class ActiveSet:
         return own if mixer is None else np.asarray(mixer @ own)
 
     def look_at(self, nodes: Indices) -> None:
-        """Move nodes of the frontier into J; those of many features are never idle."""
+        """Move nodes of the frontier into J; nodes of many features are never idle."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         left = self.frontier[~self.known.among(self.frontier, nodes)]

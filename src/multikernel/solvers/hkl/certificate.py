@@ -77,7 +77,7 @@ class SmoothedNorm:
     def curvature(self, *, above: bool = False) -> Array:
         """Return the Hessian of half the squared norm, (n_columns, n_columns).
 
-        With `above` it is that of the quadratic function that touches from above.
+        With `above` it belongs to the quadratic function that touches from above.
         """
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
@@ -212,8 +212,8 @@ class ReducedPoint:
     """A model on the active set, with its certificate.
 
     Its coefficients `beta`, (n_columns,), and intercept are of centred features, the
-    bound of its dual point and the relative gap hold on the active set, and the steps
-    are those of Newton's method.
+    bound of its dual point and the relative gap hold on the active set, and steps count
+    Newton's method.
     """
 
     beta: Array

@@ -1,8 +1,8 @@
 r"""The problem on the active set: Newton's method, on norm and losses smoothed.
 
 Both are smoothed less and less: the norm as `certificate.SmoothedNorm` says, and
-piecewise linear losses have rounded corners. The certificate is that of the problem
-itself, without any smoothing (METHODS 4).
+piecewise linear losses have rounded corners. The certificate is for the problem
+itself, without any smoothing.
 """
 
 from dataclasses import dataclass, replace
@@ -71,7 +71,7 @@ class SmoothRisk:
         return float(self.loss.value(self.y, f).sum())
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
-        """Return slopes, and second derivatives: one over those of the conjugate."""
+        """Return slopes, and second derivatives: one over the conjugate's."""
         slopes = self.loss.gradient(self.y, f)
         with np.errstate(divide="ignore", over="ignore"):
             return slopes, 1.0 / self.loss.conjugate_hessian(self.y, slopes)
@@ -194,8 +194,8 @@ class _Level:
             # Where no sample bends, as on the far side of a hinge, a unit does.
             unit = 1.0 / half_range(problem.y)
             own = own if own > 1e-12 * unit else unit
-            # Products of centred rows: of the plain ones, less those of the means, an
-            # outlier of 1e4 to the fourth power leaves nothing but rounding.
+            # Products of centred rows: in products of plain rows less products of means
+            # an outlier of 1e4 to the fourth power leaves nothing but rounding.
             centre = cross / own if problem.fit_intercept else np.zeros_like(cross)
             rows = (features - centre[:, None]) * np.sqrt(bends)
             hessian += rows @ rows.T

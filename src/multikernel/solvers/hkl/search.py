@@ -255,7 +255,7 @@ class _Run:
         worst = over[np.argsort(-values[over], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
         chosen = worst[:most]
-        # Places of sources are behind those of idle nodes.
+        # Sources stand behind idle nodes.
         beyond = np.flatnonzero(chosen >= active.idle.size)[room:]
         within = float(values[: active.idle.size].max(initial=0.0))
         return within, sources[np.delete(chosen, beyond)]
