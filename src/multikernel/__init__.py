@@ -19,16 +19,16 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_") and name != "__all__":
         raise AttributeError(missing)
     try:
-        found: Any = import_module(f"multikernel.{name}")
+        attribute: Any = import_module(f"multikernel.{name}")
     except ModuleNotFoundError as error:
         if error.name != f"multikernel.{name}":
             raise  # a library that a module needs is not there
         public = vars(import_module("multikernel._public"))
         if name not in public:
             raise AttributeError(missing) from None
-        found = public[name]
-    globals()[name] = found
-    return found
+        attribute = public[name]
+    globals()[name] = attribute
+    return attribute
 
 
 def __dir__() -> list[str]:

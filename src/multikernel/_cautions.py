@@ -82,25 +82,25 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     grams = getattr(state.model, "grams", None)
     # Selected one by one, kernels are in another order, and the same otherwise.
     grams = getattr(grams, "grams", grams)
-    known, seen = np.empty((0, 0)), data
+    fitted_on, seen = np.empty((0, 0)), data
     if isinstance(grams, KernelGrams):
-        known = grams.X
+        fitted_on = grams.X
     elif isinstance(grams, LandmarkGrams) and grams.landmarks:
         every = [
             kernel.landmarks if isinstance(kernel, CenteredFeatures) else landmarks
             for kernel, landmarks in zip(grams.kernels, grams.landmarks, strict=True)
         ]
         widest = max(range(len(every)), key=lambda m: every[m].size)
-        known, columns = every[widest], grams.columns[widest]
+        fitted_on, columns = every[widest], grams.columns[widest]
         seen = data if columns is None else select_columns(data, columns)
     elif hasattr(state.model, "scaler"):
         scaler = state.model.scaler
         close = np.abs(data.mean(axis=0) - scaler.mean) <= 1e-9 * scaler.scale
         alike = len(data) == inner.dual_coef_.shape[-1] and bool(close.all())
         return len(data) * alike, len(data)
-    if not known.size or known.shape[1] != seen.shape[1]:
+    if not fitted_on.size or fitted_on.shape[1] != seen.shape[1]:
         return 0, len(data)
-    rows, samples = row_keys(np.ascontiguousarray(seen)), row_keys(known)
+    rows, samples = row_keys(np.ascontiguousarray(seen)), row_keys(fitted_on)
     if isinstance(grams, LandmarkGrams) and np.isin(samples, rows).mean() <= MOST:
         return 0, len(data)
     return int(np.isin(rows, samples).sum()), len(data)
@@ -110,8 +110,8 @@ def outside_intervals(model: Any, by: str, fits: Bootstrap) -> list[str]:
     """Return that shares of kernels or views lie outside their intervals, if any do."""
     what = "view_shares" if by == "view" else "variance_shares"
     names = fits.view_names if by == "view" else fits.kernel_names
-    found = getattr(model, f"{what}_")
-    values = [found[name] for name in names] if by == "view" else found
+    model_shares = getattr(model, f"{what}_")
+    values = [model_shares[name] for name in names] if by == "view" else model_shares
     shares = np.atleast_2d(np.transpose(values) if by == "view" else values)
     labels = output_labels(model, len(shares))
     called = _outside(shares, fits.interval(what), names, labels)

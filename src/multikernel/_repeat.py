@@ -114,9 +114,9 @@ class Code:
 
     def _left(self, value: Any) -> str:
         """Return a name that the reader has to fill."""
-        known = {text: name for name, text in self.unknown.items()}
+        names = {text: name for name, text in self.unknown.items()}
         text = f"{type(value).__name__} {getattr(value, '__name__', '')}".strip()
-        name = known.get(text, f"your_{type(value).__name__.lower()}_{len(known) + 1}")
+        name = names.get(text, f"your_{type(value).__name__.lower()}_{len(names) + 1}")
         self.unknown[name] = text
         return name
 

@@ -125,8 +125,8 @@ class InstanceOf:
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
         # A class has the methods of a protocol, and is no object of it.
-        found = isinstance(value, self.kind) and not isinstance(value, type)
-        return None if found else self.description
+        accepted = isinstance(value, self.kind) and not isinstance(value, type)
+        return None if accepted else self.description
 
 
 FLAG = InstanceOf((bool, np.bool_), "True or False")
@@ -262,8 +262,8 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
             )
         fits = array.ndim == len(axes)
         for axis, length in zip(axes, array.shape, strict=False):
-            known = axis if isinstance(axis, int) else lengths.setdefault(axis, length)
-            fits &= known == length
+            wanted = axis if isinstance(axis, int) else lengths.setdefault(axis, length)
+            fits &= wanted == length
         if not fits:
             given = [f"{axis}={n}" for axis, n in lengths.items() if axis in axes]
             among = f" with {', '.join(given)}" if given else ""

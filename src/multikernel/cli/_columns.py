@@ -39,21 +39,23 @@ class ColumnChoice:
 
         A pattern that fits no column is refused.
         """
-        found: dict[str, list[str]] = {}
+        by_view: dict[str, list[str]] = {}
         for view, text in self.views.items():
             fits: set[str] = set()
             for pattern in parted([text], columns):
-                own = {c for c in columns if c == pattern or fnmatchcase(c, pattern)}
-                if not own:
+                matching = {
+                    c for c in columns if c == pattern or fnmatchcase(c, pattern)
+                }
+                if not matching:
                     raise ValueError(
                         f"--view {view}: no column fits {pattern!r}; there are "
                         f"{', '.join(columns[:12])}{', ...' * (len(columns) > 12)}."
                     )
-                fits |= own
-            found[view] = [column for column in columns if column in fits]
-        used = {column for own in found.values() for column in own}
-        say_ignored("in no view", [c for c in columns if found and c not in used])
-        return found
+                fits |= matching
+            by_view[view] = [column for column in columns if column in fits]
+        used = {column for matching in by_view.values() for column in matching}
+        say_ignored("in no view", [c for c in columns if by_view and c not in used])
+        return by_view
 
 
 def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
@@ -65,14 +67,19 @@ def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
     >>> parted(["age, dose", " site"], ["age", "dose", " site"])
     ['age', 'dose', ' site']
     """
-    known = {str(column) for column in columns}
+    column_names = {str(column) for column in columns}
     names = []
     for text in given:
         parts = text.split(",")
         while parts:
             wholes = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
             # Blanks at its ends may be part of the name of a column.
-            fits = (w for whole in wholes for w in (whole, whole.strip()) if w in known)
+            fits = (
+                w
+                for whole in wholes
+                for w in (whole, whole.strip())
+                if w in column_names
+            )
             name = next(fits, parts[0].strip())
             parts = parts[name.count(",") + 1 :]
             names += [name] if name else []
@@ -103,16 +110,16 @@ def parse_columns(
     >>> parse_columns(["clinic=age,stage*"], None, None).views
     {'clinic': 'age,stage*'}
     """
-    found: dict[str, str] = {}
+    patterns: dict[str, str] = {}
     for text in views or ():
         name, _, given = text.partition("=")
-        if not name.strip() or not given.strip(", ") or name.strip() in found:
+        if not name.strip() or not given.strip(", ") or name.strip() in patterns:
             raise ValueError(
                 "--view takes name=column, a name once, several columns or patterns "
                 f"parted by commas, such as expression=expr_*; got {text!r}."
             )
-        found[name.strip()] = given
-    return ColumnChoice(found, tuple(categories or ()), group)
+        patterns[name.strip()] = given
+    return ColumnChoice(patterns, tuple(categories or ()), group)
 
 
 def kernels_on(numbers: Sequence[str], chosen: KernelSet) -> list[Kernel]:
@@ -129,16 +136,16 @@ def view_kernels(
     if chosen is None:
         return dict(views)
     kernels, per_column = chosen
-    found: dict[str, Any] = {}
+    kernels_of_views: dict[str, Any] = {}
     for view, columns in views.items():
         words = [c for c in columns if c in categories]
-        own = kernels_on([c for c in columns if c not in categories], chosen)
+        on_numbers = kernels_on([c for c in columns if c not in categories], chosen)
         if words:
-            own.append(ColumnKernel(CategoryKernel(), words))
+            on_numbers.append(ColumnKernel(CategoryKernel(), words))
         # One set of all columns needs no name of its own.
         alone = not per_column and not words
-        found[view] = (columns, list(kernels) if alone else own)
-    return found
+        kernels_of_views[view] = (columns, list(kernels) if alone else on_numbers)
+    return kernels_of_views
 
 
 COLUMN = "sequence"
@@ -171,17 +178,17 @@ class SequenceChoice:
             unknown="skip" if self.skip_letters else "error",
             lower="upper" if self.ignore_case else "error",
         )
-        chosen: Any = []
+        kernels: Any = []
         if self.kernels == "default":
-            chosen = sequence_dictionary(frame[column], alphabet)
+            kernels = sequence_dictionary(frame[column], alphabet)
         elif self.kernels == "dna":
-            chosen = dna_dictionary(alphabet=alphabet)
+            kernels = dna_dictionary(alphabet=alphabet)
         elif self.kernels == "protein":
-            chosen = motif_dictionary(alphabet=alphabet)
+            kernels = motif_dictionary(alphabet=alphabet)
         else:
             sizes = range(1, LONGEST[name] + 1)
-            chosen = [SpectrumKernel(k, alphabet) for k in sizes]
-        return [chosen[m] for m in range(len(chosen))]
+            kernels = [SpectrumKernel(k, alphabet) for k in sizes]
+        return [kernels[m] for m in range(len(kernels))]
 
     def _alphabet(self, frame: pd.DataFrame, column: str) -> str:
         """Return the name of the alphabet of a column."""
@@ -196,8 +203,8 @@ class SequenceChoice:
         letters = set().union(*map(set, frame[column]))
         if self.ignore_case:
             letters = {letter.upper() for letter in letters}
-        for name, known in KNOWN.items():
-            if letters <= set(known):
+        for name, letters_of_kind in KNOWN.items():
+            if letters <= set(letters_of_kind):
                 return name
         if any({each.upper() for each in letters} <= set(k) for k in KNOWN.values()):
             raise ValueError(

@@ -111,7 +111,7 @@ def _line(
 ) -> dict[str, Any]:
     """Return what is said of one method."""
     grouped = table.groups is not None and "cv" in model["model"].get_params()
-    found = cross_validate(
+    folds = cross_validate(
         model,
         table.X,
         table.y,
@@ -121,15 +121,15 @@ def _line(
         return_estimator=True,
         error_score="raise",
     )
-    scores = found["test_score"]
-    fits = [_report.model_report(fitted) for fitted in found["estimator"]]
+    scores = folds["test_score"]
+    fits = [_report.model_report(fitted) for fitted in folds["estimator"]]
     return {
         "method": name,
         "title": METHODS[name].title,
         "score": scores.mean(),
         "spread": scores.std(ddof=1),
         "scores": scores,
-        "seconds": found["fit_time"].mean(),
+        "seconds": folds["fit_time"].mean(),
         "n_active": np.mean([fit["n_active"] for fit in fits]),
         "n_kernels": np.mean([fit["n_kernels"] for fit in fits]),
     }

@@ -67,12 +67,12 @@ class LiveShare:
         """Show a share, the seconds that are left if known, and how things stand."""
         now = time.perf_counter()
         times = elapsed_and_left(now - self._start, left)
-        said = f"{times}, {state}" if state else times
-        self._bar.update(self._task, completed=share, state=said)
+        text = f"{times}, {state}" if state else times
+        self._bar.update(self._task, completed=share, state=text)
         if self._console.is_terminal or now - self._said < self._quiet:
             return
         self._said = now
-        line = f"{self._title}: {share:.0%}, {said}"
+        line = f"{self._title}: {share:.0%}, {text}"
         self._console.print(line, soft_wrap=True, markup=False, highlight=False)
 
 

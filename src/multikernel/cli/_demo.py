@@ -86,14 +86,14 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     made_folder(output)
     model = pipeline["model"]
     with LiveFit("Regularization path", tol=model.tol, n_samples=len(table.y)) as watch:
-        found = regularization_path(
+        path = regularization_path(
             model, prepared(table), table.y, n_alphas=20, callback=watch
         )
-    names = found.kernel_names
+    names = path.kernel_names
     displays = {
         "weights.png": KernelWeightsDisplay(model.kernel_weights_, names),
         "convergence.png": ConvergenceDisplay(model.history_, tol=model.tol),
-        "path.png": RegularizationPathDisplay.from_path(found, best_alpha=model.alpha),
+        "path.png": RegularizationPathDisplay.from_path(path, best_alpha=model.alpha),
     }
     for name, display in displays.items():
         _report.save_plot(display, find_place(output / name))

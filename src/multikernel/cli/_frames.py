@@ -77,8 +77,8 @@ def _parsed(source: Any, separator: str, **settings: Any) -> pd.DataFrame:
     """Return a table of text from a file, or once more from bytes."""
     if isinstance(source, io.BytesIO):
         source.seek(0)
-    found: pd.DataFrame = pd.read_csv(source, sep=separator, **settings)
-    return found
+    frame: pd.DataFrame = pd.read_csv(source, sep=separator, **settings)
+    return frame
 
 
 def _separator(path: Path, source: Any) -> str:
@@ -90,11 +90,11 @@ def _separator(path: Path, source: Any) -> str:
     else:
         with path.open("rb") as file:
             line = file.readline()
-    found = max(",;\t", key=lambda mark: line.count(mark.encode()))
-    if found != ",":
-        name = "semicolons" if found == ";" else "tabs"
+    separator = max(",;\t", key=lambda mark: line.count(mark.encode()))
+    if separator != ",":
+        name = "semicolons" if separator == ";" else "tabs"
         say(f"Fields of {path} are parted by {name}.", "Note:", stderr=True)
-    return found
+    return separator
 
 
 def first_repeated(names: Iterable[str]) -> str | None:

@@ -121,11 +121,11 @@ def read_spooled(
         made_folder(folder)
     drop = parted(drop, columns_of(path)) if drop else []
     with LiveShare(f"Reading {path.name}") as tell:
-        found = spool(read_batches(path, drop=drop, tell=tell), target, folder)
-    if not found.X.shape[1]:
+        table = spool(read_batches(path, drop=drop, tell=tell), target, folder)
+    if not table.X.shape[1]:
         raise ValueError(f"{path} has no features: no other columns than those named.")
-    frame = pd.DataFrame(found.X, columns=list(found.names or ()), copy=False)
-    return SpooledTable(frame, found.y, values=found.X, path=path)
+    frame = pd.DataFrame(table.X, columns=list(table.names or ()), copy=False)
+    return SpooledTable(frame, table.y, values=table.X, path=path)
 
 
 def fitted_stream(
@@ -155,7 +155,7 @@ def predict_stream(
     the predictions. The output is moved to its place once it is whole; None is standard
     output.
     """
-    n_rows, known, predicted = 0, [], []
+    n_rows, targets, predicted = 0, [], []
     drop = parted(drop, columns_of(path)) if drop else []
     share = LiveShare(f"Predicting {path.name}")
     with share as tell, _writer(output) as write:
@@ -164,7 +164,7 @@ def predict_stream(
             if target is not None:
                 if target not in frame:
                     raise ValueError(f"{path} has no {target!r}.")
-                known.append(frame.pop(target).to_numpy())
+                targets.append(frame.pop(target).to_numpy())
             answers = answer(frame, n_rows == 0)
             if target is not None:
                 predicted.append(answers["prediction"].to_numpy())
@@ -174,7 +174,7 @@ def predict_stream(
             raise ValueError(f"{path} has no rows.")
     if target is None:
         return n_rows, None, None
-    return n_rows, np.concatenate(known), np.concatenate(predicted)
+    return n_rows, np.concatenate(targets), np.concatenate(predicted)
 
 
 _Write = Callable[[pd.DataFrame, bool], None]

@@ -87,10 +87,10 @@ def _for_the_shell(error: BaseException) -> str:
 def _show_warning(
     message: Warning | str, category: type[Warning], *_: object, **__: object
 ) -> None:
-    told = str(message)
+    text = str(message)
     for parameter, option in OPTIONS.items():
-        told = re.sub(parameter, option, told)
-    say(told, f"{category.__name__}:", "bold yellow", stderr=True)
+        text = re.sub(parameter, option, text)
+    say(text, f"{category.__name__}:", "bold yellow", stderr=True)
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> None:

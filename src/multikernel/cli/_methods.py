@@ -72,8 +72,8 @@ class Method:
         kind = {"classification": "Classifier", "regression": "Regressor"}[task]
         searches = cv or self.always
         ending = (kind if self.tasks else "") + (self.search or "" if searches else "")
-        found: type = getattr(estimators, self.stem + ending)
-        return found
+        kind_of_task: type = getattr(estimators, self.stem + ending)
+        return kind_of_task
 
 
 METHODS: Mapping[str, Method] = {

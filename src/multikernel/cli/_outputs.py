@@ -31,18 +31,20 @@ def find_output(
     files = ["/dev/stdin" if str(path) == DASH else path for path in inputs]
     if output is None:
         return standard_output(files)
-    place = standard_output(files) if str(output) == DASH else find_place(output, files)
-    if place.is_standard_output and json:
+    target = (
+        standard_output(files) if str(output) == DASH else find_place(output, files)
+    )
+    if target.is_standard_output and json:
         raise ValueError(
             f"--json writes to standard output, and so would the option {output}: "
             "leave one of them out, or name a file."
         )
-    if formats and place.file is not None and output.suffix not in formats:
+    if formats and target.file is not None and output.suffix not in formats:
         raise ValueError(
             f"Cannot write {output}: the name must end in one of "
             f"{', '.join(filter(None, formats))}."
         )
-    return place
+    return target
 
 
 def ending(place: Place, formats: Sequence[str]) -> str:

@@ -40,16 +40,16 @@ def run_path(
     training = Training.asked(request, chosen)
     table = read_request(request, targets)
     start = time.perf_counter()
-    found = _followed(request, training, table, n_alphas, alpha_min_ratio)
+    path = _followed(request, training, table, n_alphas, alpha_min_ratio)
     seconds = time.perf_counter() - start
     if table.kernel_names is not None:
-        found = replace(found, kernel_names=list(table.kernel_names))
+        path = replace(path, kernel_names=list(table.kernel_names))
     if plot is not None:
-        _report.save_plot(RegularizationPathDisplay.from_path(found), place)
+        _report.save_plot(RegularizationPathDisplay.from_path(path), place)
     report = {
         "seconds": seconds,
-        "n_kernels": len(found.kernel_names),
-        "path": _path_lines(found),
+        "n_kernels": len(path.kernel_names),
+        "path": _path_lines(path),
         "plot": file_name(plot, place),
     }
     if json:

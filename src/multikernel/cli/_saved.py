@@ -118,8 +118,8 @@ def _predict_stream(
         X = _tables.features_of(asked.data, part, (*sequences, *categories))
         return _answers(estimator, X, proba=asked.proba)
 
-    n_rows, y, found = predict_stream(answer, asked.data, target, asked.drop, place)
-    return n_rows, None if target is None else score_of(estimator, y, found)
+    n_rows, y, answers = predict_stream(answer, asked.data, target, asked.drop, place)
+    return n_rows, None if target is None else score_of(estimator, y, answers)
 
 
 def _known_table(
@@ -138,7 +138,7 @@ def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     def names(attribute: str) -> tuple[str, ...]:
         places = getattr(model, attribute, ())
-        return tuple(str(model.feature_names_in_[place]) for place in places)
+        return tuple(str(model.feature_names_in_[column]) for column in places)
 
     return names("sequence_features_"), names("category_features_")
 
@@ -160,14 +160,14 @@ def _answers(estimator: Any, X: Any, *, proba: bool) -> pd.DataFrame:
 
 def _predictions(estimator: Any, X: Any) -> pd.DataFrame:
     """Return a column of predictions, or one for each of several outputs."""
-    found = estimator.predict(X)
-    if found.ndim == 1:
-        frame = pd.DataFrame({"prediction": found})
+    predicted = estimator.predict(X)
+    if predicted.ndim == 1:
+        frame = pd.DataFrame({"prediction": predicted})
         if is_outlier_detector(estimator):
             frame["decision"] = estimator.decision_function(X)  # to rank them by
         return frame
     names = final_estimator(estimator).output_names_
-    return pd.DataFrame(found, columns=[f"prediction_{name}" for name in names])
+    return pd.DataFrame(predicted, columns=[f"prediction_{name}" for name in names])
 
 
 def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
@@ -214,7 +214,7 @@ def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]
     """Return the score of each of several targets or labels, by name."""
     columns = zip(np.asarray(table.y).T, estimator.predict(table.X).T, strict=True)
     names = final_estimator(estimator).output_names_
-    scores = [score_of(estimator, known, answer) for known, answer in columns]
+    scores = [score_of(estimator, target, answer) for target, answer in columns]
     return dict(zip(names, scores, strict=True))
 
 

@@ -131,7 +131,11 @@ def read_table(
     views = choice.find([str(name) for name in features])
     if views:
         features = features[
-            list(dict.fromkeys(c for own in views.values() for c in own))
+            list(
+                dict.fromkeys(
+                    c for columns_of_view in views.values() for c in columns_of_view
+                )
+            )
         ]
     strings = [name for name in sequences if name in features]
     words = [name for name in choice.categories if name in features]
@@ -240,11 +244,11 @@ def _with_numbers(
 
     All are changed together: pandas takes half a millisecond for a single column.
     """
-    chosen = frame if len(numbers) == frame.shape[1] else frame[list(numbers)]
-    array = chosen.to_numpy(np.float64, na_value=np.nan)
-    values = pd.DataFrame(array, chosen.index, chosen.columns, copy=False)
+    numeric = frame if len(numbers) == frame.shape[1] else frame[list(numbers)]
+    array = numeric.to_numpy(np.float64, na_value=np.nan)
+    values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
     check_reach(path, values)
-    if chosen is frame:
+    if numeric is frame:
         return values
     return pd.concat([values, frame.drop(columns=list(numbers))], axis=1)[list(frame)]
 

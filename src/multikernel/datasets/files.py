@@ -108,15 +108,18 @@ def _parquet_batches(
 
     # By default groups of rows, often all of a file, are read ahead as a whole.
     with ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
-        kept = _columns_to_read(path, file.schema_arrow.names, columns, drop)
+        columns_to_read = _columns_to_read(path, file.schema_arrow.names, columns, drop)
         done, total = 0, max(file.metadata.num_rows, 1)
         # One group after another: what an iterator over all has read it keeps.
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(
-                BATCH_ROWS, row_groups=[group], columns=kept, use_threads=False
+                BATCH_ROWS,
+                row_groups=[group],
+                columns=columns_to_read,
+                use_threads=False,
             ):
                 done += batch.num_rows
-                yield batch.select(kept), done / total
+                yield batch.select(columns_to_read), done / total
 
 
 def _csv_batches(
@@ -129,14 +132,14 @@ def _csv_batches(
     blocks = csv.ReadOptions(block_size=2**23, use_threads=False)
     with csv.open_csv(path, blocks) as first:
         schema = first.schema
-    kept = _columns_to_read(path, schema.names, columns, drop)
+    columns_to_read = _columns_to_read(path, schema.names, columns, drop)
     # What is a whole number in the first block may be none in the next.
     types = {
         field.name: pa.float64()
         for field in schema
         if pa.types.is_integer(field.type) or pa.types.is_null(field.type)
     }
-    convert = csv.ConvertOptions(column_types=types, include_columns=kept)
+    convert = csv.ConvertOptions(column_types=types, include_columns=columns_to_read)
     with pa.OSFile(str(path)) as file:
         for batch in csv.open_csv(file, blocks, convert_options=convert):
             yield batch, min(file.tell() / size, 1.0)
@@ -159,10 +162,10 @@ def _columns_to_read(
 
 def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> None:
     """Raise if something asked for is not in a file, and say what is."""
-    known = dict.fromkeys(present)
-    missing = [name for name in wanted if name not in known]
+    given = dict.fromkeys(present)
+    missing = [name for name in wanted if name not in given]
     if missing:
-        some = ", ".join(map(_visible, [*known][:12])) + ", ..." * (len(known) > 12)
+        some = ", ".join(map(_visible, [*given][:12])) + ", ..." * (len(given) > 12)
         about = HEADERS * (path.suffix in SUFFIXES)
         names = ", ".join(map(repr, missing))
         raise ValueError(f"{path} has no {names}; it has {some}.{about}")

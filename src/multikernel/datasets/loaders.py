@@ -133,24 +133,24 @@ def _named(data: Bunch) -> Bunch:
     """Return a set with its names in place of arrays without."""
     import pandas as pd
 
-    samples, found = data.get("sample_ids"), Bunch(**data)
+    samples, content = data.get("sample_ids"), Bunch(**data)
     if "sequences" in data:
-        found.X = pd.DataFrame({"sequence": data.sequences}, index=samples)
+        content.X = pd.DataFrame({"sequence": data.sequences}, index=samples)
     elif "X" in data:
         names = data.get("feature_names") or _column_names(data)
-        found.X = pd.DataFrame(data.X, index=samples, columns=names)
+        content.X = pd.DataFrame(data.X, index=samples, columns=names)
     if "views" in data:
         ends = np.cumsum([0, *(view.shape[1] for view in data.views.values())])
         blocks = zip(data.views, pairwise(ends.tolist()), strict=True)
-        found.views = {view: list(names[a:b]) for view, (a, b) in blocks}
+        content.views = {view: list(names[a:b]) for view, (a, b) in blocks}
     if "y" in data:
         y = np.array(data.class_names)[data.y] if "class_names" in data else data.y
-        found.y = pd.Series(y, index=samples, name="y")
+        content.y = pd.Series(y, index=samples, name="y")
     if "Y" in data:
-        found.Y = pd.DataFrame(data.Y, index=samples, columns=data.get("label_ids"))
+        content.Y = pd.DataFrame(data.Y, index=samples, columns=data.get("label_ids"))
     if "K" in data:
-        found.K = dict(zip(data.kernel_names, data.K, strict=True))
-    return found
+        content.K = dict(zip(data.kernel_names, data.K, strict=True))
+    return content
 
 
 def _column_names(data: Bunch) -> list[str]:

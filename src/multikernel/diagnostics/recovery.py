@@ -149,9 +149,9 @@ def recovery_coefficient(
     total = sum(root @ root for root in inside)
     basis, inverse_roots = _pseudo_root(np.asarray(total))
     # C_ij = A_i B_j with B_j = (U^T S U)^(-1/2) U^T Q_j, so B_j can be shared by all i.
-    left = [root @ basis * inverse_roots for root in inside]
+    roots = [root @ basis * inverse_roots for root in inside]
     bounds = [
-        (*_column_norm(left, (basis * inverse_roots).T @ root), m)
+        (*_column_norm(roots, (basis * inverse_roots).T @ root), m)
         for m in np.setdiff1d(np.arange(n_kernels), good)
         for root in [_root(gram, int(m), alpha, fit_intercept=fit_intercept)]
     ]
@@ -205,8 +205,8 @@ def _root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Arra
 def _pseudo_root(total: Array) -> tuple[Array, Array]:
     """Return a basis of the range, and the inverse roots of the eigenvalues there."""
     values, vectors = np.linalg.eigh(total)
-    kept = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
-    return vectors[:, kept], 1.0 / np.sqrt(values[kept])
+    positive = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
+    return vectors[:, positive], 1.0 / np.sqrt(values[positive])
 
 
 def _column_norm(left: list[Array], right: Array) -> tuple[float, float]:
@@ -215,8 +215,8 @@ def _column_norm(left: list[Array], right: Array) -> tuple[float, float]:
         return 0.0, 0.0
     # Only the row space of B matters: a kernel of low rank makes small blocks.
     u, sizes, _ = np.linalg.svd(right, full_matrices=False)
-    kept = sizes > NEGLIGIBLE * sizes[0]
-    scaled = u[:, kept] * sizes[kept]
+    positive = sizes > NEGLIGIBLE * sizes[0]
+    scaled = u[:, positive] * sizes[positive]
     blocks = [A @ scaled for A in left]
     forms = np.stack([block.T @ block for block in blocks])
     starts = [np.linalg.eigh(forms.sum(axis=0))[1][:, -1]]

@@ -132,17 +132,17 @@ def as_printed(name: str) -> str:
     """
     if SEPARATOR in name:
         return SEPARATOR.join(map(as_printed, name.split(SEPARATOR)))
-    found = KERNEL.fullmatch(name)
-    if found is None:
+    match = KERNEL.fullmatch(name)
+    if match is None:
         return name
-    kind, given, columns, number = found.groups()
+    kind, given, columns, number = match.groups()
     parameters = [part.replace("=", " ") for part in given.split(", ") if part]
     words = [re.sub("^sigma ", "width ", text) for text in parameters]
     # Of its columns and width nobody asks which kernel a Gaussian is.
     plain = kind == "gaussian" and columns
-    said = [columns] if columns else []
-    said += [] if plain else [kind.replace("_", " ").replace("gaussian", "Gaussian")]
-    return ", ".join(said + words) + (number or "")
+    parts = [columns] if columns else []
+    parts += [] if plain else [kind.replace("_", " ").replace("gaussian", "Gaussian")]
+    return ", ".join(parts + words) + (number or "")
 
 
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
@@ -180,9 +180,9 @@ def bars(
 ) -> "BarContainer":
     """Draw horizontal bars, each with a name beside it, the first on top."""
     rows = np.arange(len(names))
-    found = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
+    drawn = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
     name_rows(ax, dict(enumerate(names)), max(len(names), 1))
-    return found
+    return drawn
 
 
 def headline(ax: "Axes", text: str) -> None:
@@ -197,10 +197,10 @@ def names_at_ends(
     low, high = ax.get_ylim()
     shares = (np.asarray(heights, dtype=float) - low) / ((high - low) or 1.0)
     frame = ("axes fraction", "axes fraction")
-    for place, name, ink in zip(spread(shares, 0.06), names, colors, strict=True):
+    for height, name, ink in zip(spread(shares, 0.06), names, colors, strict=True):
         style: dict[str, Any] = {"color": ink, "va": "center", "annotation_clip": False}
         text = shorten(as_printed(name), 28)
-        note(ax, text, (1.0, float(place)), frame, (6, 0), **style)
+        note(ax, text, (1.0, float(height)), frame, (6, 0), **style)
 
 
 END_POINTS = 11.0
@@ -217,13 +217,13 @@ def label_ends(ax: "Axes", lines: "Sequence[Line2D]", texts: Sequence[str]) -> N
     last = [np.nan_to_num(np.asarray(line.get_ydata(), float))[-1] for line in lines]
     ends = [(float(value) - low) / (high - low) for value in last]
     places = spread(ends, END_POINTS / share)
-    for line, text, end, place in zip(lines, texts, ends, places, strict=True):
+    for line, text, end, height in zip(lines, texts, ends, places, strict=True):
         tint = INK if line.get_color() == QUIET else line.get_color()
         arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
         ax.annotate(
             shorten(as_printed(text)),
             xy=(1.0, end),
-            xytext=(1.035, float(place)),
+            xytext=(1.035, float(height)),
             xycoords="axes fraction",
             textcoords="axes fraction",
             color=tint,

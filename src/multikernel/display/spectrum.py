@@ -144,15 +144,15 @@ class TailSpectrumDisplay:
         self.ax_, self.figure_, self.lines_ = panel, _style.figure_of(panel), []
         order = np.argsort(-self.tails[:, -1], kind="stable")
         places = np.linspace(0, order.size - 1, min(max_kernels, order.size))
-        chosen = np.sort(order[np.unique(places.round().astype(int))])
+        shown = np.sort(order[np.unique(places.round().astype(int))])
         thetas = np.arange(self.tails.shape[1])
-        for number, kernel in enumerate(chosen):
+        for number, kernel in enumerate(shown):
             tails = self.tails[kernel]
             # What has no tail has no logarithm: the line ends there.
             logs = np.log10(tails, where=tails > 0, out=np.full(tails.shape, np.nan))
             style: dict[str, Any] = {"color": _style.color(number)}
             self.lines_ += panel.plot(thetas, logs, **(style | line_kwargs))
-        self._draw_labels(chosen.tolist())
+        self._draw_labels(shown.tolist())
         return self
 
     def _draw_labels(self, chosen: list[int]) -> None:

@@ -99,27 +99,29 @@ class StabilityDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        found = self.stability
-        frequencies = found.frequencies
+        stability = self.stability
+        frequencies = stability.frequencies
         order = np.argsort(-frequencies, kind="stable")[:max_kernels]
         order = order[frequencies[order] > 0.0]
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.4 + 0.27 * len(order)))
         self.ax_, self.figure_ = panel, _style.figure_of(panel)
-        passed = (frequencies[order] >= found.threshold) & found.proves
+        passed = (frequencies[order] >= stability.threshold) & stability.proves
         colors = [_style.color(0) if p else _style.QUIET for p in passed]
-        names = [found.kernel_names[kernel] for kernel in order]
+        names = [stability.kernel_names[kernel] for kernel in order]
         widths = frequencies[order]
         self.bars_ = _style.bars(panel, widths, names, colors, **bar_kwargs)
-        panel.axvline(found.threshold, **_style.DASHED)
+        panel.axvline(stability.threshold, **_style.DASHED)
         panel.set_xlim(0.0, 1.0)
         panel.set_xlabel(
-            f"share of {len(found.selections)} halves that chose the kernel"
+            f"share of {len(stability.selections)} halves that chose the kernel"
         )
-        n_stable = found.stable_kernels.size
-        verdict = found.verdict.replace(": ", ":\n")  # a figure is narrower than that
+        n_stable = stability.stable_kernels.size
+        verdict = stability.verdict.replace(
+            ": ", ":\n"
+        )  # a figure is narrower than that
         _style.headline(
             panel,
-            f"{n_stable} of {len(found.kernel_names)} kernels chosen on "
-            f"{found.threshold:.0%} of halves or more;\n{verdict}",
+            f"{n_stable} of {len(stability.kernel_names)} kernels chosen on "
+            f"{stability.threshold:.0%} of halves or more;\n{verdict}",
         )
         return self

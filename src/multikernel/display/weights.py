@@ -151,8 +151,8 @@ class KernelWeightsDisplay:
         if values is None:
             used = weights[weights > 0.0]
             alike = used.size > 1 and np.ptp(used) <= 1e-12 * used.max()
-            known = alike and hasattr(model, "variance_shares_")
-            values = "variance_shares" if known else "kernel_weights"
+            has_shares = alike and hasattr(model, "variance_shares_")
+            values = "variance_shares" if has_shares else "kernel_weights"
         if values not in VALUE_NAMES:
             raise ValueError(
                 f"values must be one of {tuple(VALUE_NAMES)} or None, got {values!r}."
@@ -204,14 +204,14 @@ class KernelWeightsDisplay:
         n_groups = len(self.group_names)
         most = len(self.kernel_names) if self.zeros else max(3, 20 // n_groups)
         most = most if max_kernels is None else max_kernels
-        chosen = [_largest(row, most, zeros=self.zeros) for row in self.kernel_weights]
+        largest = [_largest(row, most, zeros=self.zeros) for row in self.kernel_weights]
         headed = n_groups > 1  # a row above each group for its name
-        n_rows = sum(len(group) + headed for group in chosen)
+        n_rows = sum(len(group) + headed for group in largest)
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.1 + 0.27 * n_rows))
         self.ax_, self.figure_, self.bars_ = panel, _style.figure_of(panel), []
         row = 0
         ticks: dict[int, str] = {}
-        for number, group in enumerate(chosen):
+        for number, group in enumerate(largest):
             rows = np.arange(row, row + len(group)) + headed
             self._draw(number, rows, group, bar_kwargs)
             if headed:
@@ -223,7 +223,7 @@ class KernelWeightsDisplay:
             ticks |= dict(zip(rows.tolist(), names, strict=True))
             row += len(group) + headed
         _style.name_rows(panel, ticks, n_rows)
-        self._annotate(chosen)
+        self._annotate(largest)
         return self
 
     def _draw(
@@ -375,6 +375,6 @@ class VarianceSplitDisplay:
         self.ax_, self.figure_, self.bars_ = bars.ax_, bars.figure_, bars.bars_
         scores = ", ".join(f"{value:.2f}" for value in np.ravel(split.r2))
         of = f", mean of {n_targets} targets," if n_targets > max_targets else ""
-        said = f"R² {scores}{of} on held-out samples"
-        _style.headline(self.ax_, f"{said}; error bars: {level:.0%} of resamples")
+        label = f"R² {scores}{of} on held-out samples"
+        _style.headline(self.ax_, f"{label}; error bars: {level:.0%} of resamples")
         return self

@@ -385,8 +385,8 @@ def _view_tests(
     for view in dict.fromkeys(views or ()):
         inside = np.array([name == view for name in views or ()])
         best = scores[inside].max(axis=0)
-        own, family = _shares(np.stack([best, largest]), best[[0, 0]])
-        tests[view] = (float(own), float(family))
+        alone, family = _shares(np.stack([best, largest]), best[[0, 0]])
+        tests[view] = (float(alone), float(family))
     return tests
 
 

@@ -113,19 +113,19 @@ def _group_columns(
 ) -> tuple[list[str], list[Indices]]:
     """Return the names of all groups, and their columns by position."""
     if isinstance(groups, Mapping):
-        found = {str(n): _positions(owner, model, n, c) for n, c in groups.items()}
+        columns_of = {str(n): _positions(owner, model, n, c) for n, c in groups.items()}
     elif isinstance(groups, str) and groups == "kernel":
-        found = _kernel_groups(model)
+        columns_of = _kernel_groups(model)
     elif isinstance(groups, str) and groups == "view":
-        found = _view_groups(owner, model)
+        columns_of = _view_groups(owner, model)
     else:
         raise ValueError(
             f"{owner}: groups must be 'kernel', 'view' or a mapping from names to "
             f"columns, got {shown(groups)}."
         )
-    if not found:
+    if not columns_of:
         raise ValueError(f"{owner}: the model has no kernel in use, so no group.")
-    return list(found), list(found.values())
+    return list(columns_of), list(columns_of.values())
 
 
 def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> Indices:
@@ -134,20 +134,20 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
     names = list(getattr(model, "feature_names_in_", ()))
     if getattr(model, "_state", None) is not None and model._state.precomputed:
         n_features, names = len(model.kernel_names_), model.kernel_names_
-    found = []
+    positions = []
     for column in [columns] if isinstance(columns, str) else columns:
         if isinstance(column, str) and column in names:
-            found.append(names.index(column))
+            positions.append(names.index(column))
         elif not isinstance(column, str) and 0 <= column < n_features:
-            found.append(int(column))
+            positions.append(int(column))
         else:
             raise ValueError(
                 f"{owner}: group {group!r} asks for column {column!r}, which is none "
                 f"of the {n_features} columns of the fit."
             )
-    if not found:
+    if not positions:
         raise ValueError(f"{owner}: group {group!r} has no columns.")
-    return np.unique(found)
+    return np.unique(positions)
 
 
 def _kernel_groups(model: Any) -> dict[str, Indices]:
@@ -170,20 +170,22 @@ def _kernel_groups(model: Any) -> dict[str, Indices]:
 def _view_groups(owner: str, model: Any) -> dict[str, Indices]:
     """Return the columns of the kernels in use of every view."""
     views = list(getattr(model, "kernel_views_", ()))
-    found: dict[str, list[Indices]] = {}
+    columns_of: dict[str, list[Indices]] = {}
     for m in model.active_kernels_.tolist() if any(views) else ():
         columns = (
             np.array([m])
             if model._state.precomputed
             else pipelines.kernel_columns(model, m)
         )
-        found.setdefault(views[m], []).append(columns)
-    if not found:
+        columns_of.setdefault(views[m], []).append(columns)
+    if not columns_of:
         raise ValueError(
             f"{owner}: the kernels of {type(model).__name__} belong to no views; give "
             "kernels as a mapping from views, or groups as one from names to columns."
         )
-    return {view: np.unique(np.concatenate(parts)) for view, parts in found.items()}
+    return {
+        view: np.unique(np.concatenate(parts)) for view, parts in columns_of.items()
+    }
 
 
 def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:

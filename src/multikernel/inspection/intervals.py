@@ -94,8 +94,8 @@ class Bootstrap:
     def _values(self, what: str) -> Array:
         """Return values of all fits, of kernels or of views along the last axis."""
         if what in ("variance_shares", "kernel_weights"):
-            found: Array = getattr(self, what)
-            return found
+            values: Array = getattr(self, what)
+            return values
         names = self.view_names
         sums = view_sums(self.kernel_views or (), self.variance_shares)
         return np.stack([sums[view] for view in names], axis=-1)

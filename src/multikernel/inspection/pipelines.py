@@ -208,9 +208,9 @@ def output_place(model: Any, output: Any) -> int:
         return 0
     labels = np.asarray(getattr(model, "classes_", range(n_outputs))).tolist()
     names = list(model.output_names_)
-    for known in (labels, names):
-        if output in known:
-            return known.index(output)
+    for heads in (labels, names):
+        if output in heads:
+            return heads.index(output)
     what = "classes" if hasattr(model, "classes_") else "targets"
     asked = "say which one" if output is None else f"{output!r} is none of them"
     raise ValueError(

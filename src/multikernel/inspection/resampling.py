@@ -74,7 +74,7 @@ def refit(
     estimator._check_parameters()
     method = estimator._method()
     source = method.source.for_parts()
-    found: dict[int, dict[str, Any]] = {}
+    attributes: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
         # One sentence for all of them comes below.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -86,11 +86,11 @@ def refit(
 
             def work(number: int) -> None:
                 fitted = resamples.fit(counts[number], jobs + 1)
-                kept = (*keep, "duality_gap_")
-                found[number] = {name: fitted[name] for name in kept}
+                names = (*keep, "duality_gap_")
+                attributes[number] = {name: fitted[name] for name in names}
 
             for_each(len(counts), jobs, resamples.watch, work)
-    every = [found[number] for number in range(len(counts))]
+    every = [attributes[number] for number in range(len(counts))]
     _warn_unsolved(owner, estimator, every)
     names = training.names
     return Refits(
@@ -136,12 +136,12 @@ class Resamples:
             weights = counts * _given_weights(samples)
             samples = replace(samples, sample_weight=weights)
         raw = replace(self._raw, samples=samples)
-        part, chosen = raw.part(np.flatnonzero(counts), n_copies)
+        part, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(part.samples)
         method = self.method
         problem = method.problem(part)
         if isinstance(method, GramMethod):
-            starts = self._starts(part.samples, chosen)
+            starts = self._starts(part.samples, rows)
             solution: Any = method.solve(problem, part, self.watch, starts)
         else:
             solution = method.solve(problem, part, self.watch)

@@ -73,8 +73,8 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
         kernels_in_use(model, "Terms by column")
         sets = column_members(model, column_names(model, estimator))
         belongs = np.zeros((len(active), len(sets)))
-        for place, own in enumerate(sets.values()):
-            belongs[own, place] = 1.0
+        for number, kernels_of_set in enumerate(sets.values()):
+            belongs[kernels_of_set, number] = 1.0
         return Bunch(terms=terms @ belongs, names=list(sets))
     views = model._fitted().names.views
     if views is None:
@@ -83,7 +83,10 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
             "as a mapping from views, or take by='kernel'."
         )
     members = view_members(views)
-    sums = [terms[..., np.isin(active, own)].sum(axis=-1) for own in members.values()]
+    sums = [
+        terms[..., np.isin(active, kernels_of_set)].sum(axis=-1)
+        for kernels_of_set in members.values()
+    ]
     return Bunch(terms=np.stack(sums, axis=-1), names=list(members))
 
 
@@ -148,8 +151,8 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
         several = targets.shape[1] > 1
         which = f"Target {constant[0]} (counted from 0)" if several else "y"
         raise ValueError(f"{which} is constant: it has no variance to split.")
-    found: Array = shares[0] if np.ndim(contributions) > 2 else shares[0, 0]
-    return found
+    r2: Array = shares[0] if np.ndim(contributions) > 2 else shares[0, 0]
+    return r2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,8 +197,8 @@ class VarianceSplit:
         """
         ends = interval_ends(type(self).__name__, level)
         # Of no terms, where a model uses no kernel, numpy returns nothing.
-        found = np.nanquantile(self.resampled, ends, axis=0)
-        low, high = found.reshape(2, *self.shares.shape)
+        bounds = np.nanquantile(self.resampled, ends, axis=0)
+        low, high = bounds.reshape(2, *self.shares.shape)
         return low, high
 
     def mean(self) -> "VarianceSplit":
@@ -293,10 +296,10 @@ def variance_split(
         raise TypeError(
             f"{owner} splits the R² of regressors, and {type(model).__name__} is none."
         )
-    found = contributions(estimator, X, by)
+    contribution = contributions(estimator, X, by)
     y = np.asarray(known_targets(model, y), dtype=np.float64)
-    shares = r2_score_split(y, found.terms, sample_weight=sample_weight)
-    targets, terms, weights = _checked(y, found.terms, sample_weight)
+    shares = r2_score_split(y, contribution.terms, sample_weight=sample_weight)
+    targets, terms, weights = _checked(y, contribution.terms, sample_weight)
     errors = targets - terms.sum(axis=2) - np.ravel(model.intercept_)
     _, variances = _shares(targets, terms, weights[None])
     mean_squares = np.average(errors**2, axis=0, weights=weights)
@@ -313,9 +316,11 @@ def variance_split(
         resampled.append(_shares(targets, terms, counts * weights)[0])
     drawn = np.concatenate(resampled)
     if y.ndim == 1:
-        return VarianceSplit(tuple(found.names), shares, float(r2[0]), drawn[:, 0])
+        return VarianceSplit(
+            tuple(contribution.names), shares, float(r2[0]), drawn[:, 0]
+        )
     outputs = tuple(str(label) for label in output_labels(model, y.shape[1]))
-    return VarianceSplit(tuple(found.names), shares, r2, drawn, outputs)
+    return VarianceSplit(tuple(contribution.names), shares, r2, drawn, outputs)
 
 
 def _checked(

@@ -51,8 +51,8 @@ class Stability:
             f"more of {n_fits} fits on halves; {self.verdict}"
         )
         frequencies = self.frequencies
-        found = [f"{frequencies[m]:7.2f}  {self.kernel_names[m]}" for m in stable]
-        return "\n".join([head, *found])
+        lines = [f"{frequencies[m]:7.2f}  {self.kernel_names[m]}" for m in stable]
+        return "\n".join([head, *lines])
 
     @property
     def frequencies(self) -> Array:
@@ -132,11 +132,11 @@ class Stability:
                 f"groups must give the group of every kernel, {len(self.kernel_names)} "
                 f"of them, got {len(labels)}."
             )
-        found = {}
+        frequencies = {}
         for group in dict.fromkeys(labels):
             members = [m for m, label in enumerate(labels) if label == group]
-            found[group] = float(self.selections[:, members].any(axis=1).mean())
-        return found
+            frequencies[group] = float(self.selections[:, members].any(axis=1).mean())
+        return frequencies
 
 
 def stability_selection(
@@ -226,7 +226,7 @@ def stability_selection(
     data = X, y, sample_weight
     refits = refit(owner, model, data, draw, ("active_kernels_",), n_jobs)
     selections = np.zeros((n_resamples, len(refits.names)), dtype=bool)
-    for chosen, found in zip(selections, refits.found, strict=True):
-        chosen[found["active_kernels_"]] = True
+    for selection, attributes in zip(selections, refits.found, strict=True):
+        selection[attributes["active_kernels_"]] = True
     active = refits.whole["active_kernels_"]
     return Stability(refits.names, selections, active, float(threshold))

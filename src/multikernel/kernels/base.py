@@ -81,8 +81,8 @@ def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
     >>> kernel_diagonal(Doubled(1.0), np.zeros((2, 1)))
     array([2., 2.])
     """
-    own = overrides(type(kernel), "diag", "__call__")
-    return kernel.diag(X) if own else diagonal_in_blocks(kernel, X)
+    has_own_diagonal = overrides(type(kernel), "diag", "__call__")
+    return kernel.diag(X) if has_own_diagonal else diagonal_in_blocks(kernel, X)
 
 
 def diagonal_in_blocks(kernel: Kernel, X: Array) -> Array:
@@ -261,26 +261,28 @@ def parameters_of(kernels: Any) -> dict[str, Any]:
     >>> found["0__sigma"], found["sigma"]
     (1.0, [1.0, 2.0])
     """
-    found: dict[str, list[Any]] = {}
+    parameters: dict[str, list[Any]] = {}
     for name, value in _parameters(kernels):
-        known = found.setdefault(name, [])
-        if all(value is not other and repr(value) != repr(other) for other in known):
-            known.append(value)
+        same_name = parameters.setdefault(name, [])
+        if all(
+            value is not other and repr(value) != repr(other) for other in same_name
+        ):
+            same_name.append(value)
     return {
         name: values[0] if len(values) == 1 else values
-        for name, values in sorted(found.items())
+        for name, values in sorted(parameters.items())
     }
 
 
 def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
     """Yield names and values of parameters, some names several times."""
-    own, members, _ = _taken_apart(kernels)
-    yield from own.items()
+    parameters, members, _ = _taken_apart(kernels)
+    yield from parameters.items()
     for key, member in members.items():
         for name, value in _parameters(member):
             yield f"{key}__{name}", value
             # A plain name is looked for in all members.
-            if "__" not in name and name not in own:
+            if "__" not in name and name not in parameters:
                 yield name, value
 
 
@@ -296,25 +298,27 @@ def _taken_apart(kernels: Any) -> Parts:
         places = {str(place): item for place, item in enumerate(kernels)}
         return {}, places, lambda new: type(kernels)({**places, **new}.values())
     if is_dataclass(kernels) and not isinstance(kernels, type):
-        own = {f.name: getattr(kernels, f.name) for f in fields(kernels) if f.init}
-        inside = {name: own[name] for name in INSIDE if name in own}
-        return own, inside, lambda new: replace(kernels, **new)
+        parameters = {
+            f.name: getattr(kernels, f.name) for f in fields(kernels) if f.init
+        }
+        inside = {name: parameters[name] for name in INSIDE if name in parameters}
+        return parameters, inside, lambda new: replace(kernels, **new)
     if hasattr(kernels, "set_params") and not isinstance(kernels, type):
         # A kernel of scikit-learn's Gaussian processes, which knows those inside it.
-        own = kernels.get_params()
-        return own, {}, lambda new: clone(kernels).set_params(**new)
+        parameters = kernels.get_params()
+        return parameters, {}, lambda new: clone(kernels).set_params(**new)
     return {}, {}, lambda new: kernels
 
 
 def _changed(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
     """Return kernels with the parameter changed, the same object if none has it."""
-    own, members, together = _taken_apart(kernels)
+    parameters, members, together = _taken_apart(kernels)
     name = "__".join(path)
-    if name in own:
+    if name in parameters:
         return together({name: value})
-    chosen = list(members)
+    names = list(members)
     if path[0] in members and len(path) > 1:
-        chosen, path = [path[0]], path[1:]
-    new = {key: _changed(members[key], path, value) for key in chosen}
-    same = all(new[key] is members[key] for key in chosen)
+        names, path = [path[0]], path[1:]
+    new = {key: _changed(members[key], path, value) for key in names}
+    same = all(new[key] is members[key] for key in names)
     return kernels if same else together(new)

@@ -174,12 +174,12 @@ def random_subset_gaussians(
     packed = np.empty((n_kernels, width), dtype=np.uint8)
     step = max(1, CHUNK_BITS // n_features)
     for start in range(0, n_kernels, step):
-        chosen = rng.random((min(step, n_kernels - start), n_features)) < 0.5
-        empty = ~chosen.any(axis=1)
+        subsets = rng.random((min(step, n_kernels - start), n_features)) < 0.5
+        empty = ~subsets.any(axis=1)
         while empty.any():
-            chosen[empty] = rng.random((int(empty.sum()), n_features)) < 0.5
-            empty = ~chosen.any(axis=1)
-        packed[start : start + step] = np.packbits(chosen, axis=1)
+            subsets[empty] = rng.random((int(empty.sum()), n_features)) < 0.5
+            empty = ~subsets.any(axis=1)
+        packed[start : start + step] = np.packbits(subsets, axis=1)
     sigmas = 5.0 * rng.chisquare(2, n_kernels) + 0.1
     return RandomSubsetGaussians(packed, sigmas, n_features)
 
@@ -222,9 +222,9 @@ class RandomSubsetGaussians:
         parts = [np.empty(0, dtype=np.int32)]
         step = max(1, CHUNK_BITS // self.n_features)
         for start in range(0, len(self), step):
-            chosen = slice(start, start + step)
-            bits = np.unpackbits(self.packed[chosen], axis=1, count=self.n_features)
-            sizes[chosen] = bits.sum(axis=1)
+            block = slice(start, start + step)
+            bits = np.unpackbits(self.packed[block], axis=1, count=self.n_features)
+            sizes[block] = bits.sum(axis=1)
             parts.append(np.nonzero(bits)[1].astype(np.int32))
         return RadialTable(
             -0.5 / self.sigmas**2,

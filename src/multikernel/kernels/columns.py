@@ -79,10 +79,10 @@ class ColumnKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix of the chosen columns."""
-        chosen = select_columns(X, self.columns)
+        part = select_columns(X, self.columns)
         if Y is None:
-            return self.kernel(chosen)
-        return self.kernel(chosen, select_columns(Y, self.columns))
+            return self.kernel(part)
+        return self.kernel(part, select_columns(Y, self.columns))
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples,)."""
@@ -94,18 +94,18 @@ def select_columns(X: Array, columns: Columns) -> Array:
 
     Names are refused: an array has none.
     """
-    chosen = _normal_form(columns)
-    ends = (chosen.start, chosen.stop) if isinstance(chosen, slice) else chosen
+    wanted = _normal_form(columns)
+    ends = (wanted.start, wanted.stop) if isinstance(wanted, slice) else wanted
     if any(isinstance(end, str) for end in ends):
         raise ValueError(
             f"The columns {label_of(tuple(map(repr, ends)))} are names, but an "
             "array has none: fit on a data frame, or give column indices."
         )
-    if isinstance(chosen, slice):
-        return X[:, chosen]
-    if len(chosen) == 1:
-        return X[:, int(chosen[0])][:, None]
-    return X[:, np.array(chosen, dtype=np.intp)]
+    if isinstance(wanted, slice):
+        return X[:, wanted]
+    if len(wanted) == 1:
+        return X[:, int(wanted[0])][:, None]
+    return X[:, np.array(wanted, dtype=np.intp)]
 
 
 @singledispatch

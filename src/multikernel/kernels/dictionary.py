@@ -158,11 +158,11 @@ class ParameterGrid:
 
     def __getitem__(self, index: int, /) -> Kernel:
         columns, kernel = divmod(range(len(self))[index], len(self.kernels))
-        chosen = self.column_sets[columns]
-        if chosen == ALL_COLUMNS:
+        column_set = self.column_sets[columns]
+        if column_set == ALL_COLUMNS:
             return self.kernels[kernel]
         label = None if self.labels is None else self.labels[columns]
-        return ColumnKernel(self.kernels[kernel], chosen, label)
+        return ColumnKernel(self.kernels[kernel], column_set, label)
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def _resolved_grid(dictionary: ParameterGrid, features: Features) -> KernelDicti
     pairs = list(zip(given, indices, strict=True))
     labels = dictionary.labels or [resolved_label(*pair, features) for pair in pairs]
     sets = [
-        ALL_COLUMNS if columns == ALL_COLUMNS else found for columns, found in pairs
+        ALL_COLUMNS if columns == ALL_COLUMNS else names for columns, names in pairs
     ]
     return ParameterGrid(dictionary.kernels, sets, labels)
 
@@ -284,13 +284,13 @@ def kernel_names(
     if indices is None:
         return names_of(dictionary, everything)
     try:
-        chosen = [everything[as_index(i)] for i in indices]
+        names = [everything[as_index(i)] for i in indices]
     except (TypeError, IndexError) as error:
         raise type(error)(
             f"kernel_names: indices must be whole numbers below {len(everything)}, the "
             f"number of kernels, got {shown(indices)}."
         ) from error
-    return names_of(dictionary, chosen)
+    return names_of(dictionary, names)
 
 
 @singledispatch

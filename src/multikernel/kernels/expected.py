@@ -98,24 +98,24 @@ class ExpectedKernel:
             If no sample has a value in some column.
         """
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
-        found: list[tuple[float, ...]] = []
-        for place, column in enumerate(X.T):
-            known = ~np.isnan(column)
-            values, w = column[known], weights[known]
+        moments: list[tuple[float, ...]] = []
+        for number, column in enumerate(X.T):
+            present = ~np.isnan(column)
+            values, w = column[present], weights[present]
             if not values.size:
                 raise ValueError(
-                    f"No sample has a value in column {place} (counted from 0) of "
+                    f"No sample has a value in column {number} (counted from 0) of "
                     f"those of {self.name}: leave it out."
                 )
             if isinstance(self.kernel, CategoryKernel):
                 codes = np.maximum(values, 0.0).astype(np.intp)
                 shares = np.bincount(codes, w * (values >= 0.0)) / w.sum()
-                found.append(tuple(shares.tolist()))
+                moments.append(tuple(shares.tolist()))
             else:
                 mean = float(np.average(values, weights=w))
                 variance = float(np.average((values - mean) ** 2, weights=w))
-                found.append((mean, variance))
-        return replace(self, learnt=tuple(found))
+                moments.append((mean, variance))
+        return replace(self, learnt=tuple(moments))
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
@@ -186,13 +186,13 @@ class ExpectedKernel:
     def _categories(self, X: Array, Y: Array) -> Array:
         """Return the expected share of columns on which samples agree."""
         K = np.zeros((X.shape[0], Y.shape[0]))
-        for x, y, known in zip(X.T, Y.T, self._known(), strict=True):
-            shares = np.array(known)
-            own, other = np.isnan(x), np.isnan(y)
+        for x, y, category_shares in zip(X.T, Y.T, self._known(), strict=True):
+            shares = np.array(category_shares)
+            missing, other = np.isnan(x), np.isnan(y)
             K += x[:, None] == y[None, :]
             K += np.outer(_shares_of(x, shares), other)
-            K += np.outer(own, _shares_of(y, shares))
-            K += np.outer(own, other) * np.square(shares).sum()
+            K += np.outer(missing, _shares_of(y, shares))
+            K += np.outer(missing, other) * np.square(shares).sum()
         K /= X.shape[1]
         return K
 
@@ -210,9 +210,9 @@ class _Centred:
 
 def _shares_of(codes: Array, shares: Array) -> Array:
     """Return the share of each category; zero for those unknown, and for gaps."""
-    known = (codes >= 0.0) & (codes < shares.size)
-    places = np.where(known, codes, 0.0).astype(np.intp)
-    return np.asarray(np.where(known, shares[places], 0.0))
+    inside = (codes >= 0.0) & (codes < shares.size)
+    places = np.where(inside, codes, 0.0).astype(np.intp)
+    return np.asarray(np.where(inside, shares[places], 0.0))
 
 
 def filled_gaps(X: Array) -> Array:
@@ -228,8 +228,8 @@ def filled_gaps(X: Array) -> Array:
     draw = np.random.default_rng(0)
     for column in np.flatnonzero(gaps.any(axis=0)):
         places = order[gaps[order, column]]
-        known = X[~gaps[:, column], column]
+        values = X[~gaps[:, column], column]
         ranks = (draw.permutation(places.size) + 0.5) / places.size
-        spread = np.quantile(known, ranks, method="nearest") if known.size else 0.0
+        spread = np.quantile(values, ranks, method="nearest") if values.size else 0.0
         filled[places, column] = spread
     return filled

@@ -18,22 +18,26 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
     """Return the kernel functions of scikit-learn by name."""
     from sklearn.metrics.pairwise import kernel_metrics
 
-    found: Mapping[str, Callable[..., Array]] = kernel_metrics()
-    return found
+    functions: Mapping[str, Callable[..., Array]] = kernel_metrics()
+    return functions
 
 
 def _own_kernel(name: str) -> str:
     """Return how a kernel of this library is written whose name is near."""
     kernels = importlib.import_module("multikernel.kernels")
     named = {
-        own.lower(): own
-        for own in kernels.__all__
-        if own.endswith("Kernel") and own != "Kernel"
+        kernel_class.lower(): kernel_class
+        for kernel_class in kernels.__all__
+        if kernel_class.endswith("Kernel") and kernel_class != "Kernel"
     }
     word = name.lower().replace("_", "").replace("kernel", "")
     near = difflib.get_close_matches(f"{word}kernel", named, n=1, cutoff=0.75)
-    own = named[near[0]] if near else "GaussianKernel"
-    return f"{own}('median')" if own == "GaussianKernel" else own
+    kernel_class = named[near[0]] if near else "GaussianKernel"
+    return (
+        f"{kernel_class}('median')"
+        if kernel_class == "GaussianKernel"
+        else kernel_class
+    )
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def as_kernels(given: Any) -> list[Kernel]:
     if hasattr(given, "diag") or isinstance(given, type | Mapping | np.ndarray):
         return [given]
     if isinstance(given, Sequence | KernelDictionary):
-        items = (given[place] for place in range(len(given)))
+        items = (given[number] for number in range(len(given)))
         return [kernel for item in items for kernel in as_kernels(item)]
     return [FunctionKernel(given)] if callable(given) else [given]
 

@@ -112,21 +112,21 @@ def median_dictionary(
         return ListDictionary(kernels)
     nearest = sorted(column_multiples, key=lambda multiple: abs(np.log(multiple)))[:1]
     for widths in dict.fromkeys((tuple(column_multiples), tuple(nearest), ())):
-        found = (
+        dictionary = (
             ColumnKernel(kernel, column)
             for column in (alone if widths else ())
             for kernel in _gaussians(rows[:, [column]], shares, widths, n_rows)
         )
         # One kernel too many is enough to know.
-        single = list(islice(found, max(max_kernels - len(kernels), 0) + 1))
+        single = list(islice(dictionary, max(max_kernels - len(kernels), 0) + 1))
         if len(kernels) + len(single) <= max_kernels:
             break
     if len(widths) < len(column_multiples):
-        left = "one width on each" if single else "no kernel of their own"
+        lack = "one width on each" if single else "no kernel of their own"
         warn_user(
             f"The default dictionary has {len(kernels) + len(single)} kernels: "
             f"{len(column_multiples)} widths on each of {len(alone)} columns would be "
-            f"too many, and the columns got {left}. Give kernels to choose others, "
+            f"too many, and the columns got {lack}. Give kernels to choose others, "
             "such as per_column(kernel, n_features).",
             DictionaryWarning,
         )
@@ -259,7 +259,7 @@ def distinct_columns(rows: Array) -> list[int]:
     Constant ones do not, and of columns that are equal up to sign, scale and shift the
     first does.
     """
-    chosen, seen = [], set()
+    distinct, seen = [], set()
     # Some at a time: of a hundred thousand, copies would not fit into memory.
     for start in range(0, rows.shape[1], 1000):
         some = rows[:, start : start + 1000]
@@ -273,8 +273,8 @@ def distinct_columns(rows: Array) -> list[int]:
             shape = blake2b(min(way.tobytes() for way in ways)).digest()
             if shape not in seen:
                 seen.add(shape)
-                chosen.append(start + column)
-    return chosen
+                distinct.append(start + column)
+    return distinct
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:

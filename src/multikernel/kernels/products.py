@@ -87,8 +87,8 @@ class CenteredKernel:
         if self.samples is not None:
             return self
         rows = evenly_spaced(X.shape[0], CENTRING_ROWS)
-        own = None if sample_weight is None else sample_weight[rows]
-        return replace(self, samples=X[rows], weights=equal_shares(rows.size, own))
+        weights = None if sample_weight is None else sample_weight[rows]
+        return replace(self, samples=X[rows], weights=equal_shares(rows.size, weights))
 
     def means(self, X: Array) -> Array:
         """Return m(x) for every row, shape (n_samples_X,)."""

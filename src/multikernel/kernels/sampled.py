@@ -98,8 +98,8 @@ class NystroemKernel:
     def _directions(self) -> Array:
         """Return what values at the landmarks are multiplied by to give features."""
         eigenvalues, vectors = eigh(self.kernel(self._given(), self._given()))
-        kept = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
-        return np.asarray(vectors[:, kept] / np.sqrt(eigenvalues[kept]))
+        positive = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
+        return np.asarray(vectors[:, positive] / np.sqrt(eigenvalues[positive]))
 
     def _given(self) -> Array:
         if self.landmarks is None:

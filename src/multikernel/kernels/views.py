@@ -170,8 +170,8 @@ class View:
             return [self._with_gaps(kernel) for kernel in self.kernels]
         numbers = tuple(c for c in self.columns if c not in texts)
         words = [c for c in self.columns if c in texts]
-        found = list(default(numbers)) if numbers else []
-        kernels = [on_view(k, self.name, numbers, features) for k in found]
+        of_numbers = list(default(numbers)) if numbers else []
+        kernels = [on_view(k, self.name, numbers, features) for k in of_numbers]
         if words:
             kernel: Kernel = CategoryKernel()
             kernels.append(on_view(kernel, self.name, tuple(words), features))
@@ -207,8 +207,8 @@ def on_view(
         return ColumnKernel(kernel, columns, view)
     names = None if features.names is None else [features.names[c] for c in columns]
     part = Features(len(columns), None if names is None else tuple(names))
-    chosen = resolve_indices(kernel.columns, part)
-    indices = tuple(columns[c] for c in chosen)
+    of_view = resolve_indices(kernel.columns, part)
+    indices = tuple(columns[c] for c in of_view)
     label = kernel.label or resolved_label(indices, indices, features)
     return ColumnKernel(kernel.kernel, indices, f"{view}: {label}")
 
@@ -244,29 +244,31 @@ def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) 
         if kernels is None:
             return View(name, columns, None, views.missing_in(name))
         # Dictionaries say what is no kernel, and which names are there twice.
-        chosen = ListDictionary(as_kernels(kernels)).kernels
-        found = tuple(on_view(kernel, name, columns, features) for kernel in chosen)
+        view_kernels = ListDictionary(as_kernels(kernels)).kernels
+        on_columns = tuple(
+            on_view(kernel, name, columns, features) for kernel in view_kernels
+        )
     except (TypeError, ValueError) as error:
         raise type(error)(f"View {name!r}: {error}") from error
-    return View(name, columns, found, views.missing_in(name))
+    return View(name, columns, on_columns, views.missing_in(name))
 
 
 def _selected_positions(
     selector: Selector, X: Any, features: Features
 ) -> tuple[int, ...]:
     """Return the columns that a selector stands for, by position."""
-    chosen: Any = selector(X) if callable(selector) else selector
-    if isinstance(chosen, list | np.ndarray):
-        chosen = list(chosen)
-        if chosen and all(isinstance(flag, bool | np.bool_) for flag in chosen):
-            if len(chosen) != features.number:
+    selected: Any = selector(X) if callable(selector) else selector
+    if isinstance(selected, list | np.ndarray):
+        selected = list(selected)
+        if selected and all(isinstance(flag, bool | np.bool_) for flag in selected):
+            if len(selected) != features.number:
                 raise ValueError(
-                    f"{len(chosen)} truth values for {features.number} columns."
+                    f"{len(selected)} truth values for {features.number} columns."
                 )
-            chosen = [place for place, flag in enumerate(chosen) if flag]
-        if not chosen:
+            selected = [position for position, flag in enumerate(selected) if flag]
+        if not selected:
             raise ValueError("it has no columns.")
-    return resolve_indices(chosen, features)
+    return resolve_indices(selected, features)
 
 
 @dataclass(frozen=True)

@@ -167,8 +167,8 @@ class ProductHessian:
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
         flat = total.reshape(-1)
         for k in wide.tolist():
-            own = self.products.outer(Z, columns[ends[k] : ends[k + 1]])
-            daxpy(own.reshape(-1), flat, a=float(blocks.weights[ends[k]]))
+            block = self.products.outer(Z, columns[ends[k] : ends[k + 1]])
+            daxpy(block.reshape(-1), flat, a=float(blocks.weights[ends[k]]))
         last = columns[ends[1:] - 1] + 1
         low_rank = self.products.Z.images(bends, slices(columns[ends[:-1]], last))
         total += low_rank.T @ low_rank
@@ -204,8 +204,8 @@ class ColumnProducts:
         held = self._outer.get(first)
         # The last columns of a kernel come and go; what they add can be left in.
         if held is None or held[0] < columns.size:
-            chosen = gathered(Z, columns)
-            held = self._outer[first] = columns.size, np.asarray(chosen @ chosen.T)
+            Z_part = gathered(Z, columns)
+            held = self._outer[first] = columns.size, np.asarray(Z_part @ Z_part.T)
         return held[1]
 
     def __call__(

@@ -21,20 +21,24 @@ def landmark_factor(
     """
     n_samples = diagonal.shape[0]
     rest = np.array(diagonal, dtype=np.float64)
-    found = np.empty((min(64, n_samples), n_samples))
+    rows_of_factor = np.empty((min(64, n_samples), n_samples))
     pivots: list[int] = []
     while len(pivots) < (n_samples if most is None else most):
         pivot = int(np.argmax(rest))
         if not rest[pivot] > tol:
             break
         rank = len(pivots)
-        if rank == len(found):
-            found = np.concatenate([found, np.empty_like(found)])
-        known = found[:rank]
-        column = (columns(pivot) - known[:, pivot] @ known) / np.sqrt(rest[pivot])
+        if rank == len(rows_of_factor):
+            rows_of_factor = np.concatenate(
+                [rows_of_factor, np.empty_like(rows_of_factor)]
+            )
+        rows_so_far = rows_of_factor[:rank]
+        column = (columns(pivot) - rows_so_far[:, pivot] @ rows_so_far) / np.sqrt(
+            rest[pivot]
+        )
         rest -= column * column
         rest[pivot] = 0.0
-        found[rank] = column
+        rows_of_factor[rank] = column
         pivots.append(pivot)
-    factor = np.ascontiguousarray(found[: len(pivots)].T)
+    factor = np.ascontiguousarray(rows_of_factor[: len(pivots)].T)
     return factor, np.asarray(pivots, dtype=np.intp)

@@ -26,15 +26,15 @@ def write_pair_distances(rows: Array, distances: Array) -> None:
     and two and a half times with 200 of 500.
     """
     n, width = rows.shape
-    place = 0
+    entry = 0
     for i in range(n):
         for j in range(i + 1, n):
             total = 0.0
             for k in range(width):
                 apart = rows[i, k] - rows[j, k]
                 total += apart * apart
-            distances[place] = np.sqrt(total)
-            place += 1
+            distances[entry] = np.sqrt(total)
+            entry += 1
 
 
 @loop(fastmath={"reassoc", "contract"})
@@ -84,11 +84,11 @@ def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
     """
     n = row.size
     for k in range(n):
-        x, place = row[k], k
-        while place > 0 and sorted_row[place - 1] < x:
-            sorted_row[place] = sorted_row[place - 1]
-            place -= 1
-        sorted_row[place] = x
+        x, below = row[k], k
+        while below > 0 and sorted_row[below - 1] < x:
+            sorted_row[below] = sorted_row[below - 1]
+            below -= 1
+        sorted_row[below] = x
     # Differences from the largest number, so that large numbers lose no digits.
     largest: float = sorted_row[0]
     above, shift = 0.0, -1.0 * total
@@ -108,14 +108,14 @@ def project_simplex(rows: Array, totals: Array) -> Array:
     projected, workspace = np.empty_like(rows), np.empty(width)
     for i in range(n):
         shift = simplex_shift(rows[i], totals[i], workspace)
-        found = 0.0
+        total = 0.0
         for k in range(width):
             x = rows[i, k] - shift
             projected[i, k] = x if x > 0.0 else 0.0
-            found += projected[i, k]
+            total += projected[i, k]
         # Rows round, and may be large beside the totals.
         for k in range(width):
-            projected[i, k] *= totals[i] / found
+            projected[i, k] *= totals[i] / total
     return projected
 
 

@@ -103,8 +103,8 @@ class QuadratureBounds:
     def keep(self, chosen: NDArray[np.bool_]) -> "QuadratureBounds":
         """Return the bounds of some of the matrices."""
         names = [field.name for field in fields(self) if field.name not in COMMON]
-        kept = {name: getattr(self, name)[chosen] for name in names}
-        return replace(self, pivots=self.pivots[:, chosen], **kept)
+        arrays = {name: getattr(self, name)[chosen] for name in names}
+        return replace(self, pivots=self.pivots[:, chosen], **arrays)
 
     def _extend_tridiagonal(self, diagonal: Array) -> None:
         """Add a row to the tridiagonal matrix: new pivots, one more Gauss term."""

@@ -74,18 +74,18 @@ class SimplexSystem:
         target = np.hstack([rows[:, together], columns - (rows[:, alone] / totals) @ s])
         factor, scale = self._multiplier_factor
         target = target[:, : scale.size]  # of rows only where columns are free
-        found = np.zeros((len(rows), count + columns.shape[1]))
-        found[:, : scale.size] = cho_solve(factor, (target * scale).T).T * scale
-        multipliers, shifts = np.empty(rows.shape), found[:, count:]
-        multipliers[:, together] = found[:, :count]
+        result = np.zeros((len(rows), count + columns.shape[1]))
+        result[:, : scale.size] = cho_solve(factor, (target * scale).T).T * scale
+        multipliers, shifts = np.empty(rows.shape), result[:, count:]
+        multipliers[:, together] = result[:, :count]
         multipliers[:, alone] = (rows[:, alone] - shifts @ s.T) / totals
         return multipliers, shifts
 
     def _inverse_times(self, sides: Array) -> Array:
         """Return M^-1 times right-hand sides."""
         product = self.softness * sides
-        for c, own, inverse in self._blocks():
-            product[:, own, c] = sides[:, own, c] @ inverse
+        for c, rows, inverse in self._blocks():
+            product[:, rows, c] = sides[:, rows, c] @ inverse
         return np.asarray(product)
 
     def _blocks(self) -> Iterator[tuple[int, Indices, Array]]:
@@ -97,16 +97,16 @@ class SimplexSystem:
     def _softness_shares(self) -> Array:
         """Return how soft entries are, as shares of their rows."""
         soft = self.softness.copy()
-        for c, own, inverse in self._blocks():
-            soft[own, c] = inverse.diagonal()
+        for c, rows, inverse in self._blocks():
+            soft[rows, c] = inverse.diagonal()
         return np.asarray(soft / np.maximum(soft.sum(axis=1, keepdims=True), TINY))
 
     @cached_property
     def _split_rows(self) -> tuple[Indices, Indices]:
         """Return the rows that are in a block, and the others."""
         inside = np.zeros(len(self.softness), dtype=bool)
-        for own in self.members:
-            inside[own] = True
+        for rows in self.members:
+            inside[rows] = True
         return np.flatnonzero(inside), np.flatnonzero(~inside)
 
     @cached_property
@@ -140,10 +140,10 @@ class SimplexSystem:
         system[:n_rows, n_rows:] = s
         system[n_rows:, n_rows:] = np.diag(self.softness.sum(axis=0))
         system[n_rows:, n_rows:] -= (lone / self._lone_softness[:, None]).T @ lone
-        for c, own, inverse in self._blocks():
+        for c, rows, inverse in self._blocks():
             sums = inverse.sum(axis=0)
-            system[np.ix_(places[own], places[own])] += inverse
-            system[places[own], n_rows + c] += sums
+            system[np.ix_(places[rows], places[rows])] += inverse
+            system[places[rows], n_rows + c] += sums
             system[n_rows + c, n_rows + c] += sums.sum()
         if not self.centred:
             return np.asarray(system[:n_rows, :n_rows])

@@ -181,13 +181,13 @@ class _KrylovSpace:
             room = min(self.n, 2 * self.size) - self.size
             self.basis = np.concatenate([self.basis, np.empty((room, self.n))])
             self.images = np.concatenate([self.images, np.empty((room, self.n))])
-        known = self.basis[: self.size]
+        directions = self.basis[: self.size]
         new, length = direction, float(np.linalg.norm(direction))
         least = GROWTH * max(length, self.trace / self.n)
         for attempt in range(4):
             # Twice is enough: what the first sweep leaves of the space is rounding.
             for _ in range(2):
-                new = new - np.dot(known.T, np.dot(known, new))
+                new = new - np.dot(directions.T, np.dot(directions, new))
             length = float(np.linalg.norm(new))
             if length > least:
                 break
@@ -204,14 +204,14 @@ class _KrylovSpace:
         values, weights = np.linalg.eigh(0.5 * (projected + projected.T))
         values = np.maximum(values[::-1], 0.0)
         weights = weights[:, ::-1][:, : self.count]
-        found = min(self.count, self.size)
+        count = min(self.count, self.size)
         vectors = np.zeros((self.n, self.count))
-        vectors[:, :found] = np.dot(basis.T, weights)
+        vectors[:, :count] = np.dot(basis.T, weights)
         largest = np.zeros(self.count)
-        largest[:found] = values[:found]
+        largest[:count] = values[:count]
         left_over = max(self.trace - float(values.sum()), 0.0)
         error, proved = left_over, True
-        if found == self.count:
+        if count == self.count:
             residuals = np.dot(images.T, weights) - vectors * largest
             lengths = np.linalg.norm(residuals, axis=0)
             self.residual, estimate = (

@@ -42,10 +42,10 @@ def weighted_gram(
         inner = np.zeros((columns.size, sides.shape[1]))
         for start in range(ends[lane], ends[lane + 1], most):
             part = slice(start, min(start + most, ends[lane + 1]))
-            chosen = rows[part] if rows.size else part
-            block = gathered(Z[chosen], columns, roots[chosen])
+            rows_in_part = rows[part] if rows.size else part
+            block = gathered(Z[rows_in_part], columns, roots[rows_in_part])
             gram += block.T @ block
-            inner += block.T @ (roots[chosen, None] * sides[chosen])
+            inner += block.T @ (roots[rows_in_part, None] * sides[rows_in_part])
         totals[lane] = gram, inner
 
     run_blocks(add, range(n_lanes))
@@ -63,22 +63,22 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
     """
     runs = runs_of(columns)
     if len(runs) == 1:
-        chosen = Z[:, runs[0]]
-        return chosen if roots is None else chosen * roots[:, None]
+        columns_of_Z = Z[:, runs[0]]
+        return columns_of_Z if roots is None else columns_of_Z * roots[:, None]
     if _by_rows(Z) and columns.size < SCATTERED * len(runs):
         taken = np.take(Z, columns, axis=1)
         return np.asarray(taken if roots is None else taken * roots[:, None])
     shape = Z.shape[0], columns.size
-    chosen = np.empty(shape) if _by_rows(Z) else np.empty(shape[::-1]).T
-    place = 0
+    columns_of_Z = np.empty(shape) if _by_rows(Z) else np.empty(shape[::-1]).T
+    position = 0
     for run in runs:
-        room = chosen[:, place : place + run.stop - run.start]
+        room = columns_of_Z[:, position : position + run.stop - run.start]
         if roots is None:
             room[:] = Z[:, run]
         else:
             np.multiply(Z[:, run], roots[:, None], out=room)
-        place += room.shape[1]
-    return chosen
+        position += room.shape[1]
+    return columns_of_Z
 
 
 def _by_rows(Z: Array) -> bool:
@@ -185,8 +185,8 @@ class TallArray:
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
         """Return Z_m u_m for some parts."""
         images = np.empty((len(parts), self.Z.shape[0], *u.shape[1:]))
-        for place, part in enumerate(parts):
-            np.matmul(self.Z[:, part], u[part], out=images[place])
+        for number, part in enumerate(parts):
+            np.matmul(self.Z[:, part], u[part], out=images[number])
         return images
 
     def times(self, u: Array) -> Array:
@@ -233,6 +233,6 @@ def unpadded(coefs: Array, ranks: Indices) -> Array:
     """
     length = int(ranks.max(initial=0))
     wider = np.zeros((ranks.size, length, *coefs.shape[2:]))
-    known = min(length, coefs.shape[1])
-    wider[:, :known] = coefs[:, :known]
+    length_of_coefs = min(length, coefs.shape[1])
+    wider[:, :length_of_coefs] = coefs[:, :length_of_coefs]
     return np.asarray(wider[np.arange(length) < ranks[:, None]])

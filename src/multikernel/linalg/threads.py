@@ -119,8 +119,8 @@ Block = TypeVar("Block")
 @cache
 def _libraries() -> list[LibController]:
     """Return a controller for every BLAS library: NumPy and SciPy bring a copy each."""
-    found = ThreadpoolController().select(user_api="blas").lib_controllers
-    return list(found)
+    controllers = ThreadpoolController().select(user_api="blas").lib_controllers
+    return list(controllers)
 
 
 def _set_threads(blas: LibController, number: int) -> None:
@@ -167,7 +167,9 @@ class _SharedLimit:
             if not self._lowered:
                 # A library that is at one thread already is somebody else's to restore.
                 several = [(library, library.num_threads) for library in _libraries()]
-                self._lowered = [(blas, found) for blas, found in several if found > 1]
+                self._lowered = [
+                    (blas, n_threads) for blas, n_threads in several if n_threads > 1
+                ]
             for blas, _ in self._lowered:
                 _set_threads(blas, 1)
             self._held = True
@@ -177,8 +179,8 @@ class _SharedLimit:
             self._users.discard(user)
             if not self._users:
                 self._held = False
-                for blas, found in self._lowered:
-                    _set_threads(blas, found)
+                for blas, n_threads in self._lowered:
+                    _set_threads(blas, n_threads)
                 self._lowered = []
 
 

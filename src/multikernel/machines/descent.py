@@ -88,8 +88,8 @@ def better_start(
     """
     if start is None:
         return default
-    own = Point(start.dual, start.f - start.intercept, start.intercept)
-    return own if objective(task, own) <= objective(task, default) else default
+    given = Point(start.dual, start.f - start.intercept, start.intercept)
+    return given if objective(task, given) <= objective(task, default) else default
 
 
 def check_form(gram: GramMatrix, form: float, v: Array) -> None:

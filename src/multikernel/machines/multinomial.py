@@ -172,15 +172,15 @@ def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
     residual, rest = slope - point.rho, slope.sum(axis=0)
     way, way_sums, way_image, square, least = residual, rest, image, 0.0, 0.0
     for k in range(OWN.most_products):
-        own = task.gram.matvec(residual)
-        new = float(np.sum(residual * own) + constant * (rest @ rest))
+        smooth_part = task.gram.matvec(residual)
+        new = float(np.sum(residual * smooth_part) + constant * (rest @ rest))
         least = allowed**2 * new if k == 0 else least
         check_form(task.gram, new, residual)
         if new <= least:
             break
         share = new / square if k else 0.0
         way, way_sums = residual + share * way, rest + share * way_sums
-        way_image, square = own + share * way_image, new
+        way_image, square = smooth_part + share * way_image, new
         bend = bent(way_image, way_sums)
         steep, steep_sums = way + bend, way_sums + bend.sum(axis=0)
         curvature = float(np.sum(way_image * steep))

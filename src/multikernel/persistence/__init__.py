@@ -255,10 +255,10 @@ def _is_trusted_class(name: str) -> bool:
     if not (ours or module_name in MODULES or name in HELPERS):
         return False  # and the module is not even imported
     try:
-        found = getattr(importlib.import_module(module_name), class_name, None)
+        named = getattr(importlib.import_module(module_name), class_name, None)
     except ImportError:
         return False
-    return isinstance(found, type) and found.__module__ == module_name
+    return isinstance(named, type) and named.__module__ == module_name
 
 
 def _is_score(name: str) -> bool:

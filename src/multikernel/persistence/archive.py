@@ -175,10 +175,10 @@ def _check_version(text: bytes) -> dict[str, str]:
             f"{version['format']}, and version {own_version()} here reads format "
             f"{FORMAT}: fit the model again, or load it with the version that wrote it"
         )
-    said = {name: version[name] for name in versions() if name in version}
-    if not all(isinstance(number, str) for number in said.values()):
+    written = {name: version[name] for name in versions() if name in version}
+    if not all(isinstance(number, str) for number in written.values()):
         raise ValueError("a version is no text")
-    return said
+    return written
 
 
 def _parsed_bytes(text: str) -> int:
@@ -244,8 +244,8 @@ class _Tree:
             if (*kind, file) not in self._numbers:
                 self.n_bytes += 2 * self._sizes[file]
             self.n_bytes += BOXING * self._sizes[file] * boxed
-            known = self._numbers.setdefault((*kind, file), len(self._numbers) + 1)
-            node["__id__"] = known
+            number = self._numbers.setdefault((*kind, file), len(self._numbers) + 1)
+            node["__id__"] = number
 
 
 def _array_bytes(data: bytes) -> int:

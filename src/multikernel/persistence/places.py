@@ -143,11 +143,11 @@ def _files_of(inputs: Iterable[PathLike]) -> Iterator[PathLike]:
 def _is_stream(state: os.stat_result, stream: Any) -> bool:
     """Return whether a file is what a stream of this process writes to."""
     try:
-        own = os.fstat(stream.fileno())
+        status = os.fstat(stream.fileno())
     except (AttributeError, OSError, ValueError):
         return False  # closed, or no file: a notebook's, a test's
-    device = stat.S_ISCHR(own.st_mode) and own.st_rdev == state.st_rdev != 0
-    return device or os.path.samestat(state, own)
+    device = stat.S_ISCHR(status.st_mode) and status.st_rdev == state.st_rdev != 0
+    return device or os.path.samestat(state, status)
 
 
 def write_whole(path: PathLike, data: bytes, inputs: Iterable[PathLike] = ()) -> None:

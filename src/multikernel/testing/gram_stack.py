@@ -76,30 +76,30 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         rough, errors = stack.rough_forms(v)
         nearest = np.clip(forms, rough - errors, rough + errors)
         _compare(f"rough_forms with outputs {outputs}", nearest, forms, tol)
-    chosen, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]
-    _compare("columns", stack.columns(chosen), K[:, :, chosen], tol)
-    values = rng.normal(size=chosen.size)
-    sparse = stack.sparse_matvec(chosen, values)
-    expected = K[:, :, chosen] @ values
+    half, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]
+    _compare("columns", stack.columns(half), K[:, :, half], tol)
+    values = rng.normal(size=half.size)
+    sparse = stack.sparse_matvec(half, values)
+    expected = K[:, :, half] @ values
     _compare("sparse_matvec", sparse, expected, tol)
     coefs = np.zeros((n_kernels, n))
-    coefs[:, chosen] = values
+    coefs[:, half] = values
     _compare("block_matvec of few", stack.block_matvec(coefs), expected, tol)
     weights = np.where(np.arange(n_kernels) % 3 == 1, 0.0, rng.random((n_kernels,)))
-    rows = np.tensordot(weights, K, axes=1)[chosen]
-    _compare("combined_rows", stack.combined_rows(weights, chosen), rows, tol)
+    rows = np.tensordot(weights, K, axes=1)[half]
+    _compare("combined_rows", stack.combined_rows(weights, half), rows, tol)
     some = rng.permutation(n_kernels)[:2]
     multiply, two = stack.resident_products(some), rng.normal(size=(some.size, 2, n))
     places = np.arange(some.size)[::-1].copy()
     expected = two @ K[some[places]]
     _compare("resident_products", multiply(places, two), expected, tol)
     blocks = rng.normal(size=(some.size, cols.size, 2))
-    outside = stack.outside_products(chosen, cols)(some, blocks)
-    expected = K[some][:, chosen][:, :, cols] @ blocks
+    outside = stack.outside_products(half, cols)(some, blocks)
+    expected = K[some][:, half][:, :, cols] @ blocks
     _compare("outside_products", outside, expected, tol)
     m = int(some[0])
-    expected = K[m][np.ix_(chosen, cols)]
-    _compare("entries", stack.entries(m, chosen, cols), expected, tol)
+    expected = K[m][np.ix_(half, cols)]
+    _compare("entries", stack.entries(m, half, cols), expected, tol)
 
 
 def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
@@ -129,24 +129,29 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     squares = np.einsum("mik,mik->mk", coefs, images)
     used, units = np.arange(n_kernels) % 2 == 0, rng.random((n_kernels,))
     roots = np.sqrt(np.einsum("mii->mi", K)[used])
-    for what, own in (("", coefs), (" of own_expansions", stack.own_expansions(coefs))):
-        if own.shape[1] not in (n, stack.expansion_length):
-            raise AssertionError(f"own_expansions has {own.shape[1]} numbers a kernel.")
-        products = stack.term_products(own)
+    for what, given in (
+        ("", coefs),
+        (" of own_expansions", stack.own_expansions(coefs)),
+    ):
+        if given.shape[1] not in (n, stack.expansion_length):
+            raise AssertionError(
+                f"own_expansions has {given.shape[1]} numbers a kernel."
+            )
+        products = stack.term_products(given)
         _compare(f"term_products{what}, forms", products.forms, squares.sum(1), tol)
         total, sizes = products.sums(used, units)
         _compare(f"term_products{what}, sums", total, images[used].sum(axis=0), tol)
         _compare(f"term_products{what}, roots", sizes, units[used] @ roots, tol)
     weights = rng.random((n,))
     some = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
-    found = stack.term_covariances(some, coefs[some], weights)
+    returned = stack.term_covariances(some, coefs[some], weights)
     means = np.einsum("i,mik->mk", weights, images[some]) / weights.sum()
     terms = images[some] - means[:, None]
     covariances = np.einsum("i,mik,ik->km", weights, terms, terms.sum(axis=0))
-    _compare("term_covariances, squares", found[0], squares[some].T, tol)
+    _compare("term_covariances, squares", returned[0], squares[some].T, tol)
     # Of constant terms they are what rounding leaves of squares.
     largest = float(weights.sum() * np.square(images[some]).max(initial=0.0))
-    _compare("term_covariances", found[1], covariances, 10.0 * tol, largest)
+    _compare("term_covariances", returned[1], covariances, 10.0 * tol, largest)
 
 
 def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
@@ -166,9 +171,9 @@ def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) 
     """Check that what is left of the kernels is bounded as the forms themselves say."""
     v, some = rng.normal(size=(K.shape[1],)), np.arange(min(2, K.shape[0]))
     bounds, shares = stack.residual_bounds(v), np.full(K.shape[1], 1.0 / K.shape[1])
-    left = stack.residual_traces(shares)
-    for what, found in (("residual_bounds", bounds), ("residual_traces", left)):
-        if found.shape != K.shape[:1] or not np.all(found >= 0.0):
+    traces = stack.residual_traces(shares)
+    for what, returned in (("residual_bounds", bounds), ("residual_traces", traces)):
+        if returned.shape != K.shape[:1] or not np.all(returned >= 0.0):
             raise AssertionError(
                 f"{what}: one number a kernel, not negative, expected."
             )
@@ -204,8 +209,8 @@ def _check_matrix(
     v = rng.normal(size=(total.shape[1], 2))
     _compare(f"{what}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
     _compare(f"{what}, matvec with outputs", matrix.matvec(v), total @ v, tol)
-    chosen = rng.permutation(total.shape[1])[:2]
-    _compare(f"{what}, columns", matrix.columns(chosen), total[:, chosen], tol)
+    columns = rng.permutation(total.shape[1])[:2]
+    _compare(f"{what}, columns", matrix.columns(columns), total[:, columns], tol)
     _compare(f"{what}, diagonal", matrix.diagonal(), total.diagonal(), tol)
     if matrix.array is not None:
         _compare(f"{what}, array", matrix.array, total, tol)

@@ -107,8 +107,8 @@ def _matrix(values: Any, shape: tuple[int, ...], what: str) -> Array:
 
 def _near(values: Any, expected: Array, size: float, text: str) -> None:
     """Raise a sentence unless values are those expected, up to an error."""
-    found = _matrix(values, expected.shape, text)
-    error = float(np.abs(found - expected).max(initial=0.0))
+    matrix = _matrix(values, expected.shape, text)
+    error = float(np.abs(matrix - expected).max(initial=0.0))
     _require(error <= size, f"{text}: they differ by {error:.3g}.")
 
 
@@ -194,9 +194,9 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
             node not in ancestors(graph, parent),
             f"{node!r} is an ancestor of its own parent {parent!r}.",
         )
-    for found, what in ((parents, "parents"), (children, "children")):
+    for nodes, what in ((parents, "parents"), (children, "children")):
         _require(
-            len(set(found)) == len(found), f"{what} of {node!r} hold a node twice."
+            len(set(nodes)) == len(nodes), f"{what} of {node!r} hold a node twice."
         )
     _require(
         bool(parents) != (node in roots),
@@ -224,8 +224,8 @@ def _check_features(
     """Check the features of a node, on new samples too, and what they leave out."""
     kernel, basis = graph.kernel(node), samples.basis(node)
     K, Z = np.asarray(kernel(X)), samples.features(node, basis)
-    left = samples.residual(node, basis)
-    residual = np.zeros(len(X)) if left is None else left
+    rest = samples.residual(node, basis)
+    residual = np.zeros(len(X)) if rest is None else rest
     size = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)
     what = f"of {node!r}"
     _near(kernel(X, X), K, tol * size, f"kernel(X, X) {what}")
@@ -241,11 +241,11 @@ def _check_features(
         f"features {what} are not those of its kernel.",
     )
     part = np.arange(0, len(X), 2)
-    for found, when in (
+    for returned, when in (
         (graph.features(node, X[part], basis), "on new samples"),
         (samples.take(part).features(node, basis), "after take"),
     ):
-        _near(found, Z[part], tol * size**0.5, f"features {what} {when}")
+        _near(returned, Z[part], tol * size**0.5, f"features {what} {when}")
 
 
 def _check_form(
@@ -265,10 +265,10 @@ def _check_form(
         f"form of {node!r} is {form:.6g}, and {exact:.6g} was expected.",
     )
     if samples.basis(node) is None:
-        width, found = graph.width(node), samples.features(node).shape[1]
+        width, n_columns = graph.width(node), samples.features(node).shape[1]
         _require(
-            width == found,
-            f"width of {node!r} is {width}, and there are {found} features.",
+            width == n_columns,
+            f"width of {node!r} is {width}, and there are {n_columns} features.",
         )
 
 
@@ -289,25 +289,25 @@ def _check_sums(
         np.shape(forms) == np.shape(noise) == (len(inner),),
         "descendant_forms must return two numbers per node.",
     )
-    own = {node: float(vector @ graph.kernel(node)(X) @ vector) for node in nodes}
+    form_of = {node: float(vector @ graph.kernel(node)(X) @ vector) for node in nodes}
     above = {node: ancestors(graph, node) for node in nodes}
-    for place, t in enumerate(inner):
+    for number, t in enumerate(inner):
         below = [w for w in nodes if t in above[w]]
         total = 0.0
         for w in below:
             between = [v for v in above[w] if t in above[v]]
-            total += own[w] / sum(graph.weight(v) for v in between) ** 2
+            total += form_of[w] / sum(graph.weight(v) for v in between) ** 2
         closed = float(vector @ graph.descendant_kernel(t)(X) @ vector)
-        for found, what in ((forms[place], "descendant_forms"), (closed, "kernel")):
+        for returned, what in ((forms[number], "descendant_forms"), (closed, "kernel")):
             _require(
-                bool(found >= total * (1.0 - tol)),
-                f"The sum over the descendants of {t!r} is {found:.6g} by "
+                bool(returned >= total * (1.0 - tol)),
+                f"The sum over the descendants of {t!r} is {returned:.6g} by "
                 f"{'descendant_kernel' if what == 'kernel' else what}, and those "
                 f"visited alone give {total:.6g}.",
             )
         _require(
-            bool(0.0 <= noise[place] < np.inf),
-            f"descendant_forms: the noise of {t!r} is {noise[place]}.",
+            bool(0.0 <= noise[number] < np.inf),
+            f"descendant_forms: the noise of {t!r} is {noise[number]}.",
         )
 
 

@@ -118,8 +118,8 @@ def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
     """Ask for some samples alone, as solvers and folds do."""
     f, some = rng.normal(size=y.shape), np.arange(0, len(y), 2)
     try:
-        own = part_of(loss, some).value(y[some], f[some])
-        same = np.allclose(own, loss.value(y, f)[some], rtol=1e-12, atol=0.0)
+        part_values = part_of(loss, some).value(y[some], f[some])
+        same = np.allclose(part_values, loss.value(y, f)[some], rtol=1e-12, atol=0.0)
     except ValueError:  # of shapes that do not fit
         same = False
     assert same, (

@@ -215,10 +215,10 @@ def _check_prox_derivative(penalty: ProximableRegularizer, points: list[Array]) 
             move = 1e-6 * (1.0 + norms)
             middle = penalty.prox(norms, step)
             right = (penalty.prox(norms + move, step) - middle) / move
-            left = (middle - penalty.prox(norms - move, step)) / move
-            smooth = np.abs(right - left) <= 1e-6
+            below = (middle - penalty.prox(norms - move, step)) / move
+            smooth = np.abs(right - below) <= 1e-6
             slopes = penalty.prox_derivative(norms, step)
-            error = np.max(np.abs(slopes - 0.5 * (left + right)) * smooth)
+            error = np.max(np.abs(slopes - 0.5 * (below + right)) * smooth)
             assert error <= 1e-5, (
                 f"prox_derivative differs from differences of prox by {error:.3g}."
             )

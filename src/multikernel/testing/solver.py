@@ -311,9 +311,9 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     watched = solver.solve(counted, callback=collect)
     history = watched.history
     # The last line evaluates the published model once more.
-    told = "The callback must see exactly the lines of the history."
-    assert tuple(lines[:-1]) == history[:-1], told
-    assert _close(lines[-1:], history[-1]), told
+    message = "The callback must see exactly the lines of the history."
+    assert tuple(lines[:-1]) == history[:-1], message
+    assert _close(lines[-1:], history[-1]), message
     passes = history[-1].passes
     assert abs(passes - meter.passes) <= 1e-9 * (1.0 + passes), (
         f"The history counts {passes:.6g} passes, and {meter.passes:.6g} were made: "
@@ -345,9 +345,9 @@ def _close(lines: list[Progress], last: Progress) -> bool:
     """Return whether the callback's last line is the published one but for rounding."""
     if [line.iteration for line in lines] != [last.iteration]:
         return False
-    told = lines[-1].objective, lines[-1].duality_gap
+    numbers = lines[-1].objective, lines[-1].duality_gap
     published = last.objective, last.duality_gap
-    return bool(np.allclose(told, published, rtol=1e-6, atol=1e-9, equal_nan=True))
+    return bool(np.allclose(numbers, published, rtol=1e-6, atol=1e-9, equal_nan=True))
 
 
 def _check_permutation(

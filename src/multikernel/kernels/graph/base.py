@@ -194,14 +194,14 @@ def hull(graph: FittedGraph, nodes: Iterable[Node]) -> set[Node]:
     nodes : iterable of nodes
         Any nodes.
     """
-    found: set[Node] = set()
+    closed: set[Node] = set()
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
-        if node not in found:
-            found.add(node)
+        if node not in closed:
+            closed.add(node)
             waiting.extend(graph.parents(node))
-    return found
+    return closed
 
 
 def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
@@ -240,16 +240,16 @@ def frontier(graph: FittedGraph, inside: set[Node]) -> list[Node]:
     inside : set of nodes
         Closed under ancestors.
     """
-    found: dict[Node, None] = {
+    sources: dict[Node, None] = {
         root: None for root in graph.roots() if root not in inside
     }
     for node in inside:
         for child in graph.children(node):
-            if child in inside or child in found:
+            if child in inside or child in sources:
                 continue
             if all(parent in inside for parent in graph.parents(child)):
-                found[child] = None
-    return list(found)
+                sources[child] = None
+    return list(sources)
 
 
 class KnownNodes:
@@ -282,11 +282,11 @@ class KnownNodes:
 
     def numbers(self, nodes: Iterable[Any]) -> Indices:
         """Return the numbers of nodes; those that are new get the next ones."""
-        known = self._numbers
-        found = [known.setdefault(node, len(known)) for node in nodes]
+        numbers = self._numbers
+        result = [numbers.setdefault(node, len(numbers)) for node in nodes]
         # A dictionary keeps the order in which keys came.
         first = len(self)
-        new = list(islice(reversed(known), len(known) - first))[::-1]
+        new = list(islice(reversed(numbers), len(numbers) - first))[::-1]
         if new:
             # Graphs of users may name a node twice.
             parents = [len({*self.graph.parents(node)}) for node in new]
@@ -296,7 +296,7 @@ class KnownNodes:
             self.weights = of_more(self.weights, len(self), np.nan)
             self.widths = of_more(self.widths, len(self), np.nan)
             self.kinds = of_more(self.kinds, len(self), -1)
-        return np.array(found, dtype=np.intp)
+        return np.array(result, dtype=np.intp)
 
     def ask(self, nodes: Indices) -> Indices:
         """Return nodes whose weights, widths and kinds are known from now on."""
@@ -312,9 +312,9 @@ class KnownNodes:
         """Return the children of nodes, one after the other."""
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
-            found = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]
-            ends = np.cumsum([len(each) for each in found])[:-1]
-            parts = np.split(self.numbers(chain.from_iterable(found)), ends)
+            children = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]
+            ends = np.cumsum([len(each) for each in children])[:-1]
+            parts = np.split(self.numbers(chain.from_iterable(children)), ends)
             self._children.update(zip(new, parts, strict=True))
         return np.concatenate([nodes[:0], *(self._children[k] for k in nodes.tolist())])
 
@@ -324,9 +324,9 @@ class KnownNodes:
 
     def among(self, nodes: Indices, others: Indices) -> Mask:
         """Return which nodes are among some others."""
-        found = np.zeros(len(self), dtype=bool)
-        found[others] = True
-        return found[nodes]
+        mask = np.zeros(len(self), dtype=bool)
+        mask[others] = True
+        return mask[nodes]
 
 
 def of_more(values: NDArray[Any], size: int, fill: Any) -> NDArray[Any]:

@@ -91,16 +91,18 @@ class DictionaryGraph:
             Samples.
         """
         samples = check_inputs("DictionaryGraph", X)
-        known = [known_by_landmarks(self.kernels[v], samples) for v in self._order]
-        place = {name: k for k, name in enumerate(self._order)}
-        pairs = np.array([(place[p], place[c]) for p, c in self.edges], dtype=np.intp)
+        factors = [known_by_landmarks(self.kernels[v], samples) for v in self._order]
+        position = {name: k for k, name in enumerate(self._order)}
+        pairs = np.array(
+            [(position[p], position[c]) for p, c in self.edges], dtype=np.intp
+        )
         return FittedDictionary(
             self._order,
             tuple(self.kernels[name] for name in self._order),
             pairs.reshape(-1, 2),
             np.array([self.weights[name] for name in self._order]),
-            tuple(landmarks for _, landmarks, _ in known),
-            tuple(mixing for _, _, mixing in known),
+            tuple(landmarks for _, landmarks, _ in factors),
+            tuple(mixing for _, _, mixing in factors),
             samples.shape[1],
         )
 
@@ -241,16 +243,16 @@ class DictionarySamples:
     def form(self, node: str, dual: Array) -> float:
         """Return a^T K_v a, raised for what the features leave out."""
         products = self.features(node).T @ dual
-        left = float(np.abs(dual) @ np.sqrt(self.residual(node)))
-        return float(products @ products) + left**2
+        bound = float(np.abs(dual) @ np.sqrt(self.residual(node)))
+        return float(products @ products) + bound**2
 
     def residual(self, node: str, basis: None = None) -> Array:
         """Return the diagonal of what the features leave out."""
         diagonal = np.asarray(self.graph.kernel(node).diag(self.X))
         features = self.features(node)
-        left = diagonal - np.einsum("ij,ij->i", features, features)
+        residual = diagonal - np.einsum("ij,ij->i", features, features)
         floor = 4.0 * np.finfo(np.float64).eps * diagonal
-        return np.asarray(np.maximum(left, floor))
+        return np.asarray(np.maximum(residual, floor))
 
     def descendant_forms(
         self, nodes: Sequence[str], dual: Array

@@ -133,16 +133,16 @@ class FittedGrid:
 
     def children(self, node: GridNode) -> list[GridNode]:
         """Return the nodes with one level more."""
-        found, place = [], 0
+        children, position = [], 0
         for k, highest in enumerate(self.highest):
             # Where input k stands in the node, or would.
-            inside = place < len(node) and node[place][0] == k
-            level = node[place][1] if inside else 0
+            inside = position < len(node) and node[position][0] == k
+            level = node[position][1] if inside else 0
             if level < highest:
-                rest = node[place + inside :]
-                found.append((*node[:place], (k, level + 1), *rest))
-            place += inside
-        return found
+                rest = node[position + inside :]
+                children.append((*node[:position], (k, level + 1), *rest))
+            position += inside
+        return children
 
     def parents(self, node: GridNode) -> list[GridNode]:
         """Return the nodes with one level less."""
@@ -210,14 +210,18 @@ class FittedGrid:
         """Return the kernel of a node."""
         levels = dict(node)
         shares = [
-            np.repeat(np.arange(len(own.sizes)) == levels.get(i, 0), own.sizes) * 1.0
-            for i, own in enumerate(self.levels)
+            np.repeat(
+                np.arange(len(input_levels.sizes)) == levels.get(i, 0),
+                input_levels.sizes,
+            )
+            * 1.0
+            for i, input_levels in enumerate(self.levels)
         ]
         return GridKernel(self, self.name(node), shares)
 
     def full_kernel(self) -> "GridKernel":
         """Return the plain sum of the kernels of all nodes, by its factors."""
-        ones = [np.ones(sum(own.sizes)) for own in self.levels]
+        ones = [np.ones(sum(levels.sizes)) for levels in self.levels]
         return GridKernel(self, "all nodes", ones)
 
     def descendant_kernel(self, node: GridNode) -> "GridKernel | WeightedSum":
@@ -236,10 +240,10 @@ class FittedGrid:
             start = levels.get(i, 0)
             below = np.zeros(self.first_column(i, start))
             shares.append(np.append(below, self.shares(i, start)))
-        found = GridKernel(self, f"descendants of {self.name(node)}", shares)
+        kernel = GridKernel(self, f"descendants of {self.name(node)}", shares)
         if node:
-            return found
-        return WeightedSum((found, self.kernel(())), np.array(root_factors(self)))
+            return kernel
+        return WeightedSum((kernel, self.kernel(())), np.array(root_factors(self)))
 
     def shares(self, i: int, start: int) -> Array:
         r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` of input i for levels w >= t.
@@ -274,10 +278,10 @@ class GridKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        left = self._scaled(X)
-        right = left if Y is None else self._scaled(Y)
-        product = left[0] @ right[0].T
-        for z, other in zip(left[1:], right[1:], strict=True):
+        scaled = self._scaled(X)
+        right = scaled if Y is None else self._scaled(Y)
+        product = scaled[0] @ right[0].T
+        for z, other in zip(scaled[1:], right[1:], strict=True):
             product *= z @ other.T
         return np.asarray(product)
 

@@ -170,8 +170,8 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
     """
     n, n_nodes, n_prefixes = units.shape[1], pairs.shape[0], prefixes.shape[0]
     total = np.zeros(n_nodes)
-    kept = known.shape[0] > 0
-    ratios = known if kept else np.empty((factors.shape[0], CHUNK), np.float32)
+    has_ratios = known.shape[0] > 0
+    ratios = known if has_ratios else np.empty((factors.shape[0], CHUNK), np.float32)
     inverse = np.empty((1, CHUNK), np.float32)
     # The empty prefix, at -1, is the last one.
     weighted = np.empty((n_prefixes + 1, CHUNK), np.float32)
@@ -180,7 +180,7 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
     while row < rows[1]:
         filled = 0
         entry = row * n - row * (row - 1) // 2 - row + start
-        shift = np.uint64(entry if kept else 0)
+        shift = np.uint64(entry if has_ratios else 0)
         # A chunk holds the ends of several rows: of few samples they are short.
         while filled < CHUNK and row < rows[1]:
             length = min(CHUNK - filled, n - start)
@@ -192,7 +192,7 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
                 weighted[none, behind + b] = twice * product
             if start == row:
                 weighted[none, behind] *= np.float32(0.5)
-            if not kept:
+            if not has_ratios:
                 segment = (row, start, length)
                 _ratios(ratios, slots, filled, units, segment, inputs, factors, inverse)
             filled, start = filled + length, start + length
@@ -202,14 +202,14 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
         size = np.uint64(filled)
         for k in range(n_prefixes):
             shorter = prefixes[k, 0]
-            left = none if shorter < 0 else np.uint64(shorter)
+            prefix = none if shorter < 0 else np.uint64(shorter)
             right, to = np.uint64(slots[prefixes[k, 1]]), np.uint64(k)
             for b in range(size):
-                weighted[to, b] = weighted[left, b] * ratios[right, shift + b]
+                weighted[to, b] = weighted[prefix, b] * ratios[right, shift + b]
         k = 0
         while k < n_nodes:
             shorter = pairs[k, 0]
-            left = none if shorter < 0 else np.uint64(shorter)
+            prefix = none if shorter < 0 else np.uint64(shorter)
             right = np.uint64(slots[pairs[k, 1]])
             one = np.float32(0.0)
             # What four nodes of a prefix have in common is read once.
@@ -219,7 +219,7 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
                 fourth = np.uint64(slots[pairs[k + 3, 1]])
                 two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0)
                 for b in range(size):
-                    common = weighted[left, b]
+                    common = weighted[prefix, b]
                     one += common * ratios[right, shift + b]
                     two += common * ratios[second, shift + b]
                     three += common * ratios[third, shift + b]
@@ -231,7 +231,7 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
                 k += 4
             else:
                 for b in range(size):
-                    one += weighted[left, b] * ratios[right, shift + b]
+                    one += weighted[prefix, b] * ratios[right, shift + b]
                 total[k] += one
                 k += 1
     return total

@@ -24,17 +24,17 @@ class Plan:
 def plan_products(nodes: Sequence["GridNode"]) -> Plan:
     """Split nodes other than the root into prefixes that many share and factors."""
     factors = sorted({factor for node in nodes for factor in node})
-    place = {factor: k for k, factor in enumerate(factors)}
-    known: dict[GridNode, int] = {(): -1}
+    position = {factor: k for k, factor in enumerate(factors)}
+    prefixes_of: dict[GridNode, int] = {(): -1}
     steps: list[tuple[int, int]] = []
 
     def prefix_of(prefix: "GridNode") -> int:
-        if prefix not in known:
+        if prefix not in prefixes_of:
             shorter = prefix_of(prefix[:-1])
-            known[prefix] = len(steps)
-            steps.append((shorter, place[prefix[-1]]))
-        return known[prefix]
+            prefixes_of[prefix] = len(steps)
+            steps.append((shorter, position[prefix[-1]]))
+        return prefixes_of[prefix]
 
-    pairs = [(prefix_of(node[:-1]), place[node[-1]]) for node in nodes]
+    pairs = [(prefix_of(node[:-1]), position[node[-1]]) for node in nodes]
     as_array = np.array(steps, dtype=np.intp).reshape(-1, 2)
     return Plan(factors, as_array, np.array(pairs, dtype=np.intp))

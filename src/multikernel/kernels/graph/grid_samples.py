@@ -202,8 +202,10 @@ class GridSamples:
         if basis is None:
             return None
         diagonal, features = _row_sums(*self.factors(node)), self.features(node, basis)
-        left = diagonal - np.einsum("ij,ij->i", features, features)
-        return np.asarray(np.maximum(left, 4.0 * np.finfo(np.float64).eps * diagonal))
+        residual = diagonal - np.einsum("ij,ij->i", features, features)
+        return np.asarray(
+            np.maximum(residual, 4.0 * np.finfo(np.float64).eps * diagonal)
+        )
 
     def form(self, node: "GridNode", dual: Array) -> float:
         """Return a^T K_v a: of many features by rows of the matrix."""
@@ -211,13 +213,13 @@ class GridSamples:
         weighted = single * dual
         if self.graph.width(node) <= self.n_samples:
             half = len(blocks) // 2
-            left = _columnwise(weighted[:, None], blocks[:half])
+            products = _columnwise(weighted[:, None], blocks[:half])
             right = _columnwise(np.ones((self.n_samples, 1)), blocks[half:])
-            return float(np.sum((left.T @ right) ** 2))
+            return float(np.sum((products.T @ right) ** 2))
         total = 0.0
         for start in range(0, self.n_samples, ROWS):
-            chosen = np.arange(start, min(start + ROWS, self.n_samples))
-            total += float(weighted @ _product(blocks, chosen) @ weighted[chosen])
+            rows = np.arange(start, min(start + ROWS, self.n_samples))
+            total += float(weighted @ _product(blocks, rows) @ weighted[rows])
         return total
 
     def descendant_forms(
@@ -286,12 +288,12 @@ class GridSamples:
             for i, highest in enumerate(self.graph.highest)
             for level in range(1, highest + 1)
         ]
-        own = {each: np.zeros_like(below[0]) for each in levels}
+        sums = {each: np.zeros_like(below[0]) for each in levels}
         ratios = {}
         for i, level in levels:
             first = self.graph.first_column(i, level)
             shares = self.graph.shares(i, level)
-            own[i, level][first : sizes[i]] = shares
+            sums[i, level][first : sizes[i]] = shares
             z = self.columns[i][:, first:]
             ratios[i, level] = np.einsum("ij,ij,j->i", z, z, shares) / lengths[i] ** 2
         triangle = np.empty(n * (n + 1) // 2, np.float32)
@@ -301,12 +303,12 @@ class GridSamples:
             multiply(rows, units, firsts, below, sizes, triangle)
 
         run_blocks(fill, self._rows())
-        return _Base(triangle, units, firsts, sizes, below, lengths, own, ratios)
+        return _Base(triangle, units, firsts, sizes, below, lengths, sums, ratios)
 
     def _forms(self, plan: Plan, vector: Array, base: _Base) -> Array:
         """Return the quadratic forms of all nodes with a scaled vector."""
         inputs, shares = self._inputs(plan.factors, base)
-        slots, known = self._ratios(plan.factors, base)
+        slots, ratios = self._ratios(plan.factors, base)
         single = vector.astype(np.float32)
         # Those of a prefix side by side.
         order = np.argsort(plan.pairs[:, 0], kind="stable")
@@ -323,7 +325,7 @@ class GridSamples:
                 inputs,
                 shares,
                 slots,
-                known,
+                ratios,
                 plan.prefixes,
                 pairs,
             )
@@ -354,15 +356,15 @@ class GridSamples:
                 self._kept = np.empty((most, base.triangle.size), np.float32)
                 self._slots, new = {}, factors
             if new:
-                own = len(self._slots) + np.arange(len(new))
+                new_slots = len(self._slots) + np.arange(len(new))
                 inputs, shares = self._inputs(new, base)
-                write, kept = compiled(LOOPS, "ratio_rows"), self._kept
+                write, ratios = compiled(LOOPS, "ratio_rows"), self._kept
 
                 def fill(rows: Indices) -> None:
-                    write(rows, base.units, inputs, shares, own, kept)
+                    write(rows, base.units, inputs, shares, new_slots, ratios)
 
                 run_blocks(fill, self._rows())
-                self._slots |= dict(zip(new, own.tolist(), strict=True))
+                self._slots |= dict(zip(new, new_slots.tolist(), strict=True))
             return np.array([self._slots[factor] for factor in factors]), self._kept
 
 

@@ -101,9 +101,9 @@ class HermiteLevels:
 
     def columns(self, x: Array) -> Array:
         """Return the functions, scaled as they are, and the features of the rest."""
-        kept = self.n_components - 1
-        functions = hermite_functions(x, kept, self.sigma, self.bandwidth)
-        rest = HermiteRest(kept, self.sigma, self.bandwidth)
+        n_levels = self.n_components - 1
+        functions = hermite_functions(x, n_levels, self.sigma, self.bandwidth)
+        rest = HermiteRest(n_levels, self.sigma, self.bandwidth)
         return np.hstack([functions, rest(x[:, None], self.landmarks) @ self.mixing])
 
 

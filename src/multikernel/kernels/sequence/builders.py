@@ -183,17 +183,17 @@ def sequence_dictionary(
     >>> [kernel.name for kernel in sequence_dictionary(sites)]
     ['spectrum(k=3)', 'weighted_degree(degree=5, shift=2)']
     """
-    found = read_sequences(sequences)
+    strings = read_sequences(sequences)
     if alphabet is None:
-        reason = why_no_sequences(found)
+        reason = why_no_sequences(strings)
         if reason is not None:
             raise ValueError(
                 f"There are no default kernels for these sequences: {reason}."
             )
-        alphabet = _alphabet(found)
+        alphabet = _alphabet(strings)
         assert alphabet is not None
     kernels: list[SequenceKernel] = [SpectrumKernel(WORD, alphabet)]
-    if np.unique(found.lengths).size == 1:
+    if np.unique(strings.lengths).size == 1:
         kernels.append(WeightedDegreeKernel(DEGREE, SHIFT, alphabet))
     return ListDictionary(kernels)
 
@@ -215,6 +215,8 @@ def why_no_sequences(found: Sequences) -> str | None:
 def _alphabet(found: Sequences) -> str | None:
     """Return the name of the first alphabet that has all letters."""
     letters = set(bytes(np.unique(found.letters)).decode("latin-1"))
-    name = next((name for name, known in KNOWN.items() if letters <= {*known}), None)
+    name = next(
+        (name for name, alphabet in KNOWN.items() if letters <= {*alphabet}), None
+    )
     bases = np.isin(found.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
     return None if name == "protein" and bases.mean() > MOST_BASES else name

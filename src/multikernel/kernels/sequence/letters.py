@@ -279,15 +279,15 @@ class Alphabet:
 
     def _complaint(self, sequences: Sequences, wrong: Indices) -> str:
         """Return the sentence about letters that are not in the alphabet."""
-        place = int(wrong[0])
-        row = int(np.searchsorted(sequences.starts, place, side="right")) - 1
-        letter = chr(sequences.letters[place])
+        first_wrong = int(wrong[0])
+        row = int(np.searchsorted(sequences.starts, first_wrong, side="right")) - 1
+        letter = chr(sequences.letters[first_wrong])
         option, effect = "unknown='skip'", "leaves out words with such letters"
         if letter.upper() in self.letters and letter != letter.upper():
             option, effect = "lower='upper'", "reads lower case as upper case"
         return (
             f"Sequence {row} has the letter {letter!r} at position "
-            f"{place - int(sequences.starts[row])}, the first of {wrong.size} letters "
+            f"{first_wrong - int(sequences.starts[row])}, the first of {wrong.size} "
             f"that are not in the alphabet {self.letters!r}: "
             f"Alphabet({self.letters!r}, {option}) {effect}."
         )

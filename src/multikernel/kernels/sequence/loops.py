@@ -62,10 +62,10 @@ def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     added to `out`, (n_chosen_rows, n_cols), whose first row is number `first`; where
     the matrix is symmetric entries left of the diagonal are left out.
     """
-    for place in range(out.shape[0]):
-        i = first + place
+    for row in range(out.shape[0]):
+        i = first + row
         lowest = i if symmetric else 0
-        sums = out[place]
+        sums = out[row]
         for t in range(row_starts[i], row_starts[i + 1]):
             word, p = row_columns[t], row_values[t]
             log_p = p * np.log(p) if mode == JENSEN_SHANNON else 0.0
@@ -126,9 +126,9 @@ def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
     """
     n_planes = moved.shape[0] - 1
     for w in range(moved.shape[1]):
-        known = cols[j, n_planes, w]
+        is_letter = cols[j, n_planes, w]
         for s in range(moved.shape[2]):
-            equal[w, s] = moved[n_planes, w, s] & known
+            equal[w, s] = moved[n_planes, w, s] & is_letter
         for plane in range(n_planes):
             opposite = ~cols[j, plane, w]
             for s in range(moved.shape[2]):
@@ -146,7 +146,7 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) ->
     one, last = np.uint64(1), np.uint64(63)
     total = 0.0
     for degree in range(degrees.size):
-        found = np.uint64(0)
+        bits = np.uint64(0)
         numbers[:] = 0
         for w in range(equal.shape[0] - 1):
             for s in range(weights.size):
@@ -155,12 +155,12 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) ->
                 # Runs that start here go on where the next bit starts one as well.
                 word &= (word >> one) | (equal[w + 1, s] << last)
                 equal[w, s] = word
-                found |= word
+                bits |= word
         weighted = 0.0
         for s in range(weights.size):
             weighted += weights[s] * numbers[s]
         total += degrees[degree] * weighted
-        if found == 0:
+        if bits == 0:
             break
     return total
 
@@ -196,8 +196,8 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     weights, numbers = np.empty(n_moves), np.empty(n_moves, dtype=np.int64)
     for s in range(n_moves):
         weights[s] = shifts[abs(s - n_shifts)]
-    for place in range(out.shape[0]):
-        i = first + place
+    for row in range(out.shape[0]):
+        i = first + row
         for s in range(n_moves):
             shifted_by(rows[i], s - n_shifts, buffer)
             # One by one: an assignment of whole arrays takes four seconds to compile,
@@ -207,4 +207,4 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
                     moved[plane, w, s] = buffer[plane, w]
         for j in range(i if symmetric else 0, cols.shape[0]):
             mark_equal(moved, cols, j, equal)
-            out[place, j] = weigh_runs(equal, degrees, weights, numbers)
+            out[row, j] = weigh_runs(equal, degrees, weights, numbers)

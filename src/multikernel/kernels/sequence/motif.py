@@ -98,7 +98,7 @@ class MotifKernel(SequenceKernel):
     @property
     def offsets(self) -> Indices:
         """Return the places that count, shape (n_letters,)."""
-        return np.flatnonzero([place == "x" for place in self.pattern])
+        return np.flatnonzero([letter == "x" for letter in self.pattern])
 
     def represent(self, sequences: Sequences) -> Words:
         """Return the histograms."""
@@ -155,9 +155,7 @@ def motif_patterns(longest: int = 5) -> tuple[str, ...]:
     patterns = []
     for count in range(longest):
         for others in combinations(range(1, longest), count):
-            chosen = {0, *others}
-            last = max(chosen)
-            patterns.append(
-                "".join("x" if p in chosen else "." for p in range(last + 1))
-            )
+            gaps = {0, *others}
+            last = max(gaps)
+            patterns.append("".join("x" if p in gaps else "." for p in range(last + 1)))
     return tuple(patterns)

@@ -92,8 +92,8 @@ class ProfileKernel(SequenceKernel):
     cosine: bool = True
 
     def __post_init__(self) -> None:
-        known = OneOf(tuple(PROPERTIES))
-        check_parameter("ProfileKernel", "property", self.property, known)
+        names = OneOf(tuple(PROPERTIES))
+        check_parameter("ProfileKernel", "property", self.property, names)
         check_parameter("ProfileKernel", "smooth", self.smooth, COUNT)
         check_kernel_options(self)
         letters = find_alphabet(self.alphabet).letters

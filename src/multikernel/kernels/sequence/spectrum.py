@@ -82,11 +82,11 @@ def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
     `offsets` are the places of a word's letters, the first at 0, ascending; `size` is
     the number of letters of the alphabet.
     """
-    found = np.empty(codes.letters.size, dtype=np.int64)
+    sorted_words = np.empty(codes.letters.size, dtype=np.int64)
     ends = compiled(LOOPS, "word_codes")(
-        codes.letters, codes.starts, offsets, size, found
+        codes.letters, codes.starts, offsets, size, sorted_words
     )
-    words = found[: ends[-1]]
+    words = sorted_words[: ends[-1]]
     # A count ends where a word differs from the next one, and with its sequence.
     first = np.zeros(words.size + 1, dtype=bool)
     first[ends] = True
@@ -145,11 +145,11 @@ def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:
     if not used.size:
         used = np.array([-1], dtype=np.int64)
     places = np.minimum(np.searchsorted(used, rows.columns), used.size - 1)
-    known = used[places] == rows.columns
-    counts = np.bincount(rows.owners[known], minlength=rows.number)
+    is_used = used[places] == rows.columns
+    counts = np.bincount(rows.owners[is_used], minlength=rows.number)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    kept = Words(starts, rows.columns[known], rows.values[known], rows.n_words)
-    return kept, places[known].astype(np.int64)
+    words = Words(starts, rows.columns[is_used], rows.values[is_used], rows.n_words)
+    return words, places[is_used].astype(np.int64)
 
 
 MOST_WORDS = 4**6

@@ -96,8 +96,8 @@ class Layout:
             return numbers
         width = max(block.shape[1] for block in blocks)
         words = np.zeros((blocks[0].shape[0], width, len(blocks)))
-        for place, block in enumerate(blocks):
-            words[:, : block.shape[1], place] = block
+        for number, block in enumerate(blocks):
+            words[:, : block.shape[1], number] = block
         return np.hstack([numbers, words.reshape(words.shape[0], -1)])
 
     def resolve(self, dictionary: KernelDictionary) -> ListDictionary:
@@ -134,29 +134,31 @@ class Layout:
         if isinstance(kernel, ProductKernel):
             factors = [self._resolve_one(factor, m) for factor in kernel.kernels]
             return replace(kernel, kernels=factors)
-        chosen: Columns | None = None
+        columns: Columns | None = None
         inner, label, owner = kernel, None, f"Kernel {m} ({kernel_name(kernel)})"
         if isinstance(kernel, ColumnKernel):
-            chosen, inner = kernel.columns, kernel.kernel
+            columns, inner = kernel.columns, kernel.kernel
             label = kernel.label
         kind = _kind_taken(inner)
-        if chosen is None:
+        if columns is None:
             indices = self.kinds[kind]
         else:
-            indices = resolve_indices(chosen, self.features)
+            indices = resolve_indices(columns, self.features)
             if label is None:
-                label = resolved_label(chosen, indices, self.features)
+                label = resolved_label(columns, indices, self.features)
         self._check_kinds(owner, indices, kind)
         if kind == SEQUENCES:
-            place = self.sequences.index(indices[0])
-            first, step = len(self.numeric) + place, len(self.sequences)
+            string_column = self.sequences.index(indices[0])
+            first, step = len(self.numeric) + string_column, len(self.sequences)
             if label is None and self.features.number > 1:
                 label = self.name(indices[0])
             packed: Columns = slice(first, None, step)
             if label is None:
                 return inner
             return ColumnKernel(inner, packed, label)
-        position = {column: place for place, column in enumerate(self.numeric)}
+        position = {
+            column: string_column for string_column, column in enumerate(self.numeric)
+        }
         if label is None:
             label = f"all {kind}"
         return ColumnKernel(inner, [position[c] for c in indices], label)
@@ -177,11 +179,11 @@ class Layout:
         taken = self.numeric if kind == CATEGORIES else self.kinds[kind]
         wrong = [c for c in indices if c not in taken]
         if wrong:
-            found = CATEGORIES if wrong[0] in self.categories else NUMBERS
-            found = SEQUENCES if wrong[0] in self.sequences else found
+            wrong_kind = CATEGORIES if wrong[0] in self.categories else NUMBERS
+            wrong_kind = SEQUENCES if wrong[0] in self.sequences else wrong_kind
             raise ValueError(
                 f"{owner} takes {kind}, but column {self.label(wrong[0])} holds "
-                f"{found}."
+                f"{wrong_kind}."
             )
 
 

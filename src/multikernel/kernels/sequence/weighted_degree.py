@@ -48,8 +48,8 @@ def bit_planes(rows: Letters, n_planes: int) -> Bits:
     Of codes of shape (n_sequences, 64 n_words), the planes are of shape (n_sequences,
     n_planes + 1, n_words). What is unknown has no bit, so that it equals nothing.
     """
-    known = rows != UNKNOWN
-    planes = [*((rows >> plane) & known for plane in range(n_planes)), known]
+    is_letter = rows != UNKNOWN
+    planes = [*((rows >> plane) & is_letter for plane in range(n_planes)), is_letter]
     packed = np.packbits(np.stack(planes, axis=1), axis=2, bitorder="little")
     return packed.view("<u8").astype(np.uint64, copy=False)
 
@@ -175,12 +175,12 @@ class WeightedDegreeKernel(SequenceKernel):
             )
         symmetric = rows is cols
         n_words = max(rows.bits.shape[2], cols.bits.shape[2])
-        left = rows.widened(n_words)
-        right = left if symmetric else cols.widened(n_words)
+        codes = rows.widened(n_words)
+        right = codes if symmetric else cols.widened(n_words)
         loop, degrees, shifts = self._loop()
 
         def work(first: int, out: Array) -> None:
-            loop(left, right, degrees, shifts, first, symmetric, out)
+            loop(codes, right, degrees, shifts, first, symmetric, out)
 
         return fill_rows(np.empty(shape), symmetric=symmetric, work=work)
 

@@ -65,9 +65,11 @@ def smoothed_intercept(
         for _ in range(HALVINGS):
             new, p_new = evaluate(b + length * step)
             # Near the end values have no digits left, and the excess decides.
-            left = float(np.abs(weights @ p_new - shares).sum())
+            distance = float(np.abs(weights @ p_new - shares).sum())
             flat = abs(new - value) <= ROUNDING * (total + abs(value))
-            if new <= value + 1e-4 * length * slope or (flat and left < 0.5 * excess):
+            if new <= value + 1e-4 * length * slope or (
+                flat and distance < 0.5 * excess
+            ):
                 break
             length *= 0.5
         else:
@@ -95,10 +97,10 @@ def improved_intercept(
     torn = near.sum(axis=1) > 1
     mass = np.where(near & ~torn[:, None], weights[:, None], 0.0)
     sample, label = np.nonzero(near & torn[:, None])
-    place = np.cumsum(torn)[sample] - 1
+    position = np.cumsum(torn)[sample] - 1
     # Variables: a maximum for every torn sample, and the changes of the constants.
     costs = np.concatenate([weights[torn], mass.sum(axis=0) - weights @ y])
-    matrix = _incidence(place, int(torn.sum()) + label, costs.size)
+    matrix = _incidence(position, int(torn.sum()) + label, costs.size)
     free: tuple[float | None, float | None] = (None, None)
     # The last constant stays, as one for all classes changes nothing.
     limits = [free] * int(torn.sum()) + [(-0.5 * window, 0.5 * window)] * (b.size - 1)
@@ -109,12 +111,12 @@ def improved_intercept(
         bounds=[*limits, (0.0, 0.0)],
         options={"maxiter": PIVOTS * sum(matrix.shape)},
     )
-    found = aside(program)
+    program_result = aside(program)
     # What is stopped at the limit is no worse than before, and the gap says the rest.
-    if found.x is None:
+    if program_result.x is None:
         return b, mass, True
-    change = found.x[-b.size :]
-    mass[sample, label] = -found.ineqlin.marginals
+    change = program_result.x[-b.size :]
+    mass[sample, label] = -program_result.ineqlin.marginals
     inside = bool(np.abs(change).max() < (0.5 - 1e-6) * window)
 
     def value(b: Array) -> float:

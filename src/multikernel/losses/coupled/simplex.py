@@ -62,14 +62,14 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
 
     The best constant of an empty class would be infinite.
     """
-    own = np.ones(len(y)) if weights is None else weights
+    sample_weights = np.ones(len(y)) if weights is None else weights
     totals = y.sum(axis=0) if weights is None else weights @ y
     if not np.all(totals > 0.0):
         raise ValueError(
             "The best constant model is infinite: class "
             f"{int(np.argmin(totals))} has no samples."
         )
-    return own, np.asarray(totals)
+    return sample_weights, np.asarray(totals)
 
 
 MOST_STEPS, HALVINGS = 200, 20
@@ -115,10 +115,10 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) ->
             break
         steps = (_newton_step(point[2], excess, loose) for loose in LOOSE)
         tried = (_halved_step_up(shifted, point, step, least) for step in steps)
-        found = next((each for each in tried if each is not None), None)
-        if found is None:
+        feasible = next((each for each in tried if each is not None), None)
+        if feasible is None:
             break
-        point = found
+        point = feasible
     return point[1]
 
 

@@ -45,18 +45,18 @@ class SoftmaxLoss(SimplexDomain):
     def gradient(self, y: Array, f: Array) -> Array:
         """Return p - e_y, with p the probabilities of the classes."""
         slope = self.probabilities(f)
-        own = np.argmax(y, axis=1)[:, None]
-        np.put_along_axis(slope, own, 0.0, axis=1)
+        label = np.argmax(y, axis=1)[:, None]
+        np.put_along_axis(slope, label, 0.0, axis=1)
         # The own entry as minus the sum of others: rows of the slope sum to zero.
-        np.put_along_axis(slope, own, -slope.sum(axis=1, keepdims=True), axis=1)
+        np.put_along_axis(slope, label, -slope.sum(axis=1, keepdims=True), axis=1)
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the negative entropy of the rows, infinity outside the simplex."""
         p, inside = self._masses_and_inside(y, u)
         # Large weights multiply what p = 1 + u would lose of a small u.
-        own = xlog1py(p, np.clip(u, -1.0, 0.0))
-        entropy = np.where(y > 0.0, own, xlogy(p, p)).sum(axis=1)
+        terms = xlog1py(p, np.clip(u, -1.0, 0.0))
+        entropy = np.where(y > 0.0, terms, xlogy(p, p)).sum(axis=1)
         return np.where(inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:

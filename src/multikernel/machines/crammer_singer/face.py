@@ -47,10 +47,10 @@ def minimise_on_face(
     intercepts are the multipliers of the last system.
     """
     masses, scores, free = masses.copy(), scores + shift[:, None], masses > 0.0
-    left = excess.copy()
+    remaining = excess.copy()
     for _ in range(MOST_FACES):
         try:
-            change, b = _direction(K, scores, free, left)
+            change, b = _direction(K, scores, free, remaining)
         except np.linalg.LinAlgError:
             break
         if np.all(masses + change >= 0.0):
@@ -59,7 +59,7 @@ def minimise_on_face(
         if moved is None:
             break
         scores = scores - (moved - masses) @ K
-        left = left - (moved - masses).sum(axis=1)[: left.size]
+        remaining = remaining - (moved - masses).sum(axis=1)[: remaining.size]
         masses = moved
         free &= masses > 0.0
         if not np.any(free.sum(axis=0) > 1):
@@ -102,8 +102,8 @@ def _direction(
     K: Array, scores: Array, free: Mask, excess: Array
 ) -> tuple[Array, Array]:
     """Return the changes of the free masses to the minimum, and of the intercepts."""
-    members = [np.flatnonzero(own) for own in free]
-    inverses = [_inverse(K[np.ix_(own, own)]) for own in members]
+    members = [np.flatnonzero(is_free) for is_free in free]
+    inverses = [_inverse(K[np.ix_(is_free, is_free)]) for is_free in members]
     stays = np.zeros((len(K), len(members)))
     system = SimplexSystem(stays, members, inverses, centred=excess.size > 0)
     changes, shifts = system.solve(scores.T[None], excess if excess.size else None)

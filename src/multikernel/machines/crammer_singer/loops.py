@@ -36,29 +36,29 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     met.
     """
     n_classes, n = masses.shape
-    own, target, workspace = (
+    own_class, target, workspace = (
         np.empty(n_classes),
         np.empty(n_classes),
         np.empty(n_classes),
     )
     steps, total = 0, 0.0
-    for place in range(first, order.size):
-        i = order[place]
+    for position in range(first, order.size):
+        i = order[position]
         largest, mean = -np.inf, 0.0
         for c in range(n_classes):
-            own[c] = scores[c, i] + shift[c] + penalty * excess[c]
-            largest = max(largest, own[c])
+            own_class[c] = scores[c, i] + shift[c] + penalty * excess[c]
+            largest = max(largest, own_class[c])
         for c in range(n_classes):
-            mean += masses[c, i] * (largest - own[c])
+            mean += masses[c, i] * (largest - own_class[c])
         total += mean
         if not mean > least:
             continue
         if slot[i] < 0:
-            return place, steps, total - mean
-        stamp[slot[i]] = max(stamp[slot[i]], 2 * place)
+            return position, steps, total - mean
+        stamp[slot[i]] = max(stamp[slot[i]], 2 * position)
         curvature = max(diagonal[i] + penalty, 1e-300)
         for c in range(n_classes):
-            target[c] = masses[c, i] + (own[c] - largest) / curvature
+            target[c] = masses[c, i] + (own_class[c] - largest) / curvature
         level = simplex_shift(target, weights[i], workspace)
         row = data[slot[i]]
         for c in range(n_classes):

@@ -273,10 +273,10 @@ class _Sweeps:
     def _sweep(self, least: float) -> float:
         """Visit every sample once; return the sum of their gaps."""
         loop, order = compiled(*SWEEP), self.random.permutation(self.weights.size)
-        excess, place = self._excess(), 0
+        excess, position = self._excess(), 0
         total: float = 0.0
         while True:
-            place, steps, gap = loop(
+            position, steps, gap = loop(
                 self.masses,
                 self.scores,
                 self.shift,
@@ -286,13 +286,13 @@ class _Sweeps:
                 self.diagonal,
                 *self.source.rows,
                 order,
-                place,
+                position,
                 least,
             )
             total, self.steps = total + gap, self.steps + steps
-            if place == order.size:
+            if position == order.size:
                 break
-            self.source.fetch(order[place : place + 1], place)
+            self.source.fetch(order[position : position + 1], position)
         if not np.isfinite(self.scores).all():
             raise ValueError(NOT_FINITE)
         self.shift = self.shift + self.penalty * self._excess()

@@ -124,11 +124,11 @@ def line_minimum(
     if far[0] < near[0]:
         near, far = far, near
     t = 0.0
-    for place, jump in (near, far):
-        if place >= limit or t + slope / curvature <= place:
+    for kink, jump in (near, far):
+        if kink >= limit or t + slope / curvature <= kink:
             break
-        slope -= curvature * (place - t) + jump
-        t = place
+        slope -= curvature * (kink - t) + jump
+        t = kink
         if slope <= 0.0:
             return t
     return min(t + slope / curvature, limit)
@@ -142,9 +142,9 @@ def reach(v: Array, i: int, rises: bool) -> tuple[float, Pair]:
     """
     rho = v[RHO, i]
     room = v[UPPER, i] - rho if rises else rho - v[LOWER, i]
-    place = -rho if rises else rho
-    if 0.0 < place < room:
-        return room, (place, v[RIGHT, i] - v[LEFT, i])
+    position = -rho if rises else rho
+    if 0.0 < position < room:
+        return room, (position, v[RIGHT, i] - v[LEFT, i])
     return room, (np.inf, 0.0)
 
 
@@ -207,7 +207,7 @@ def second_down(v: Array, row: Array, i: int, low: float, lanes: Array) -> Found
     best, top, slack = lanes[0], lanes[1], lanes[2]
     fill(best, 0.0)
     fill(top, -np.inf)
-    own = v[DIAGONAL, i]
+    diagonal_i = v[DIAGONAL, i]
     for start in range(0, v.shape[1], LANES):
         end = start + LANES
         fs, downs = v[F, start:end], v[DOWN, start:end]
@@ -217,14 +217,14 @@ def second_down(v: Array, row: Array, i: int, low: float, lanes: Array) -> Found
             top[k] = x if x > top[k] else top[k]
             slack[k] = x if x > 0.0 else 0.0
         for k in range(fs.shape[0]):
-            curvature = own + diagonal[k] - 2.0 * ks[k]
+            curvature = diagonal_i + diagonal[k] - 2.0 * ks[k]
             curvature = curvature if curvature > TINY else TINY
             gain = slack[k] * slack[k] / curvature
             best[k] = gain if gain > best[k] else best[k]
     where, most = -1, 0.0
     for k in range(peak(best), v.shape[1], LANES):
         x = v[F, k] + v[DOWN, k] - low
-        gain = x * x / max(own + v[DIAGONAL, k] - 2.0 * row[k], TINY)
+        gain = x * x / max(diagonal_i + v[DIAGONAL, k] - 2.0 * row[k], TINY)
         if x > 0.0 and gain > most:
             where, most = k, gain
     return where, top[peak(top)]
@@ -330,7 +330,7 @@ def second_free(v: Array, row: Array, i: int, change: float, lanes: Array) -> in
     best, force = lanes[0], lanes[2]
     fill(best, 0.0)
     share = 1.0 / max(v[DIAGONAL, i], TINY)
-    own = v[UP, i], v[DOWN, i]
+    room_of_i = v[UP, i], v[DOWN, i]
     v[UP, i], v[DOWN, i] = np.inf, -np.inf  # i is no partner of its own
     for start in range(0, v.shape[1], LANES):
         stop = start + LANES
@@ -342,19 +342,19 @@ def second_free(v: Array, row: Array, i: int, change: float, lanes: Array) -> in
             x = rise if rise > fall else fall
             force[k] = x if x > 0.0 else 0.0
         for k in range(fs.shape[0]):
-            left = diagonal[k] - share * ks[k] * ks[k]
+            curvature = diagonal[k] - share * ks[k] * ks[k]
             least = NOISE * diagonal[k] + TINY
-            gain = force[k] * force[k] / (left if left > least else least)
+            gain = force[k] * force[k] / (curvature if curvature > least else least)
             best[k] = gain if gain > best[k] else best[k]
     where, most = -1, 0.0
     for k in range(peak(best), v.shape[1], LANES):
         x = v[F, k] + change * row[k]
         x = max(-(x + v[UP, k]), x + v[DOWN, k], 0.0)
-        left = v[DIAGONAL, k] - share * row[k] * row[k]
-        gain = x * x / max(left, NOISE * v[DIAGONAL, k] + TINY)
+        curvature = v[DIAGONAL, k] - share * row[k] * row[k]
+        gain = x * x / max(curvature, NOISE * v[DIAGONAL, k] + TINY)
         if gain > most:
             where, most = k, gain
-    v[UP, i], v[DOWN, i] = own
+    v[UP, i], v[DOWN, i] = room_of_i
     return where
 
 
@@ -415,7 +415,7 @@ def solve_free(  # noqa: PLR0913 - compiled code takes arrays, not objects
             return STALLED if i < 0 else STEPS_DONE, -1, step, violation
         if slot[i] < 0:
             return MISSING, i, step, violation
-        row, own = rows[slot[i]], v[DIAGONAL, i]
+        row, diagonal_i = rows[slot[i]], v[DIAGONAL, i]
         stamp[slot[i]] = 2 * step + 1
         rises, best = best_step(v, i)
         alone = best[0] if rises else -best[0]
@@ -425,7 +425,10 @@ def solve_free(  # noqa: PLR0913 - compiled code takes arrays, not objects
             return MISSING, other, step, violation
         stamp[slot[other]] = 2 * step + 1
         coupling = row[other]
-        if own < 0.0 or coupling**2 > (1.0 + NEGATIVE) * own * v[DIAGONAL, other]:
+        if (
+            diagonal_i < 0.0
+            or coupling**2 > (1.0 + NEGATIVE) * diagonal_i * v[DIAGONAL, other]
+        ):
             return INDEFINITE, -1, step, violation
         old, change_j = v[RHO, i], 0.0
         alone = move(v, i, rises, best)

@@ -299,12 +299,12 @@ def _go_to_start(
         )
     worst = int(np.argmax(np.abs(rho)))
     row = gram.columns(np.array([worst]))[:, 0]
-    own, given = float(row @ rho), float(start.f[worst]) - b
+    value, given = float(row @ rho), float(start.f[worst]) - b
     size = float(np.abs(row) @ np.abs(rho)) + abs(b)
-    if abs(own - given) > SETTINGS.other_matrix * size:
+    if abs(value - given) > SETTINGS.other_matrix * size:
         raise ValueError(
             f"The start's f is not that of this Gram matrix: at sample {worst} it is "
-            f"{given:.6g} without the intercept, expected {own:.6g}. Make the start "
+            f"{given:.6g} without the intercept, expected {value:.6g}. Make the start "
             "with warm_start(gram, dual)."
         )
     v[RHO] = np.clip(rho, v[LOWER], v[UPPER])

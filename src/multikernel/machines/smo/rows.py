@@ -147,14 +147,14 @@ class CachedRows:
         if not full:
             return None
         cache = CachedRows.empty(self.gram, self.active[keep], self.buffer)
-        place = np.full(self.active.size, -1, dtype=np.intp)
-        place[keep] = np.arange(keep.size)
-        used = np.flatnonzero(place[self.owner] >= 0)
+        position = np.full(self.active.size, -1, dtype=np.intp)
+        position[keep] = np.arange(keep.size)
+        used = np.flatnonzero(position[self.owner] >= 0)
         # In ascending order no row is overwritten before it has moved.
         for new, old in enumerate(used):
             cache.data[new] = self.data[old, keep]
         news = np.arange(used.size)
-        cache.owner[news] = place[self.owner[used]]
+        cache.owner[news] = position[self.owner[used]]
         cache.slot[cache.owner[news]] = news
         cache.stamp[news] = self.stamp[used]
         return cache

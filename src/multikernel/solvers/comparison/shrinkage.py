@@ -198,17 +198,21 @@ class _Run:
         rho = project_dual(self.problem, tangent.rho)
         slope = expand(self.problem.gram, rho)
         self.tracker.offer_dual(slope.rho, slope.forms)
-        found, norms, there = self._shrunk(slope, tangent.loss)
+        candidate, norms, there = self._shrunk(slope, tangent.loss)
         objective = there.loss + self.problem.regularizer.value(norms)
-        self._offer(found, norms, there.intercept, objective)
+        self._offer(candidate, norms, there.intercept, objective)
         if objective > self.objective and self.base is not self.last:
             # Too far ahead: the next step begins at the last model, and descends.
             self.base, self.pace = self.last, 1.0
             return
         pace = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.pace**2))
         ahead = (self.pace - 1.0) / pace if self.momentum else 0.0
-        self.base = found.plus(ahead, found.plus(-1.0, self.last)) if ahead else found
-        self.last, self.objective, self.pace = found, objective, pace
+        self.base = (
+            candidate.plus(ahead, candidate.plus(-1.0, self.last))
+            if ahead
+            else candidate
+        )
+        self.last, self.objective, self.pace = candidate, objective, pace
 
     def _tangent(self, functions: _Functions) -> _Tangent:
         """Return the tangent of the loss at some functions."""
@@ -244,13 +248,15 @@ class _Run:
             moved = base.plus(self.step_size, down)
             sizes = np.sqrt(moved.forms())
             norms = penalty.prox(sizes, self.step_size)
-            kept = np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0)
-            found = moved.times(kept)
-            there, move = self._tangent(found), found.plus(-1.0, base)
+            shrinkage = np.divide(
+                norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0
+            )
+            candidate = moved.times(shrinkage)
+            there, move = self._tangent(candidate), candidate.plus(-1.0, base)
             parabola = loss - float(rho @ move.images.sum(axis=0))
             parabola += 0.5 * float(move.forms().sum()) / self.step_size
             if there.loss <= parabola + self.rounding * abs(loss):
-                return found, norms, there
+                return candidate, norms, there
             self.step_size *= 0.5
 
     def _offer(

@@ -116,10 +116,10 @@ class _ReducedGradient:
             largest = int(np.argmax(end.weights))
             direction[largest] -= direction.sum()
             point = end
-        found = self._line_search(point, direction, longest, end)
-        if start.value - found.value <= SETTINGS.rounding * abs(start.value):
-            found = self._look_closer(found)
-        self.point = found
+        candidate = self._line_search(point, direction, longest, end)
+        if start.value - candidate.value <= SETTINGS.rounding * abs(start.value):
+            candidate = self._look_closer(candidate)
+        self.point = candidate
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
@@ -155,10 +155,10 @@ class _ReducedGradient:
             step = low + float(
                 np.clip(share, SETTINGS.nearest, 1.0 - SETTINGS.nearest)
             ) * (high - low)
-            found = self._evaluate(start, direction, step)
-            slope = float(found.gradient @ direction)
-            if found.value < best.value:
-                best = found
+            candidate = self._evaluate(start, direction, step)
+            slope = float(candidate.gradient @ direction)
+            if candidate.value < best.value:
+                best = candidate
             flat = (
                 abs(slope) <= SETTINGS.flat * abs(first)
                 or high - low <= SETTINGS.narrow * high

@@ -284,13 +284,13 @@ class _Subsample:
 
     def candidates(self, selected: list[int]) -> NDArray[np.bool_]:
         """Return the subsample of the kernels that are not selected yet."""
-        chosen = np.ones(self.keys.size, dtype=bool)
-        if self.size < chosen.size:
+        is_candidate = np.ones(self.keys.size, dtype=bool)
+        if self.size < is_candidate.size:
             keys = self.keys.copy()
             keys[selected] = np.inf
-            chosen[np.argpartition(keys, self.size)[self.size :]] = False
-        chosen[selected] = False
-        return chosen
+            is_candidate[np.argpartition(keys, self.size)[self.size :]] = False
+        is_candidate[selected] = False
+        return is_candidate
 
 
 class _Growth:

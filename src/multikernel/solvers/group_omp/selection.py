@@ -190,7 +190,7 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
     most = min(SETTINGS.narrow, n_samples // SETTINGS.narrowest)
     everyone = np.arange(n_samples)
     few = evenly_spaced(n_samples, max(1, SETTINGS.probed * most))
-    found: list[Array | None] = [None] * n_kernels
+    factors: list[Array | None] = [None] * n_kernels
     looked = np.zeros(n_kernels, dtype=bool)
 
     def pivoted(K: Array) -> tuple[float, Array, Indices]:
@@ -209,17 +209,17 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
             return
         # The rest of a matrix that is no kernel may be large beside its diagonal.
         if np.abs(K - factor @ factor.T).max() <= tol:
-            found[m] = factor
+            factors[m] = factor
 
     run_blocks(look, range(n_kernels))
-    known = {m: factor for m, factor in enumerate(found) if factor is not None}
-    kernels = np.array(list(known), dtype=np.intp)
+    factor_of = {m: factor for m, factor in enumerate(factors) if factor is not None}
+    kernels = np.array(list(factor_of), dtype=np.intp)
     probed = (few.size / n_samples) ** 2 if few.size < n_samples else 0.0
     passes = probed + float(looked.mean())
-    if not known:
+    if not factor_of:
         return kernels, None, passes
-    ends = np.cumsum([factor.shape[1] for factor in known.values()])
-    Z = np.hstack(list(known.values()))
+    ends = np.cumsum([factor.shape[1] for factor in factor_of.values()])
+    Z = np.hstack(list(factor_of.values()))
     return kernels, LowRankStack(Z, np.append(0, ends)), passes
 
 
@@ -367,11 +367,11 @@ class _Race:
             images = multiply(alive, self.whitening.scaled(bounds.basis))
             images = self.whitening.project(self.whitening.scaled(images))
             bounds.advance(images)
-            chosen = kernels[alive]
-            self._update(chosen, bounds)
-            lower, upper = self.lower[:, chosen], self.upper[:, chosen]
-            vague = upper - lower > self.resolution[:, chosen] * upper
-            undecided = self._can_win(chosen) & vague
+            racing = kernels[alive]
+            self._update(racing, bounds)
+            lower, upper = self.lower[:, racing], self.upper[:, racing]
+            vague = upper - lower > self.resolution[:, racing] * upper
+            undecided = self._can_win(racing) & vague
             keep = np.any(undecided, axis=0)
             if not keep.any():
                 return

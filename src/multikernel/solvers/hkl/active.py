@@ -67,15 +67,19 @@ def prepare(
         rows -= means[:, None]
         # What is left of a constant is rounding, and no feature.
         rows[_sizes(rows) <= 1e-12 * np.abs(means)] = 0.0
-    found = []
-    for own, mean, basis in zip(
+    prepared = []
+    for features_of_node, mean, basis in zip(
         _cut(rows, ends), _cut(means, ends), bases, strict=True
     ):
         # Those of landmarks are independent.
-        mixer = None if len(own) < 2 or basis is not None else _mixer(own)
-        mixed = own if mixer is None else mixer.T @ own
-        found.append(Prepared(mixed, mean, mixer, basis))
-    return found
+        mixer = (
+            None
+            if len(features_of_node) < 2 or basis is not None
+            else _mixer(features_of_node)
+        )
+        mixed = features_of_node if mixer is None else mixer.T @ features_of_node
+        prepared.append(Prepared(mixed, mean, mixer, basis))
+    return prepared
 
 
 def _cut(rows: Array, ends: Indices) -> list[Array]:
@@ -95,8 +99,10 @@ def _mixer(rows: Array) -> Array | None:
     Products of blocks have many columns and few directions.
     """
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
-    kept = sizes > NEGLIGIBLE * sizes.max(initial=0.0)
-    return None if kept.sum() == rows.shape[0] else np.asarray(directions[:, kept])
+    positive = sizes > NEGLIGIBLE * sizes.max(initial=0.0)
+    return (
+        None if positive.sum() == rows.shape[0] else np.asarray(directions[:, positive])
+    )
 
 
 MANY = 64
@@ -136,8 +142,8 @@ class Held:
         self._places = of_more(self._places, len(self.known), -1)
         self._places[nodes] = places
         self._prepared += [
-            Prepared(own, one.means, one.mixer, one.basis)
-            for one, own in zip(found, _cut(rows, np.cumsum(sizes)), strict=True)
+            Prepared(features, one.means, one.mixer, one.basis)
+            for one, features in zip(found, _cut(rows, np.cumsum(sizes)), strict=True)
         ]
 
     def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
@@ -149,8 +155,8 @@ class Held:
     def of(self, nodes: Indices) -> list[Prepared]:
         """Return the features of nodes; what is not held is computed, and stays so."""
         held, new = self._split(nodes)
-        found = prepare(self.samples, self.known.named(new), self.shares)
-        made = dict(zip(new.tolist(), found, strict=True))
+        prepared = prepare(self.samples, self.known.named(new), self.shares)
+        made = dict(zip(new.tolist(), prepared, strict=True))
         made |= {k: self._prepared[self._places[k]] for k in held.tolist()}
         return [made[k] for k in nodes.tolist()]
 
@@ -162,9 +168,9 @@ class Held:
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > HELD * self._most:
             held, _ = self._split(nodes)
-            found = self.of(held)
+            prepared = self.of(held)
             self._forget()
-            self._hold(held, found)
+            self._hold(held, prepared)
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return ||Z_v^T a||^2 of nodes, whose features are held from now on."""
@@ -263,15 +269,15 @@ class ActiveSet:
 
     def coefs(self, k: int, beta: Array) -> Array:
         """Return coefficients of the graph's own features of a node from those here."""
-        own, mixer = beta[self.owner == k], self._mixers[k]
-        return own if mixer is None else np.asarray(mixer @ own)
+        of_node, mixer = beta[self.owner == k], self._mixers[k]
+        return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def look_at(self, nodes: Indices) -> None:
         """Move nodes of the frontier into J; nodes of many features are never idle."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
-        left = self.frontier[~self.known.among(self.frontier, nodes)]
-        self.frontier = np.append(left, self._ready(children))
+        others = self.frontier[~self.known.among(self.frontier, nodes)]
+        self.frontier = np.append(others, self._ready(children))
         wide = nodes[self.known.widths[nodes] > MANY]
         if wide.size:
             self.add(wide)
@@ -301,22 +307,22 @@ class ActiveSet:
         graph, m = self.samples.graph, len(self)
         self.nodes = np.append(self.nodes, new)
         self.weights = self.known.weights[self.nodes]
-        place = {k: row for row, k in enumerate(self.nodes.tolist())}
+        row_of = {k: row for row, k in enumerate(self.nodes.tolist())}
         relation = np.zeros((len(self), len(self)))
         relation[:m, :m] = self.relation
         owners, blocks = [self.owner], [self.features]
         prepared = zip(self.known.named(new), self._held.of(new), strict=True)
-        for k, (node, found) in enumerate(prepared, start=m):
-            self._mixers.append(found.mixer)
-            self.bases.append(found.basis)
-            self.means.append(found.means)
-            blocks.append(found.rows)
-            owners.append(np.full(found.rows.shape[0], k, dtype=np.intp))
+        for k, (node, features) in enumerate(prepared, start=m):
+            self._mixers.append(features.mixer)
+            self.bases.append(features.basis)
+            self.means.append(features.means)
+            blocks.append(features.rows)
+            owners.append(np.full(features.rows.shape[0], k, dtype=np.intp))
             for parent in self.known.numbers(graph.parents(node)).tolist():
-                above = relation[:, place[parent]]
+                above = relation[:, row_of[parent]]
                 relation[:, k] = np.maximum(relation[:, k], above)
             relation[k, k] = 1.0
-            residual = self.samples.residual(node, found.basis)
+            residual = self.samples.residual(node, features.basis)
             if residual is not None:
                 self._residuals[k] = np.sqrt(residual)
         self.relation = relation
@@ -355,10 +361,10 @@ class ActiveSet:
         self.relation = self.relation[np.ix_(kept, kept)]
         dropped, self.nodes = self.nodes[~kept], self.nodes[kept]
         self.weights = self.weights[kept]
-        chosen = np.flatnonzero(kept)
-        self.means = [self.means[k] for k in chosen]
-        self._mixers = [self._mixers[k] for k in chosen]
-        self.bases = [self.bases[k] for k in chosen]
+        rows = np.flatnonzero(kept)
+        self.means = [self.means[k] for k in rows]
+        self._mixers = [self._mixers[k] for k in rows]
+        self.bases = [self.bases[k] for k in rows]
         self._residuals = {
             int(new_place[k]): roots for k, roots in self._residuals.items() if kept[k]
         }

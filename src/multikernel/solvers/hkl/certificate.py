@@ -103,11 +103,11 @@ class SmoothedNorm:
         """
         active, omega = self.active, self.value
         missing = products - omega * self.rates[active.owner] * self.beta
-        own = omega * active.weights / self.smooth
+        scaled = omega * active.weights / self.smooth
         m = len(active)
         crossed = np.bincount(active.owner, missing * self.beta, minlength=m)
         errors = np.bincount(active.owner, missing * missing, minlength=m)
-        split = own**2 * self.squares + 2.0 * own * crossed + errors + slack**2
+        split = scaled**2 * self.squares + 2.0 * scaled * crossed + errors + slack**2
         return float(np.max(split / active.weights**2, initial=0.0))
 
 
@@ -126,8 +126,8 @@ def norm_value(active: ActiveSet, beta: Array) -> float:
 
 def squared_norms(active: ActiveSet, beta: Array) -> Array:
     """Return ||beta_{D(v)}||^2 of every node."""
-    own = np.bincount(active.owner, beta * beta, minlength=len(active))
-    return np.asarray(active.relation @ own)
+    squares = np.bincount(active.owner, beta * beta, minlength=len(active))
+    return np.asarray(active.relation @ squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,20 +163,20 @@ class DualPoint:
 
         # Where the point is nearly optimal the best multiple is near one: the vertex of
         # a parabola, whose error is of second order in what it gains.
-        known = {scale: loss(scale) for scale in (1.0, 1.0 - STEP, 1.0 - 2.0 * STEP)}
-        at, near, far = known.values()
+        values = {scale: loss(scale) for scale in (1.0, 1.0 - STEP, 1.0 - 2.0 * STEP)}
+        at, near, far = values.values()
         slope, bend = 1.5 * at - 2.0 * near + 0.5 * far, at - 2.0 * near + far
         if slope > 0.0:
             scale = 1.0 - STEP * slope / bend if STEP * slope < NEAR * bend else 0.0
-            known[scale] = loss(scale)
+            values[scale] = loss(scale)
             # It is convex: where it grows over a first step, the best is before it.
-            if scale == 0.0 and loss(STEP) < known[scale]:
-                found = minimize_scalar(
+            if scale == 0.0 and loss(STEP) < values[scale]:
+                least = minimize_scalar(
                     loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": STEP}
                 )
-                known[float(found.x)] = float(found.fun)
-        scale = min(known, key=lambda each: known[each])
-        return scale, -known[scale]
+                values[float(least.x)] = float(least.fun)
+        scale = min(values, key=lambda each: values[each])
+        return scale, -values[scale]
 
     def _loss(self, problem: HullProblem, scale: float, half: float) -> float:
         if scale not in self._known:

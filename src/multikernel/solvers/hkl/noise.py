@@ -22,10 +22,10 @@ def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
     for members in np.split(order, starts[1:]):
-        own = ratios[members]
-        few = own.size < COMPARABLE
-        middle, spread = of_all if few else _middle_and_spread(own)
-        z[members] = (own - middle) / max(spread, 1e-9 * middle, tiny)
+        among = ratios[members]
+        few = among.size < COMPARABLE
+        middle, spread = of_all if few else _middle_and_spread(among)
+        z[members] = (among - middle) / max(spread, 1e-9 * middle, tiny)
     return z
 
 

@@ -188,19 +188,19 @@ class _Level:
         shift = float(slopes.sum()) if problem.fit_intercept else 0.0
         if is_squared(problem.loss):
             hessian += active.gram
-            cross, own = np.zeros_like(gradient), 1.0
+            cross, weight = np.zeros_like(gradient), 1.0
         else:
-            cross, own = features @ bends, float(bends.sum())
+            cross, weight = features @ bends, float(bends.sum())
             # Where no sample bends, as on the far side of a hinge, a unit does.
             unit = 1.0 / half_range(problem.y)
-            own = own if own > 1e-12 * unit else unit
+            weight = weight if weight > 1e-12 * unit else unit
             # Products of centred rows: in products of plain rows less products of means
             # an outlier of 1e4 to the fourth power leaves nothing but rounding.
-            centre = cross / own if problem.fit_intercept else np.zeros_like(cross)
+            centre = cross / weight if problem.fit_intercept else np.zeros_like(cross)
             rows = (features - centre[:, None]) * np.sqrt(bends)
             hessian += rows @ rows.T
-        step = _solve(hessian, cross * (shift / own) - gradient)
-        move = -(shift + float(cross @ step)) / own if problem.fit_intercept else 0.0
+        step = _solve(hessian, cross * (shift / weight) - gradient)
+        move = -(shift + float(cross @ step)) / weight if problem.fit_intercept else 0.0
         return step, move, float(gradient @ step) + shift * move
 
     def search(
@@ -210,13 +210,13 @@ class _Level:
         change = step @ self.active.features + move
         length = 1.0
         for _ in range(50):
-            found = self.at(
+            candidate = self.at(
                 point.beta + length * step,
                 point.intercept + length * move,
                 point.f + length * change,
             )
-            if found.value <= point.value + SETTINGS.armijo * length * slope:
-                return found, length
+            if candidate.value <= point.value + SETTINGS.armijo * length * slope:
+                return candidate, length
             length *= 0.5
         return None, 0.0
 
@@ -248,8 +248,8 @@ def solve_reduced(
 
     Returns the best point found; `tol` is the relative duality gap on the active set.
     """
-    if not beta.any() and (known := _fitting_constant(problem, beta)) is not None:
-        return known
+    if not beta.any() and (constant := _fitting_constant(problem, beta)) is not None:
+        return constant
     share, steps = SETTINGS.first_smoothing, 0
     f = beta @ active.features + intercept
     best: ReducedPoint | None = None
@@ -301,13 +301,13 @@ def _newton(
     problem, taken, careful, enough = level.problem, 0, False, np.inf
     while True:
         step, move, slope = level.direction(point, careful=careful)
-        found, length = level.search(point, step, move, slope)
+        next_point, length = level.search(point, step, move, slope)
         taken += 1
-        if found is not None:
-            point = found
+        if next_point is not None:
+            point = next_point
         hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
         enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
-        over = taken >= limit or (found is None and not careful)
+        over = taken >= limit or (next_point is None and not careful)
         careful = length < SETTINGS.careful and not careful
         if -0.5 * slope > enough and not over:
             continue
@@ -325,8 +325,8 @@ def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> fl
     omega = norm_value(active, beta)
     slopes = problem.loss.gradient(problem.y, f) / problem.total_weight
     products = active.features @ slopes / problem.alpha
-    own = np.bincount(active.owner, products**2, minlength=len(active))
-    reach = float(np.max(np.sqrt(own) / active.weights, initial=0.0))
+    squares = np.bincount(active.owner, products**2, minlength=len(active))
+    reach = float(np.max(np.sqrt(squares) / active.weights, initial=0.0))
     return max(omega, 1e-3 * reach) or 1.0
 
 

@@ -254,11 +254,11 @@ class _Run:
         over = np.flatnonzero(values > ceiling)
         worst = over[np.argsort(-values[over], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
-        chosen = worst[:most]
+        worst_first = worst[:most]
         # Sources stand behind idle nodes.
-        beyond = np.flatnonzero(chosen >= active.idle.size)[room:]
+        beyond = np.flatnonzero(worst_first >= active.idle.size)[room:]
         within = float(values[: active.idle.size].max(initial=0.0))
-        return within, sources[np.delete(chosen, beyond)]
+        return within, sources[np.delete(worst_first, beyond)]
 
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
@@ -271,8 +271,8 @@ class _Run:
         self.sums = of_more(self.sums, len(active.known), np.nan)
         new = sources[np.isnan(self.sums[sources, 0])]
         named = active.known.named(new)
-        found = active.samples.descendant_forms(named, point.dual.vector)
-        self.sums[new] = np.transpose(found)
+        node_forms = active.samples.descendant_forms(named, point.dual.vector)
+        self.sums[new] = np.transpose(node_forms)
         forms, noise = self.sums[sources].T
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
@@ -363,9 +363,9 @@ class _Run:
             history=tuple(self.history),
         )
         if not settings.certify:
-            kept = used | (active.known.n_parents[active.nodes] == 0)
-            self.beta = beta[kept[active.owner]]
-            active.keep(kept)
+            stays = used | (active.known.n_parents[active.nodes] == 0)
+            self.beta = beta[stays[active.owner]]
+            active.keep(stays)
         return solution
 
     def _report(self, problem: HullProblem, point: ReducedPoint, gap: float) -> None:
