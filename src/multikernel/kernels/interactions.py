@@ -262,7 +262,9 @@ def with_interactions(
     columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
     if spec.kernels is None:
         # Of a table with text, kernels on all numbers are those on all columns.
-        columns = [own if own and len(own) == 1 else None for own in columns]
+        columns = [
+            places if places and len(places) == 1 else None for places in columns
+        ]
     origins = range(X.shape[1]) if origins is None else origins
     pairs = _pairs(columns, _allowed(spec.between, features, origins), X)
     in_pairs = np.unique(pairs)
@@ -311,31 +313,31 @@ def _pairs(
     two_valued = {c for c in distinct if _has_two_values(X[:, c])}
     taken: set[int] = set()
     usable = []
-    for m, own in enumerate(columns):
-        if own is None or not own & distinct:
+    for m, places in enumerate(columns):
+        if places is None or not places & distinct:
             continue
-        if len(own) == 1:
-            (column,) = own
+        if len(places) == 1:
+            (column,) = places
             if column in taken:
                 continue
-            taken |= own & two_valued
+            taken |= places & two_valued
         usable.append(m)
-    sets = [frozenset() if own is None else own for own in columns]
+    sets = [frozenset() if places is None else places for places in columns]
     members = np.array(usable, dtype=np.intp)
-    i, j = (members[place] for place in np.triu_indices(members.size, 1))
+    i, j = (members[number] for number in np.triu_indices(members.size, 1))
     used = [sets[m] for m in usable]
     apart = sum(map(len, used)) == len(frozenset().union(*used))
     if apart and sides is None:
         return np.column_stack([i, j])
     every = frozenset(range(X.shape[1]))
     first, second = sides or (every, every)
-    chosen = [
+    pairs = [
         (a, b)
         for a, b in zip(i.tolist(), j.tolist(), strict=True)
         if not sets[a] & sets[b]
         and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
     ]
-    return np.array(chosen, dtype=np.intp).reshape(-1, 2)
+    return np.array(pairs, dtype=np.intp).reshape(-1, 2)
 
 
 def _has_two_values(column: Array) -> bool:
@@ -359,8 +361,8 @@ def _allowed(between: Any, features: Features, origins: Sequence[int]) -> Sides 
         raise ValueError(f"Interactions, between: {error}") from error
     places = list(enumerate(origins))
     return (
-        frozenset(place for place, column in places if column in first),
-        frozenset(place for place, column in places if column in second),
+        frozenset(number for number, column in places if column in first),
+        frozenset(number for number, column in places if column in second),
     )
 
 
