@@ -176,8 +176,8 @@ class ContributionDisplay:
         places = [held.index(column) for column in columns]
         labels = _category_labels(model, columns)
         lines = [
-            _axis_values(data[:, place], len(columns), known)
-            for place, known in zip(places, labels, strict=True)
+            _axis_values(data[:, place], len(columns), label)
+            for place, label in zip(places, labels, strict=True)
         ]
         rows = _grid_rows(data, places, lines)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
@@ -275,15 +275,15 @@ class ContributionDisplay:
         names = self.categories[few] or [f"{level:.3g}" for level in levels]
         ax.axhline(0.0, color=_style.INK, linewidth=0.8)
         self.artist_ = []
-        for place, (line, name) in enumerate(zip(lines, names, strict=True)):
-            style: dict[str, Any] = {"color": _style.color(place), "linewidth": 1.8}
+        for number, (line, name) in enumerate(zip(lines, names, strict=True)):
+            style: dict[str, Any] = {"color": _style.color(number), "linewidth": 1.8}
             if self.categories[1 - few] is not None:
                 style |= {"linestyle": "none", "marker": "o"}
             style |= {"label": _style.shorten(name)}
             self.artist_ += ax.plot(x, line, **(style | kwargs))
             if self.samples is not None and self.categories[1 - few] is None:
                 gaps = np.abs(self.samples[:, few, None] - levels)
-                at = self.samples[gaps.argmin(axis=1) == place, 1 - few]
+                at = self.samples[gaps.argmin(axis=1) == number, 1 - few]
                 dots: dict[str, Any] = {"s": 14, "color": style["color"], "alpha": 0.6}
                 ax.scatter(at, np.interp(at, x, line), linewidths=0, **dots)
         ax.set_ylabel(self.value_name)
@@ -308,24 +308,24 @@ def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int
     """Return the numbers of kernels given by number, by name, or by their columns."""
     several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
     names: list[str] = model.kernel_names_
-    found: list[int] = []
+    numbers: list[int] = []
     for each in kernel if several else [kernel]:
         if isinstance(each, str):
-            found += (
+            numbers += (
                 [names.index(each)]
                 if each in names
                 else _kernels_on(model, each, columns)
             )
         elif 0 <= each < len(names):
-            found.append(int(each))
+            numbers.append(int(each))
         else:
             raise ValueError(
                 f"There is no kernel {each}: they are numbered from 0 to "
                 f"{len(names) - 1}."
             )
-    if not found:
+    if not numbers:
         raise ValueError("kernel is empty: give one at least.")
-    return found
+    return numbers
 
 
 def _kernels_on(model: Any, name: str, columns: Sequence[str]) -> list[int]:
@@ -343,30 +343,33 @@ def _kernels_on(model: Any, name: str, columns: Sequence[str]) -> list[int]:
 
 def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
     """Return the columns that all of some kernels read, one or two."""
-    found = [pipelines.kernel_columns(model, kernel).tolist() for kernel in kernels]
-    if any(columns != found[0] for columns in found):
+    columns_of_kernels = [
+        pipelines.kernel_columns(model, kernel).tolist() for kernel in kernels
+    ]
+    if any(columns != columns_of_kernels[0] for columns in columns_of_kernels):
         raise ValueError(
             "The kernels read different columns, so their sum has no picture: draw "
             "those of the same columns together."
         )
-    if set(found[0]) & set(getattr(model, "sequence_features_", ())):
+    if set(columns_of_kernels[0]) & set(getattr(model, "sequence_features_", ())):
         raise ValueError(
             f"{model.kernel_names_[kernels[0]]} reads sequences, which have no axis."
         )
-    if len(found[0]) not in N_POINTS:
+    n_columns = len(columns_of_kernels[0])
+    if n_columns not in N_POINTS:
         raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} reads {len(found[0])} columns, and a "
+            f"{model.kernel_names_[kernels[0]]} reads {n_columns} columns, and a "
             "picture shows one or two: predict on a grid of two while the others stay."
         )
-    return list(found[0])
+    return list(columns_of_kernels[0])
 
 
 def _category_labels(model: Any, columns: list[int]) -> list[list[str] | None]:
     """Return the names of each column's categories, None where it holds numbers."""
-    known = list(getattr(model, "category_features_", ()))
+    category_columns = list(getattr(model, "category_features_", ()))
     return [
-        [str(name) for name in model.categories_[known.index(column)]]
-        if column in known
+        [str(name) for name in model.categories_[category_columns.index(column)]]
+        if column in category_columns
         else None
         for column in columns
     ]
