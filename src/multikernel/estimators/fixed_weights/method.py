@@ -18,7 +18,7 @@ from multikernel.estimators.lp.candidates import (
     default_margins,
     margin_search,
 )
-from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod, lp_solver
+from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod
 from multikernel.estimators.method import AnyMethod, Solved
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.progress import Watch
@@ -29,6 +29,7 @@ from multikernel.gram import GramStack
 from multikernel.problem import Solution, Status
 from multikernel.solvers import FixedWeights, alignment_weights, easy_weights
 from multikernel.solvers.fixed_weights import WeightRule
+from multikernel.solvers.lp_choice import lp_solver
 
 RULES: Mapping[str, WeightRule] = {
     "alignment": alignment_weights,

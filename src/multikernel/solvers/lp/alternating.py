@@ -7,8 +7,13 @@ import numpy as np
 from multikernel.certificates import Expansion
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import is_variational
-from multikernel.solvers.lp.oracle import WeightOracle, reason_against_loss
-from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
+from multikernel.solvers.lp.oracle import WeightOracle
+from multikernel.solvers.lp.weight_solver import (
+    LEFT,
+    Step,
+    WeightSolver,
+    reason_against_loss,
+)
 from multikernel.solvers.machine_runs import FIRST_GAP
 
 SHARPENING = 0.3

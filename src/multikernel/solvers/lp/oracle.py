@@ -14,39 +14,15 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import check_forms, model_of_multiples
 from multikernel.certificates.incumbent import Incumbent
-from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.matrix import GramMatrix
-from multikernel.machines import machine_for, warm_start
+from multikernel.machines import warm_start
 from multikernel.problem import Problem
-from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.machine_runs import (
     feasible,
     fit_machine,
     machine_within,
     weight_hessian,
 )
-
-
-def reason_against(problem: Problem, name: str) -> str | None:
-    """Return why a solver of this name cannot treat a problem, or None."""
-    if not isinstance(problem.regularizer, SquaredBlockNorm):
-        kind = type(problem.regularizer).__name__
-        return f"{name} needs the regulariser SquaredBlockNorm, got {kind}."
-    if problem.y.ndim != 1:
-        return (
-            f"{name} solves for one output at a time, and the targets have "
-            f"{problem.y.shape[1]} columns: solve for each column, or use Alternating."
-        )
-    return reason_against_loss(problem)
-
-
-def reason_against_loss(problem: Problem) -> str | None:
-    """Return why no machine can treat the problem's loss, or None if one can."""
-    try:
-        machine_for(problem.loss)
-    except UnsupportedProblemError as error:
-        return str(error)
-    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,12 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import Expansion
 from multikernel.certificates.progress import Patience
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.machines import machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.base import incumbents
-from multikernel.solvers.lp.oracle import WeightOracle, reason_against
+from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.machine_runs import CACHE_BYTES
 
 Step = Callable[[], Status | None]
@@ -81,6 +83,28 @@ class WeightSolver(ABC):
         The oracle runs the machine, and offers what it finds; the expansion is that of
         the warm start's dual point.
         """
+
+
+def reason_against(problem: Problem, name: str) -> str | None:
+    """Return why a solver of this name cannot treat a problem, or None."""
+    if not isinstance(problem.regularizer, SquaredBlockNorm):
+        kind = type(problem.regularizer).__name__
+        return f"{name} needs the regulariser SquaredBlockNorm, got {kind}."
+    if problem.y.ndim != 1:
+        return (
+            f"{name} solves for one output at a time, and the targets have "
+            f"{problem.y.shape[1]} columns: solve for each column, or use Alternating."
+        )
+    return reason_against_loss(problem)
+
+
+def reason_against_loss(problem: Problem) -> str | None:
+    """Return why no machine can treat the problem's loss, or None if one can."""
+    try:
+        machine_for(problem.loss)
+    except UnsupportedProblemError as error:
+        return str(error)
+    return None
 
 
 def reason_against_p(problem: Problem, name: str) -> str | None:
