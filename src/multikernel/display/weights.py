@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
 
+WHAT_IS_SPLIT = {
+    "R²": "share of the variance of held-out targets",
+    "D²": "share of the deviance of held-out targets",
+}
+
 VALUE_NAMES = {
     "kernel_weights": "kernel weight",
     "variance_shares": "share of the variance of f",
@@ -370,11 +375,11 @@ class VarianceSplitDisplay:
             split.names,
             group_names=split.output_names or None,
             intervals=split.interval(level),
-            value_name="share of the variance of held-out targets",
+            value_name=WHAT_IS_SPLIT[self.split.score],
         ).plot(ax, max_kernels=max_terms, **bar_kwargs)
         self.ax_, self.figure_, self.bars_ = bars.ax_, bars.figure_, bars.bars_
         scores = ", ".join(f"{value:.2f}" for value in np.ravel(split.r2))
         of = f", mean of {n_targets} targets," if n_targets > max_targets else ""
-        label = f"R² {scores}{of} on held-out samples"
+        label = f"{self.split.score} {scores}{of} on held-out samples"
         _style.headline(self.ax_, f"{label}; error bars: {level:.0%} of resamples")
         return self

@@ -2,6 +2,7 @@
 
 from multikernel.estimators.publish.sobol import SobolIndices
 from multikernel.inspection.association import KernelTests, kernel_tests
+from multikernel.inspection.deviance import deviance_split
 from multikernel.inspection.importance import group_permutation_importance
 from multikernel.inspection.intervals import Bootstrap, bootstrap
 from multikernel.inspection.sobol import sobol_indices
@@ -21,6 +22,7 @@ __all__ = [
     "VarianceSplit",
     "bootstrap",
     "contributions",
+    "deviance_split",
     "group_permutation_importance",
     "kernel_tests",
     "r2_score_split",

@@ -172,6 +172,8 @@ class VarianceSplit:
         Shares on samples drawn with replacement from those that were held out.
     output_names : tuple of str, default=()
         Names of the outputs, where there are several.
+    score : str, default="R²"
+        What is split; "D²" in a split of `deviance_split`.
     """
 
     names: tuple[str, ...]
@@ -179,6 +181,7 @@ class VarianceSplit:
     r2: Any
     resampled: Array
     output_names: tuple[str, ...] = ()
+    score: str = "R²"
 
     def interval(self, level: float = 0.9) -> tuple[Array, Array]:
         """Return the range that holds the middle of the resampled shares.
@@ -212,14 +215,16 @@ class VarianceSplit:
         if self.shares.ndim == 1:
             return self
         shares, drawn = self.shares.mean(axis=0), self.resampled.mean(axis=1)
-        return VarianceSplit(self.names, shares, float(np.mean(self.r2)), drawn)
+        r2 = float(np.mean(self.r2))
+        return VarianceSplit(self.names, shares, r2, drawn, score=self.score)
 
     def __repr__(self) -> str:
         """Return R² and the shares, largest first: arrays of resamples fill pages."""
         if self.shares.ndim > 1:
             return f"Mean of {len(self.shares)} targets: {self.mean()!r}"
         head = (
-            f"R² {self.r2:.3g} on held-out samples, split among {len(self.names)} terms"
+            f"{self.score} {self.r2:.3g} on held-out samples, split among "
+            f"{len(self.names)} terms"
         )
         low, high = self.interval()
         order = np.argsort(-np.abs(self.shares), kind="stable")[:10]
