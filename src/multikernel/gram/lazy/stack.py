@@ -353,7 +353,7 @@ def lazy_stack(
     X : ndarray of shape (n_samples, n_features)
         Samples.
     dense_bytes : int, default=2**28
-        Results of `take` and `combine` up to this size are held in memory.
+        Results of ``take`` and ``combine`` up to this size are held in memory.
 
     Returns
     -------
