@@ -12,6 +12,7 @@ from multikernel import (
     HKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
+    SpicyMKLSurvival,
     stack_grams,
 )
 from multikernel.inspection import kernel_tests
@@ -154,6 +155,32 @@ def test_views_interactions_pipelines_and_matrices():
     named = kernel_tests(given, grams, X[:, 0], n_permutations=99, random_state=0)
     assert named.kernel_names == ("a", "b")
     assert named.family_wise_p[0] == 0.01
+
+
+def test_times_to_an_event():
+    X, random = sample(8, n=90)
+    log_time = 1.5 * X[:, 2] + random.logistic(size=90)
+    end = random.normal(1.0, 1.0, size=90)
+    y = pd.DataFrame(
+        {"event": log_time <= end, "time": np.exp(np.minimum(log_time, end))}
+    )
+    model = SpicyMKLSurvival(CURVES)
+    tests = kernel_tests(model, X, y, n_permutations=199, random_state=0)
+    assert tests.family_wise_p.argmin() == 2
+    assert tests.family_wise_p[2] == 0.005
+    assert tests.p_values[2] < 1e-4
+    aside = kernel_tests(model, X, y, covariates=X[:, [2]], random_state=0)
+    assert aside.family_wise_p[2] > 0.05
+    levels = []
+    for seed in range(80):
+        X, random = sample(seed, n=40)
+        events = {"event": random.random(40) < 0.6, "time": random.exponential(size=40)}
+        null = kernel_tests(
+            model, X, pd.DataFrame(events), n_permutations=59, random_state=seed
+        )
+        levels.append([null.permutation_p[0], null.p_values[0]])
+    for p in np.array(levels).T:
+        assert kstest(p, "uniform").pvalue > 0.002
 
 
 def test_several_outputs_are_permuted_together():

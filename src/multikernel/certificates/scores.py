@@ -16,10 +16,13 @@ from multikernel.certificates.null_model import constant_model
 from multikernel.gram import LowRankStack
 from multikernel.gram.base import GramStack
 from multikernel.linalg.chi_squares import chi_squares_tail
+from multikernel.losses import LogisticLoss, PoissonLoss
 from multikernel.losses.base import SmoothConjugateLoss
-from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1
+
+CANONICAL = (LogisticLoss, PoissonLoss)
+"""Losses with the canonical link: their curvature does not depend on targets."""
 
 IMAGE_NUMBERS = 2**24
 """Numbers that products of some kernels with all permutations take at a time."""
@@ -34,9 +37,10 @@ class NullModel:
     rho : ndarray of shape (n_samples, n_outputs)
         Minus the slopes of the loss.
     curvature : ndarray of shape (n_samples, n_outputs)
-        Second derivatives of the loss.
+        Second derivatives of the loss, where they depend on decision values alone;
+        otherwise their mean.
     knows_noise : bool
-        Whether the loss says how large the noise is, as all but the squared one do.
+        Whether the loss says how large the noise is, as those of classes and counts do.
     columns : ndarray of shape (n_samples, n_columns)
         Covariates and the constant.
     """
@@ -102,8 +106,12 @@ def null_model(
         rho[:, output] = constant_model(problem).dual
         # The curvature of a loss is one over that of its conjugate.
         curvature[:, output] = 1.0 / loss.conjugate_hessian(y, -rho[:, output])
+    canonical = isinstance(loss, CANONICAL)
+    if columns is None or not canonical:
+        # Residuals of equal weight: without columns permutations of them are exact.
+        curvature[:] = curvature.mean(axis=0)
     both = constant if columns is None else np.column_stack([constant, columns])
-    return NullModel(rho, curvature, not is_squared(loss), both)
+    return NullModel(rho, curvature, canonical, both)
 
 
 def permutations(

@@ -5,12 +5,12 @@ statistic of a kernel is :math:`Q_m = \rho_0^\top K_m \rho_0`. Its square root i
 dual norm that tells from which strength on a sparse model uses the kernel.
 """
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
@@ -36,7 +36,9 @@ from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
-from multikernel.inspection.pipelines import check_model, last_step
+from multikernel.estimators.survival.base import SurvivalMKL, regression_on_rows
+from multikernel.estimators.survival.times import read_times
+from multikernel.inspection.pipelines import check_model, last_step, refitted_steps
 from multikernel.losses.base import degree, is_smooth, link_of
 
 OWNER = "kernel_tests"
@@ -238,8 +240,9 @@ def kernel_tests(
     keep their length. P-values by permutation are exact without covariates, or for
     residuals whose order means nothing; with covariates they are approximate. The
     analytic ones are exact for the squared loss and normal noise of unknown size,
-    :math:`\Pr(\sum_j (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`; for other losses
-    they hold for many samples, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q_m)`. With
+    :math:`\Pr(\sum_j (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`; for classes and
+    counts they hold for many samples, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q_m)`,
+    and other losses are treated as the squared one. With
     factors of kernels, as ``storage`` may choose for many samples, statistics are of
     these factors.
 
@@ -264,7 +267,7 @@ def kernel_tests(
     count = Number(1, integer=True)
     check_parameter(OWNER, "n_permutations", n_permutations, count)
     check_parameter(OWNER, "analytic", analytic, FLAG)
-    estimator, data = _model_and_data(model, X, y)
+    estimator, data, y = _model_and_data(model, X, y)
     training = _matrices(estimator, data, y)
     stack = training.stack
     null = _null_model(training, estimator, covariates)
@@ -303,15 +306,23 @@ def kernel_tests(
     )
 
 
-def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any]:
-    """Return the estimator that says what kernels and loss are, and its data."""
+def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any]:
+    """Return the estimator that says what kernels and loss are, and its data.
+
+    Times to an event become a regression on the rows of a loss, as in their models.
+    """
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         continuous = type_of_target(y).startswith("continuous")
         kind = SpicyMKLRegressor if continuous else SpicyMKLClassifier
-        return kind(model), X
+        return kind(model), X, y
     before, estimator = last_step(model)
     check_model(OWNER, estimator)
-    return estimator, X if before is None else clone(before).fit_transform(X, y)
+    data = refitted_steps(before, X, y)
+    if isinstance(estimator, SurvivalMKL):
+        _, codes, loss = regression_on_rows(read_times(OWNER, y))
+        estimator, y = copy.copy(estimator), codes.astype(np.float64)
+        estimator.loss = loss
+    return estimator, data, y
 
 
 def _matrices(estimator: BaseMKL, X: Any, y: Any) -> Training:

@@ -70,14 +70,9 @@ class SurvivalMKL(BaseMKL):
             )
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
-        table, codes = times.distinct()
-        every = np.ones(len(codes)) if weights is None else weights
-        loss = LogLogisticLoss(*table.logs, scale=1.0)
-        targets = codes.astype(np.float64)
-        if loss.unsuitable(targets[every > 0.0]) is None:
-            scale = null_scale(*times.logs, every)
-            loss = LogLogisticLoss(*table.logs, scale=scale)
+        table, codes, loss = regression_on_rows(times, weights)
         learner = self._learner(table, loss, codes, sample_weight, groups)
+        targets = codes.astype(np.float64)
         fit_estimator(learner, X, targets, sample_weight, callback)
         attributes = {
             name: value
@@ -216,3 +211,18 @@ class SurvivalMKL(BaseMKL):
         scale = vars(self).get("scale_", 1.0)
         if fitted and not (isinstance(scale, float) and 0.0 < scale < np.inf):
             raise ValueError(f"{type(self).__name__}: scale_ must be above 0.")
+
+
+def regression_on_rows(
+    times: Times, weights: Array | None = None
+) -> tuple[Times, Indices, LogLogisticLoss]:
+    """Return the distinct times, the row of each sample, and the loss on these rows.
+
+    Its scale is the most likely one without kernels, where there is any.
+    """
+    table, codes = times.distinct()
+    every = np.ones(len(codes)) if weights is None else weights
+    loss = LogLogisticLoss(*table.logs, scale=1.0)
+    if loss.unsuitable(codes[every > 0.0].astype(np.float64)) is None:
+        loss = LogLogisticLoss(*table.logs, scale=null_scale(*times.logs, every))
+    return table, codes, loss
