@@ -292,7 +292,7 @@ REPEATED = [
             scoring="neg_mean_squared_error",
         ),
     ),
-    SpicyMKLRegressor(COLUMNS, alpha="0.5scale", storage=LowRank(50), normalize=None),
+    SpicyMKLRegressor(COLUMNS, alpha=0.01, storage=LowRank(50), normalize=None),
     SpicyMKLRegressor(
         ParameterGrid(GaussianKernel.grid(3), [0, slice(0, 2), slice(None)]), alpha=0.1
     ),

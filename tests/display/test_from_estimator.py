@@ -88,7 +88,7 @@ def test_convergence_of_several_classes(three_classes):
 def test_path_with_scores(data):
     model = SpicyMKLRegressorCV(KERNELS, n_alphas=6, cv=3).fit(*data)
     display = RegularizationPathDisplay.from_estimator(model)
-    assert display.best_alpha == model.alpha_
+    assert display.best_alpha == model.best_params_["alpha"]
     curve = display.score_ax_.lines[0]
     np.testing.assert_allclose(curve.get_ydata(), model.cv_results_["mean_test_score"])
     np.testing.assert_allclose(curve.get_xdata(), model.alphas_)
@@ -167,19 +167,19 @@ def test_scores_of_a_grid_search_and_of_margin_models(data):
 @pytest.mark.parametrize(
     ("kind", "grid", "number", "label"),
     [
-        (SpicyMKLRegressorCV, "alphas", "alpha_", "alpha / scale"),
-        (LpMKLRegressorCV, "Cs", "C_", "scale / C"),
+        (SpicyMKLRegressorCV, "alphas", "alpha_", "alpha"),
+        (LpMKLRegressorCV, "Cs", "C_", "1 / C"),
     ],
 )
-def test_multiples_stand_beside_a_path_in_numbers(data, kind, grid, number, label):
+def test_paths_are_drawn_over_the_parameter(data, kind, grid, number, label):
     X, y = data
-    multiples = [0.03, 0.1, 1.0, 10.0]
-    given = {grid: [f"{multiple}scale" for multiple in multiples]}
+    values = [0.001, 0.01, 0.1, 0.5]
+    given = {grid: values}
     model = kind(KERNELS, **given, cv=2).fit(X, 50.0 * y)
     display = RegularizationPathDisplay.from_estimator(model)
     assert display.alpha_name == label
     assert sorted(display.alphas) == pytest.approx(
-        sorted(np.array(multiples) ** (1.0 if grid == "alphas" else -1.0))
+        sorted(np.array(values) ** (1.0 if grid == "alphas" else -1.0))
     )
     place = np.flatnonzero(display.alphas == display.best_alpha)[0]
     np.testing.assert_array_equal(display.values[place], model.path_.norms[0, -1])
@@ -194,24 +194,24 @@ def test_multiples_stand_beside_a_path_in_numbers(data, kind, grid, number, labe
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
-def test_multiples_of_a_greedy_search_are_named_so(data):
-    alphas = ["0.01scale", "scale"]
+def test_scores_of_a_greedy_search_are_drawn_over_the_parameter(data):
+    alphas = [0.01, 1.0]
     model = GroupOMPRegressorCV(KERNELS, alphas=alphas, max_kernels=2, cv=2).fit(*data)
     display = SparsityPathDisplay.from_estimator(model)
     assert set(display.alphas) == {0.01, 1.0}
     labels = [text.get_text() for text in display.ax_.texts]
-    assert set(labels) == {"alpha / scale = 0.01", "alpha / scale = 1"}
+    assert set(labels) == {"alpha = 0.01", "alpha = 1"}
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_infinite_scores_are_not_drawn(data):
     def score(model, X, y):
-        return -np.inf if model.alpha_ > 0.05 else -model.alpha_
+        return -np.inf if model.alpha_ > 0.05 * data[1].std() else -1.0
 
     search = SpicyMKLRegressorCV(KERNELS, alphas=[0.1, 0.03, 0.01], scoring=score, cv=2)
     display = RegularizationPathDisplay.from_estimator(search.fit(*data))
     drawn = display.score_ax_.lines[0].get_ydata()
-    np.testing.assert_array_equal(drawn, [np.nan, -0.03, -0.01])
+    np.testing.assert_array_equal(drawn, [np.nan, -1.0, -1.0])
 
 
 def test_a_greedy_fit_has_an_objective_in_place_of_a_gap(data):

@@ -82,7 +82,7 @@ def test_all_views_are_in_their_picture():
     """Views that a model does not use were left out, as if they had not been tried."""
     X = np.random.default_rng(0).standard_normal((40, 3))
     views = {"a": [0], "b": [1], "c": [2]}
-    model = SpicyMKLRegressor(views, alpha="0.5scale").fit(X, np.sin(X[:, 0]))
+    model = SpicyMKLRegressor(views, alpha=0.01).fit(X, np.sin(X[:, 0]))
     assert model.view_shares_["b"] == model.view_shares_["c"] == 0.0
     display = KernelWeightsDisplay.from_estimator(model, values="view_shares")
     assert labels(display) == ["a", "b", "c"]

@@ -359,7 +359,7 @@ def test_subsamples_of_the_dictionary():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": 0.0}, "alpha must be a finite number above 0, or 'scale'"),
+        ({"alpha": 0.0}, "alpha must be a finite number above 0, got"),
         ({"max_kernels": 0}, "max_kernels must be None, or an integer of at least 1"),
         ({"max_kernels": 1.5}, "max_kernels must be None, or an integer of at least 1"),
         ({"tol": -1.0}, "tol must be a finite number of at least 0"),

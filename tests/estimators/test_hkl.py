@@ -135,7 +135,8 @@ def test_flat_graphs_are_plain_mkl_in_squared_form(data):
     hkl = HKLRegressor(flat, alpha=0.1, tol=1e-8, certify=True).fit(scaled, y)
     # The block 1-norm problem at strength alpha times its sum of norms.
     total = hkl.node_norms_.sum()
-    spicy = SpicyMKLRegressor(kernels, alpha=0.1 * total, normalize=None, tol=1e-8)
+    alpha = 0.1 * total / y.std()
+    spicy = SpicyMKLRegressor(kernels, alpha=alpha, normalize=None, tol=1e-8)
     spicy.fit(scaled, y)
     np.testing.assert_allclose(hkl.predict(scaled), spicy.predict(scaled), atol=2e-3)
     squared = 0.5 * 0.1 * total**2

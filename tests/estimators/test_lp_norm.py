@@ -89,8 +89,10 @@ def test_the_regressor_reaches_the_optimum_of_its_problem(p, loss, fit_intercept
     model = LpMKLRegressor(
         KERNELS, 2.0, p, loss=loss, epsilon=0.2, fit_intercept=fit_intercept, tol=1e-7
     ).fit(X, y)
+    s = y.std()
+    C = 2.0 * (s if loss == "epsilon_insensitive" else 1.0)
     optimum = reference_lp_optimum(
-        grams(X), y, loss, 2.0, p, epsilon=0.2, fit_intercept=fit_intercept
+        grams(X), y, loss, C, p, epsilon=0.2 * s, fit_intercept=fit_intercept
     )
     assert model.objective_ == pytest.approx(optimum.objective, rel=1e-6)
     assert p_norm(model.kernel_weights_, p) == pytest.approx(1.0, abs=1e-9)
@@ -143,7 +145,9 @@ def test_the_uniform_regressor_is_a_machine_on_the_sum():
     X, y = regression()
     model = FixedWeightsMKLRegressor(KERNELS, 0.7, epsilon=0.2, tol=1e-10).fit(X, y)
     total = grams(X, "trace").sum(axis=0)
-    machine = SVR(kernel="precomputed", C=0.7, epsilon=0.2, tol=1e-10).fit(total, y)
+    s = y.std()
+    machine = SVR(kernel="precomputed", C=0.7 * s, epsilon=0.2 * s, tol=1e-10)
+    machine.fit(total, y)
     np.testing.assert_allclose(model.predict(X), machine.predict(total), atol=1e-4)
 
 
@@ -326,14 +330,13 @@ def test_the_search_equals_refits_by_hand(ps):
         split_scores(search)[:, known], np.array(expected)[:, known], atol=1e-3
     )
     best = np.argmax(np.mean(expected, axis=0))
-    assert (search.C_, search.p_) == (
-        search.cv_results_["param_C"][best],
-        search.cv_results_["param_p"][best],
-    )
-    alone = LpMKLRegressor(KERNELS, search.C_, search.p_, tol=1e-9).fit(X, y)
+    C, p = (search.cv_results_[f"param_{name}"][best] for name in ("C", "p"))
+    assert search.best_params_ == {"C": C, "p": p}
+    assert C * y.std() == search.C_
+    alone = LpMKLRegressor(KERNELS, C, p, tol=1e-9).fit(X, y)
     assert search.objective_ == pytest.approx(alone.objective_, rel=1e-8)
     np.testing.assert_allclose(search.predict(X), alone.predict(X), atol=1e-3)
-    at = list(search.Cs_).index(search.C_)
+    at = list(search.Cs_).index(C)
     np.testing.assert_allclose(1.0 / search.path_.alphas, search.Cs_[: at + 1])
     assert search.path_.objectives[0, at] == pytest.approx(search.objective_)
 
@@ -388,7 +391,8 @@ def test_ties_go_to_the_better_loss():
 def test_a_search_without_refit_has_a_choice_but_no_model():
     X, y = binary()
     search = LpMKLClassifierCV(KERNELS, Cs=[1.0], ps=[2.0], cv=2, refit=False)
-    assert search.fit(X, y).C_ == 1.0
+    assert search.fit(X, y).best_params_ == {"C": 1.0, "p": 2.0}
+    assert not hasattr(search, "C_")
     with pytest.raises(NotFittedError, match="refit=False"):
         search.predict(X)
 
@@ -473,9 +477,9 @@ def test_saved_models_predict_the_same(model, tmp_path):
 
 
 BAD = [
-    ({"C": 0.0}, r"LpMKL\w+: C must be a finite number above 0, or .*, got 0\.0"),
-    ({"C": -1.0}, "C must be a finite number above 0, or .*, got -1"),
-    ({"C": np.inf}, "C must be a finite number above 0, or .*, got inf"),
+    ({"C": 0.0}, r"LpMKL\w+: C must be None, or a finite number above 0, got 0\.0"),
+    ({"C": -1.0}, "C must be None, or a finite number above 0, got -1"),
+    ({"C": np.inf}, "C must be None, or a finite number above 0, got inf"),
     ({"p": 0.5}, r"p must be a number of at least 1, or infinity, got 0\.5"),
     ({"p": np.nan}, "p must be a number of at least 1, or infinity, got nan"),
     ({"p": "2"}, "p must be a number of at least 1, or infinity, got '2'"),
@@ -505,7 +509,7 @@ def test_bad_parameters_get_a_sentence(kind, settings, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"Cs": []}, "Cs must be None, or a sequence of finite numbers above 0, or"),
+        ({"Cs": []}, "Cs must be None, or a sequence of finite numbers above 0"),
         (
             {"Cs": [1.0, -1.0]},
             "Cs must be None, or a sequence of finite numbers above 0",

@@ -1,4 +1,4 @@
-"""Regressors free of the unit of their targets: what "scale" is as a number."""
+"""Strengths of regressors are for targets with a deviation of one."""
 
 import numpy as np
 import pytest
@@ -25,9 +25,10 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     regularization_path,
 )
-from multikernel.estimators.scale import deviations, multiple_of_scale
+from multikernel.estimators.scale import deviations
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 from multikernel.kernels.graph import PolynomialGrid
+from multikernel.regularizers import BlockL1
 
 KERNELS = ParameterGrid([GaussianKernel(2.0), LinearKernel()], [slice(None), 2, 3, 8])
 GAUSSIANS = ParameterGrid([GaussianKernel(1.0)], [slice(None), 2, 3, 8])
@@ -39,9 +40,12 @@ MODELS = [
     SpicyMKLRegressor(KERNELS, **INSENSITIVE),
     SpicyMKLRegressor(KERNELS, l1_ratio=0.5),
     SpicyMKLRegressor(KERNELS, l1_ratio=0.5, **INSENSITIVE),
+    SpicyMKLRegressor(KERNELS, 0.05, loss="huber", epsilon=0.3),
+    SpicyMKLRegressor(KERNELS, 0.05, loss="quantile"),
     MKLRegressor(KERNELS),
     MKLRegressor(KERNELS, **INSENSITIVE),
     LpMKLRegressor(KERNELS),
+    LpMKLRegressor(KERNELS, 0.3, epsilon=0.3),
     LpMKLRegressor(KERNELS, **SQUARED),
     FixedWeightsMKLRegressor(KERNELS),
     FixedWeightsMKLRegressor(KERNELS, **SQUARED),
@@ -49,17 +53,17 @@ MODELS = [
     LocalRademacherMKLRegressor(GAUSSIANS),
     LocalRademacherMKLRegressor(GAUSSIANS, method="dc"),
     GroupOMPRegressor(KERNELS),
-    GroupOMPRegressor(KERNELS, **INSENSITIVE),
+    GroupOMPRegressor(KERNELS, 0.05, **INSENSITIVE),
     HKLRegressor(PolynomialGrid(2)),
-    HKLRegressor(PolynomialGrid(2), **INSENSITIVE),
+    HKLRegressor(PolynomialGrid(2), 0.01, **INSENSITIVE),
 ]
 SEARCHES = [
     SpicyMKLRegressorCV(KERNELS, **SIX, cv=3),
     SpicyMKLRegressorCV(KERNELS, **SIX, cv=3, l1_ratio=0.5),
     SpicyMKLRegressorCV(KERNELS, **SIX, cv=3, **INSENSITIVE),
-    SpicyMKLRegressorCV(KERNELS, alphas=["3scale", "scale", "0.3scale"], cv=3),
+    SpicyMKLRegressorCV(KERNELS, alphas=[0.06, 0.02, 0.006], cv=3),
     LpMKLRegressorCV(KERNELS, ps=[1.5, 4.0], cv=3),
-    LpMKLRegressorCV(KERNELS, Cs=["0.3scale", "scale", "3scale"], ps=[2.0], cv=3),
+    LpMKLRegressorCV(KERNELS, Cs=[0.1, 0.3, 1.0], ps=[2.0], cv=3),
     FixedWeightsMKLRegressorCV(KERNELS, cv=3),
     FixedWeightsMKLRegressorCV(KERNELS, kernel_weights="single", cv=3),
     LocalRademacherMKLRegressorCV(GAUSSIANS, thetas=[2], cv=2),
@@ -107,11 +111,37 @@ def test_no_unit_of_the_targets_changes_a_score(model, changes, halves):
         assert score == pytest.approx(plain, abs=limit), (factor, shift)
 
 
-def test_every_default_of_a_regressor_is_in_units():
-    for model in MODELS + SEARCHES:
-        parameters = type(model)().get_params(deep=False)
-        for name in {"alpha", "C", "epsilon"} & parameters.keys():
-            assert parameters[name] == "scale", (type(model), name)
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.parametrize("model", MODELS + SEARCHES, ids=named)
+def test_kernels_and_choices_are_those_of_any_unit(model, halves):
+    # A power of two leaves every digit as it is.
+    X, y, *_ = halves
+    plain, scaled = clone(model).fit(X, y), clone(model).fit(X, 1024.0 * y)
+    weights = [
+        {fit.kernel_names_[m]: fit.kernel_weights_[m] for m in fit.active_kernels_}
+        for fit in (plain, scaled)
+    ]
+    assert weights[1] == pytest.approx(weights[0], abs=1e-6)
+    if hasattr(model, "cv"):
+        assert scaled.best_params_ == plain.best_params_
+        for name in {"alphas_", "Cs_"} & vars(plain).keys():
+            expected = getattr(plain, name)
+            np.testing.assert_allclose(getattr(scaled, name), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "epsilon_insensitive", "huber"])
+def test_regularization_paths_have_the_strengths_of_any_unit(loss, halves):
+    X, y, *_ = halves
+    for model in (SpicyMKLRegressor(KERNELS, loss=loss), MKLRegressor(KERNELS, loss)):
+        plain, scaled = (
+            regularization_path(model, X, factor * y, n_alphas=4).path
+            for factor in (1.0, 1024.0)
+        )
+        np.testing.assert_allclose(scaled.alphas, plain.alphas, rtol=1e-9)
+        np.testing.assert_array_equal(scaled.kernels, plain.kernels)
+        np.testing.assert_allclose(scaled.norms, 1024.0 * plain.norms, rtol=1e-3)
+    spicy = SpicyMKLRegressor(KERNELS, plain.alphas[2], loss=loss).fit(X, y)
+    assert spicy.objective_ == pytest.approx(plain.objectives[0, 2], rel=2e-3)
 
 
 @pytest.mark.parametrize("split", range(5))
@@ -139,32 +169,24 @@ def test_deviations_are_weighted_pooled_and_never_zero():
     np.testing.assert_array_equal(deviations(constants[:2], None, pooled=True), 1.0)
 
 
-def test_multiples_are_read():
-    texts = ("scale", "0.1scale", "0.1 scale", "1e-3scale", "-2scale", "xscale", 0.5)
-    found = [multiple_of_scale(text) for text in texts]
-    assert found == [1.0, 0.1, 0.1, 1e-3, -2.0, None, None]
-
-
-def test_the_numbers_that_were_used_are_published(halves):
+def test_values_in_the_units_of_the_targets_are_published(halves):
     X, y, *_ = halves
     s = y.std()
-    model = SpicyMKLRegressor(KERNELS, "3scale", epsilon="2scale", **INSENSITIVE)
-    model.fit(X, y)
+    model = SpicyMKLRegressor(KERNELS, 0.06, epsilon=0.2, **INSENSITIVE).fit(X, y)
     assert model.epsilon_ == pytest.approx(0.2 * s)
     assert model.alpha_ == pytest.approx(0.06)  # of degree one: no unit at all
     squared = SpicyMKLRegressor(KERNELS).fit(X, y)
     assert squared.alpha_ == pytest.approx(0.02 * s)
     assert not hasattr(squared, "epsilon_")
-    numbers = SpicyMKLRegressor(KERNELS, alpha=7.5).fit(X, y)
-    assert numbers.alpha_ == 7.5
-    # The same fit by the number that is published.
-    margins = [LpMKLRegressor(KERNELS).fit(X, y)]
-    plain = LpMKLRegressor(KERNELS, margins[0].C_, epsilon=margins[0].epsilon_)
-    margins.append(plain.fit(X, y))
-    np.testing.assert_array_equal(*(model.predict(X) for model in margins))
-    mixed = SpicyMKLRegressor(KERNELS, l1_ratio=0.5).fit(X, y)
-    plain = SpicyMKLRegressor(KERNELS, mixed.alpha_, l1_ratio=mixed.l1_ratio_)
-    np.testing.assert_allclose(plain.fit(X, y).predict(X), mixed.predict(X))
+    margins = LpMKLRegressor(KERNELS, 0.5, epsilon=0.2).fit(X, y)
+    assert pytest.approx(0.5 * s) == margins.C_
+    assert LpMKLRegressor(KERNELS, 0.5, **SQUARED).fit(X, y).C_ == 0.5
+    greedy = GroupOMPRegressor(KERNELS, 0.5, **INSENSITIVE).fit(X, y)
+    assert greedy.alpha_ == pytest.approx(0.5 / s)
+    # The same fit where targets have a deviation of one.
+    unit = clone(margins).fit(X, y / s)
+    assert pytest.approx(0.5) == unit.C_
+    np.testing.assert_allclose(s * unit.predict(X), margins.predict(X), rtol=1e-4)
 
 
 def test_separate_targets_have_their_own_units(halves):
@@ -189,44 +211,48 @@ def test_separate_targets_have_their_own_units(halves):
             assert together.epsilon_ == pytest.approx(0.1 * pooled)
 
 
-def test_folds_have_the_units_of_their_training_part(halves):
+def test_folds_have_the_scale_of_their_training_part(halves):
     X, y, *_ = halves
-    cv = KFold(4)
-    labels = ["2.0scale", "1.0scale", "0.5scale"]
-    search = SpicyMKLRegressorCV(KERNELS, alphas=labels, cv=cv, tol=1e-6)
-    with pytest.warns(UserWarning, match="chose alpha='2.0scale', the largest"):
+    cv, alphas = KFold(4), [0.04, 0.02, 0.01]
+    search = SpicyMKLRegressorCV(KERNELS, alphas=alphas, cv=cv, tol=1e-6)
+    with pytest.warns(UserWarning, match="chose alpha=0.04, the largest"):
         search.fit(X, y)
-    assert search.cv_results_["param_alpha"].tolist() == labels
+    assert search.cv_results_["param_alpha"].tolist() == alphas
     model = SpicyMKLRegressor(KERNELS, tol=1e-6)
     scores = [
-        cross_val_score(clone(model).set_params(alpha=label), X, y, cv=cv).mean()
-        for label in labels
+        cross_val_score(clone(model).set_params(alpha=alpha), X, y, cv=cv).mean()
+        for alpha in alphas
     ]
-    found = search.cv_results_["mean_test_score"]
-    np.testing.assert_allclose(found, scores, atol=1e-4)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], scores, atol=1e-4)
     best = clone(model).set_params(**search.best_params_)
-    assert search.alpha_ == best.fit(X, y).alpha_
-    np.testing.assert_allclose(search.alphas_, 0.02 * y.std() * np.array([2, 1, 0.5]))
-    others = GridSearchCV(model, {"alpha": labels}, cv=cv)
+    assert search.alpha_ == best.fit(X, y).alpha_ == pytest.approx(0.04 * y.std())
+    assert search.alphas_.tolist() == alphas
+    others = GridSearchCV(model, {"alpha": alphas}, cv=cv)
     assert others.fit(X, y).best_params_ == search.best_params_
 
 
-def test_an_end_of_a_grid_of_multiples_is_named(halves):
+def test_an_end_of_a_grid_is_named(halves):
     X, y, *_ = halves
-    multiples = ["0.0001scale", "0.00001scale", "0.000001scale"]
-    search = LpMKLRegressorCV(KERNELS, Cs=multiples, ps=[2.0], cv=3)
-    with pytest.warns(UserWarning, match="chose C='0.0001scale', the largest"):
+    search = LpMKLRegressorCV(KERNELS, Cs=[1e-5, 1e-6, 1e-4], ps=[2.0], cv=3)
+    with pytest.warns(UserWarning, match="chose C=0.0001, the largest"):
         search.fit(X, y)
 
 
-def test_classes_have_no_unit(halves):
+def test_classes_have_no_scale(halves):
     X, y, *_ = halves
     labels = y > np.median(y)
-    model = SpicyMKLClassifier(KERNELS, "scale").fit(X, labels)
-    assert model.alpha_ == SpicyMKLClassifier().alpha == 0.01
+    assert SpicyMKLClassifier(KERNELS, 0.02).fit(X, labels).alpha_ == 0.02
     # By the kernels, and not by how many samples a class has.
-    Cs = [LpMKLClassifier(KERNELS, "scale").fit(X, y > t).C_ for t in (100, 200)]
+    Cs = [LpMKLClassifier(KERNELS, None).fit(X, y > t).C_ for t in (100, 200)]
     assert Cs[0] == Cs[1] == pytest.approx(2.0 / np.sqrt(len(KERNELS)))
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_a_loss_with_a_link_takes_strengths_as_they_are(loss, halves):
+    X, y, *_ = halves
+    model = SpicyMKLRegressor(KERNELS, 0.05, loss=loss, l1_ratio=0.5).fit(X, y)
+    assert (model.alpha_, model.l1_ratio_) == (0.05, 0.5)
+    assert LpMKLRegressor(KERNELS, 0.5, loss=loss).fit(X, y).C_ == 0.5
 
 
 class DeclaredSquare(QuarterSquare):
@@ -239,24 +265,26 @@ class Undeclared(DeclaredSquare):
     """A subclass may be another loss: it inherits no degree."""
 
 
-def test_a_loss_of_ones_own_declares_its_degree_or_takes_numbers(halves):
+def test_a_loss_of_ones_own_has_a_scale_if_it_declares_a_degree(halves):
     X, y, *_ = halves
-    refused = "alpha is 'scale', which takes a loss that declares its degree"
     for loss in (QuarterSquare(), Undeclared()):
-        for kind in (SpicyMKLRegressor, MKLRegressor, GroupOMPRegressor):
-            with pytest.raises(ValueError, match=f"{kind.__name__}: {refused}"):
-                kind(KERNELS, loss=loss).fit(X, y)
-        with pytest.raises(ValueError, match="C is 'scale'"):
-            LpMKLRegressor(KERNELS, loss=loss).fit(X, y)
         assert SpicyMKLRegressor(KERNELS, 0.5, loss=loss).fit(X, y).alpha_ == 0.5
-        # A path, and a search by it, have no use for the strength.
-        found = regularization_path(MKLRegressor(KERNELS, loss), X, y, n_alphas=3)
-        assert found.norms()[-1].any()
+        assert GroupOMPRegressor(KERNELS, 0.5, loss=loss).fit(X, y).alpha_ == 0.5
+        assert LpMKLRegressor(KERNELS, 0.5, loss=loss).fit(X, y).C_ == 0.5
         three = {"n_alphas": 3, "alpha_min_ratio": 1e-2}
         search = SpicyMKLRegressorCV(KERNELS, loss=loss, **three, cv=2)
         assert search.fit(X, y).best_score_ > 0.1
     declared = SpicyMKLRegressor(KERNELS, loss=DeclaredSquare()).fit(X, y)
     assert declared.alpha_ == pytest.approx(0.02 * y.std())
+
+
+def test_a_penalty_object_is_taken_as_it_is(halves):
+    X, y, *_ = halves
+    fits = [MKLRegressor(KERNELS, regularizer=BlockL1(3.0)).fit(X, y)]
+    path = regularization_path(fits[0], X, y, n_alphas=3).path
+    penalty = BlockL1(path.alphas[1])
+    again = MKLRegressor(KERNELS, regularizer=penalty).fit(X, y)
+    assert again.objective_ == pytest.approx(path.objectives[0, 1], rel=2e-3)
 
 
 def test_constant_targets_are_learnt_as_such(halves):
@@ -273,12 +301,12 @@ def test_constant_targets_are_learnt_as_such(halves):
 @pytest.mark.parametrize(
     ("parameters", "scale", "said"),
     [
-        ({"alpha": 1e101}, 1.0, r"alpha is 1e\+101, and at most 1e\+100 is possible"),
-        ({"alpha": "1e308scale"}, 1e50, "alpha is '1e308scale', here inf, and at most"),
-        ({"alpha": 1e-320}, 1.0, r"alpha is 1e-320, and at least 1e-150 is possible"),
-        ({"alpha": "1e-200scale"}, 1e-150, "'1e-200scale', here 0, and at least"),
-        ({"alpha": "1e-140scale"}, 1e-50, r"'1e-140scale', here .*e-19.*at least"),
-        ({"epsilon": "1e99scale"}, 1e50, r"epsilon is '1e99scale', here .*e\+1.*, and"),
+        ({"alpha": 1e101}, 1.0, r"alpha is 1e\+101, here .*, and at most 1e\+100 is"),
+        ({"alpha": 1e99}, 1e50, r"alpha is 1e\+99, here .*e\+1.* and at most"),
+        ({"alpha": 1e-320}, 1.0, "alpha is 1e-320, here .*, and at least 1e-150 is"),
+        ({"alpha": 1e-200}, 1e-150, "1e-200, here 0 in units of the targets, and at"),
+        ({"alpha": 1e-140}, 1e-50, "1e-140, here .*e-189 in units .*at least"),
+        ({"epsilon": 1e99}, 1e50, r"epsilon is 1e\+99, here .*e\+1.*, and"),
     ],
 )
 def test_what_cannot_be_computed_with_is_refused(halves, parameters, scale, said):

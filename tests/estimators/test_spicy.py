@@ -91,8 +91,13 @@ def test_the_regressor_solves_the_problem_in_the_summed_scale(loss):
         KERNELS, 0.05, loss=loss, epsilon=0.2, l1_ratio=0.7, tol=1e-6
     ).fit(X, y)
     built = build_stack(KERNELS, X, normalize="variance")
-    own = LOSSES[loss](0.2) if loss == "epsilon_insensitive" else LOSSES[loss]()
-    problem = Problem(built.stack, y, own, BlockElasticNet(0.05 * len(y), 0.7))
+    named = loss == "epsilon_insensitive"
+    own = LOSSES[loss](0.2 * y.std()) if named else LOSSES[loss]()
+    alpha = 0.05 * (1.0 if named else y.std())
+    # alpha (0.7 |f| + 0.3 |f|^2 / 2s), whatever the loss.
+    whole = 0.7 + 0.3 / y.std()
+    penalty = BlockElasticNet(alpha * whole * len(y), 0.7 / whole)
+    problem = Problem(built.stack, y, own, penalty)
     solution = SpicyMKL(tol=1e-6).solve(problem)
     assert model.objective_ == pytest.approx(solution.objective / len(y), rel=2e-6)
     assert duality_gap(problem, solution) <= 1e-6
@@ -128,7 +133,7 @@ def test_prediction_on_the_training_samples_equals_the_fit(normalize):
     model = SpicyMKLRegressor(KERNELS, 0.05, normalize=normalize).fit(X, y)
     built = build_stack(KERNELS, X, normalize=normalize)
     problem = Problem(
-        built.stack, y, LOSSES["squared_error"](), BlockL1(model.alpha * len(y))
+        built.stack, y, LOSSES["squared_error"](), BlockL1(model.alpha_ * len(y))
     )
     solution = SpicyMKL().solve(problem)
     images = built.stack.take(solution.active).block_matvec(solution.coefs)
@@ -427,7 +432,7 @@ def test_labels_of_any_type_come_back():
 def test_a_refit_forgets_the_feature_names_of_a_frame():
     pandas = pytest.importorskip("pandas")
     X, y = make_regression(30, 4, random_state=0)
-    model = SpicyMKLRegressor(KERNELS, 1.0)
+    model = SpicyMKLRegressor(KERNELS, 0.02)
     model.fit(pandas.DataFrame(X, columns=list("abcd")), y)
     assert hasattr(model, "feature_names_in_")
     model.fit(X, y)
@@ -443,7 +448,7 @@ def test_the_losses_share_one_definition_of_weights():
         built.stack,
         y,
         weighted(LOSSES["squared_error"](), weights),
-        BlockL1(0.05 * weights.sum()),
+        BlockL1(model.alpha_ * weights.sum()),
     )
     solution = SpicyMKL(tol=1e-6).solve(problem)
     assert model.objective_ == pytest.approx(
@@ -458,5 +463,5 @@ def test_a_default_strength_on_many_samples_names_the_search(monkeypatch):
     with pytest.warns(SearchWarning, match=r"70 samples.*SpicyMKLRegressorCV.*--cv 5"):
         SpicyMKLRegressor(KERNELS).fit(X, y)
     # Any other strength was chosen, and few samples are what the default is made for.
-    SpicyMKLRegressor(KERNELS, alpha="0.5scale").fit(X, y)
+    SpicyMKLRegressor(KERNELS, alpha=0.01).fit(X, y)
     SpicyMKLRegressor(KERNELS).fit(X[:40], y[:40])

@@ -22,7 +22,7 @@ def test_a_shared_selection_has_one_row_a_kernel_over_all_outputs(by):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     Y = np.column_stack([np.sin(X[:, 0]), X[:, 1], X[:, 0]])
-    model = SpicyMKLRegressor({"a": [0], "b": [1], "c": [2]}, alpha="0.2scale")
+    model = SpicyMKLRegressor({"a": [0], "b": [1], "c": [2]}, alpha=0.004)
     table = model.fit(X, Y).summary(by)
     each = model.summary(by, outputs="each")
     assert "output" not in table

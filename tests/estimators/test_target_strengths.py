@@ -16,7 +16,7 @@ from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1
 
 KERNELS = ParameterGrid([GaussianKernel(1.0)], range(4))
-MULTIPLES = ["30scale", "10scale", "3scale", "scale", "0.3scale"]
+ALPHAS = [0.6, 0.2, 0.06, 0.02, 0.006]
 pytestmark = pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 
 
@@ -30,7 +30,7 @@ def data():
 
 
 def search(**settings):
-    given = {"alphas": MULTIPLES, "cv": 3, "selection": "separate"} | settings
+    given = {"alphas": ALPHAS, "cv": 3, "selection": "separate"} | settings
     return SpicyMKLRegressorCV(KERNELS, **given)
 
 
@@ -74,7 +74,9 @@ def test_models_are_fits_at_the_strengths_and_paths_end_there(data):
     X, Y = data
     model = search().fit(X, Y)
     for t, y in enumerate(Y.T):
-        alone = SpicyMKLRegressor(KERNELS, alpha=model.alpha_[t]).fit(X, y)
+        alpha = model.best_params_["alpha"][t]
+        alone = SpicyMKLRegressor(KERNELS, alpha=alpha).fit(X, y)
+        assert model.alpha_[t] == pytest.approx(alone.alpha_)
         gap = (model.objective_[t] - alone.objective_) / alone.objective_
         assert abs(gap) <= model.tol
         np.testing.assert_allclose(model.predict(X)[:, t], alone.predict(X), atol=0.2)
@@ -86,7 +88,7 @@ def test_models_are_fits_at_the_strengths_and_paths_end_there(data):
     for t, place in enumerate(model.best_index_):
         assert (path.norms[t, place:] == path.norms[t, -1]).all()
     display = RegularizationPathDisplay.from_estimator(model)
-    assert display.best_alpha == [30.0, 10.0, 3.0, 1.0, 0.3][last]
+    assert display.best_alpha == ALPHAS[last]
 
 
 def test_blocks_of_targets_and_folds_one_by_one_change_nothing(data, monkeypatch):
@@ -161,17 +163,17 @@ def test_a_stopped_search_chooses_among_what_is_scored(data, monkeypatch):
     shares = [line.done for line in lines]
     assert shares == sorted(shares)
     with pytest.raises(RuntimeError, match="before any candidate"):
-        search(alphas=["scale", "0.1scale"]).fit(X, Y, callback=lambda line: True)
+        search(alphas=[0.02, 0.002]).fit(X, Y, callback=lambda line: True)
 
 
 def test_choices_at_an_end_are_counted(data):
     X, Y = data
     with pytest.warns(SearchWarning, match=r"smallest alpha .* of 4 targets"):
-        search(alphas=["30scale", "20scale", "15scale"]).fit(X, Y)
+        search(alphas=[0.6, 0.4, 0.3]).fit(X, Y)
     noise = np.random.default_rng(0).standard_normal(60)
     both = np.column_stack([Y[:, 0], noise])
     with pytest.warns(SearchWarning, match="without any kernel for 1 of 2 targets"):
-        search(alphas=["100scale", *MULTIPLES]).fit(X, both)
+        search(alphas=[2.0, *ALPHAS]).fit(X, both)
 
 
 def test_a_model_is_saved_and_reported(data, tmp_path):

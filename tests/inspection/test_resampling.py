@@ -287,7 +287,7 @@ def test_a_bootstrap_of_several_outputs_prints_a_table():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     Y = pd.DataFrame({"height": np.sin(X[:, 0]), "weight": X[:, 1]})
-    model = SpicyMKLRegressor({"a": [0], "b": [1]}, alpha="0.1scale")
+    model = SpicyMKLRegressor({"a": [0], "b": [1]}, alpha=0.002)
     fits = bootstrap(model, X, Y, 3, random_state=0)
     head, first, *lines = repr(fits).splitlines()
     assert head.endswith("; median share, and where 90% lie")

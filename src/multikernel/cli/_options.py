@@ -9,20 +9,6 @@ import typer
 # Of the library nothing: help is to be there before that is loaded.
 
 
-def strength(text: str) -> float | str:
-    """Return a strength: a number, or a multiple of "scale" as it is."""
-    from multikernel.estimators.scale import multiple_of_scale
-
-    if multiple_of_scale(text) is not None:
-        return text
-    try:
-        return float(text)
-    except ValueError as error:
-        raise typer.BadParameter(
-            f"{text!r} is neither a number, nor scale, nor a multiple such as 0.1scale."
-        ) from error
-
-
 def complete(name: str) -> Callable[[], list[str]]:
     """Return what a shell asks for the values of an option, a table of methods."""
 
@@ -35,24 +21,12 @@ def complete(name: str) -> Callable[[], list[str]]:
 
 
 Alpha = Annotated[
-    str | None,
-    typer.Option(
-        "--alpha",
-        help="Regularization strength, on the mean loss: a number, or scale, or a "
-        "multiple such as 0.1scale, which is free of the unit of the targets.",
-        parser=strength,
-        metavar="NUMBER",
-    ),
+    float | None,
+    typer.Option("--alpha", help="Regularization strength, on the mean loss."),
 ]
 LossWeight = Annotated[
-    str | None,
-    typer.Option(
-        "-C",
-        help="Weight of the losses, for lp and those listed after: a number, or scale, "
-        "or a multiple such as 0.1scale.",
-        parser=strength,
-        metavar="NUMBER",
-    ),
+    float | None,
+    typer.Option("-C", help="Weight of the losses, for lp and those listed after."),
 ]
 ModelFile = Annotated[
     Path, typer.Argument(help="Model file written by fit.", show_default=False)

@@ -254,7 +254,9 @@ class HullPathDisplay:
         model = model_with("hull_path_", estimator, kinds)
         path = model.hull_path_
         norms = np.sqrt((path.norms**2).sum(axis=0))
-        display = cls(path.alphas, norms, path.names, chosen=model.alpha_)
+        display = cls(
+            path.alphas, norms, path.names, chosen=model.best_params_["alpha"]
+        )
         return display.plot(ax=ax, max_nodes=max_nodes)
 
     def plot(

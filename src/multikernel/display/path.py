@@ -44,8 +44,7 @@ class RegularizationPathDisplay:
     Attributes
     ----------
     alpha_name : str
-        What `alphas` are called on the axis: "alpha", or "1 / C" for models with a C;
-        "alpha / scale" or "scale / C" where multiples of "scale" were tried.
+        What `alphas` are called on the axis: "alpha", or "1 / C" for models with a C.
     ax_ : matplotlib Axes
         Axes of the path, or of the scores where these are all there is.
     score_ax_ : matplotlib Axes or None
@@ -173,24 +172,18 @@ class RegularizationPathDisplay:
         name = "alpha" if "alpha" in columns else "C"
         power = 1.0 if name == "alpha" else -1.0
         alphas = columns[name] ** power
-        path = getattr(model, "path_", None)
-        kept, unit = None, 1.0
-        if path is not None:
-            kept = NamedPath(path, model.kernel_names_)
-            used = np.asarray(getattr(model, f"{name}_"))
-            # Problems that have numbers of their own have a path of multiples.
-            unit = used**power / alphas[found.best] if used.ndim == 0 else unit
+        solutions = getattr(model, "path_", None)
+        path = solutions and NamedPath(solutions, model.kernel_names_)
         display = cls(
             alphas[rows],
-            None if kept is None else _at(alphas[rows] * unit, kept),
-            () if kept is None else kept.kernel_names,
-            value_name=BLOCK_NORM if kept is None else _norm_name(kept),
+            _at(alphas[rows], path) if path else None,
+            path.kernel_names if path else (),
+            value_name=_norm_name(path) if path else BLOCK_NORM,
             scores=found.folds[rows],
             best_alpha=alphas[found.best],
             score_name=found.name,
         )
-        names = {"alpha": ("alpha", "alpha / scale"), "C": ("1 / C", "scale / C")}
-        display.alpha_name = names[name][name in found.in_scale]
+        display.alpha_name = "alpha" if name == "alpha" else "1 / C"
         return display.plot(ax=ax, max_labels=max_labels, **line_kwargs)
 
     def plot(

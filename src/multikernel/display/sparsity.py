@@ -150,8 +150,6 @@ class SparsityPathDisplay:
             n_kernels=sizes,
             score_name=found.name,
         )
-        if "alpha" in found.in_scale:
-            display.alpha_name = "alpha / scale"
         return display.plot(ax=ax, **line_kwargs)
 
     def plot(

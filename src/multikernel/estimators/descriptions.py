@@ -122,11 +122,10 @@ n_jobs : int or None, default=None
 refit : bool, default=True
     Whether to solve the path on all samples, and to be the model at ``alpha_``.
 alpha_ : float or ndarray of shape (n_outputs,)
-    The strength that was used, as a number; one for each target where they have units
-    of their own. Of a search that with the best mean score, the largest of several.
+    The strength in the units of the targets; with separate selections one for each
+    target. Of a search that with the best mean score, the largest of several.
 alphas_ : ndarray of shape (n_alphas,)
-    All strengths, descending; multiples of "scale" where these are different numbers
-    for every target.
+    All strengths, as ``alpha`` has them, descending.
 best_params_ : dict
     The parameters that were chosen. Of several with the same score those of a
     model with kernels go before those of one without, then those with the better
@@ -158,30 +157,29 @@ solver : str, default="auto"
     and "hessian", for comparison. All reach the same optimum. "auto" is the first
     unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
 C_ : float or ndarray of shape (n_outputs,)
-    The C that was used, as a number; one for each target where they have units of
-    their own. Of a search that of the candidate that was chosen.
+    The C in the units of the targets; with separate selections one for each target. Of
+    a search that of the candidate that was chosen.
 epsilon_ : float or ndarray of shape (n_outputs,)
-    For "epsilon_insensitive" only: the epsilon that was used, as a number.
+    For "epsilon_insensitive" and "huber" only: the epsilon in the units of y.
 l1_ratio_ : float or ndarray of shape (n_outputs,)
-    For an l1_ratio below 1 only: the share that belongs to ``alpha_``. They differ
-    where alpha is a multiple of "scale".
+    For an l1_ratio below 1 only: the share that belongs to ``alpha_``, in the units of
+    the targets.
 l1_ratio : float, default=1.0
     Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
-    information are kept together. Beside an alpha in multiples of "scale", as those of
-    a regressor's default grid, it is for targets divided by their deviation.
+    information are kept together. Of a regressor it is for targets with a deviation of
+    one.
 """
 
 OF_CLASSIFIERS = """
-C : float or str, default=1.0
+C : float or None, default=1.0
     What the sum of the losses is multiplied by, positive: the C of
-    `sklearn.svm.SVC`. The larger it is, the closer the fit. "scale" is in units of the
-    kernels, and "0.1scale" a tenth of that: 2 for one kernel of unit variance, less in
-    proportion to the variance of a combination; 8 for "log_loss", which curves less.
-Cs : sequence of float or str, default=None
-    Values of C to try, positive, or multiples of "scale" such as "0.1scale". None
-    stands for 1/32, 1/8, 1/2, 2, ..., 128 over M^(1 - 1/p) times the mean variance of
-    the M kernels (p is infinite for their sum); four times as large for "log_loss",
-    which curves less.
+    `sklearn.svm.SVC`. The larger it is, the closer the fit. None stands for 2 with one
+    kernel of unit variance, less in proportion to the variance of a combination; for 8
+    with "log_loss", which curves less.
+Cs : sequence of float, default=None
+    Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+    M^(1 - 1/p) times the mean variance of the M kernels (p is infinite for their sum);
+    four times as large for "log_loss", which curves less.
 loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
     Loss, by name or as an object; targets of the squared error are -1 and 1. Only
     "log_loss" has `predict_proba`.
@@ -229,21 +227,19 @@ selection : {"shared", "separate"}, default="separate"
 """
 
 OF_REGRESSORS = """
-C : float or str, default="scale"
-    What the sum of the losses is multiplied by, positive: the C of
-    `sklearn.svm.SVR`. The larger it is, the closer the fit. "scale" is in units of the
-    targets and kernels, and "0.1scale" a tenth of that: 2 for the squared error and one
-    kernel of unit variance, less in proportion to the variance of a combination; times
-    the deviation of the targets for "epsilon_insensitive".
-Cs : sequence of float or str, default=None
-    Values of C to try, positive, or multiples of "scale" such as "0.1scale". None
-    stands for 1/32, 1/8, 1/2, 2, ..., 128 over M^(1 - 1/p) times the mean variance of
-    the M kernels (p is infinite for their sum); for "epsilon_insensitive" times
-    the deviation of the targets.
-epsilon : float or str, default="scale"
-    For "epsilon_insensitive" the error that costs nothing, in units of y; "scale" is a
-    tenth of the deviation of the targets, and "0.5scale" half of that. For "huber" the
-    error from which on the loss is linear; "scale" is 0.7 times the deviation.
+C : float or None, default=None
+    What the sum of the losses is multiplied by, positive: the C of `sklearn.svm.SVR`
+    on targets with a deviation of one. For "epsilon_insensitive" and "quantile" it is
+    multiplied by that of the targets. The larger it is, the closer the fit. None stands
+    for 2 with one kernel of unit variance, less in proportion to the variance of a
+    combination.
+Cs : sequence of float, default=None
+    Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+    M^(1 - 1/p) times the mean variance of the M kernels (p is infinite for their sum).
+epsilon : float or None, default=None
+    For "epsilon_insensitive" the error that costs nothing, for "huber" the error from
+    which on the loss is linear, as shares of the deviation of the targets. None stands
+    for 0.1 and 0.7.
 quantile : float, default=0.5
     For "quantile" only: the level of the quantile, between 0 and 1.
 loss : str or Loss, default="epsilon_insensitive"

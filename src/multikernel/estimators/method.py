@@ -16,7 +16,6 @@ from multikernel._typing import Array, Indices
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.scale import Grid
 
 
 class Data(Protocol):
@@ -267,6 +266,6 @@ class Candidates(Protocol[D_contra]):
         """
         ...
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grids whose ends are worth a warning beside a choice."""
         ...

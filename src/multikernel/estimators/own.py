@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
 from multikernel.estimators.descriptions import (
@@ -17,7 +18,7 @@ from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.parameters import NORMALIZE, loss_of
-from multikernel.estimators.scale import Amount, sparse_strengths, target_units
+from multikernel.estimators.scale import CLASS_ALPHA, TARGET_ALPHA, target_scale
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -40,23 +41,26 @@ class OwnMethod(GramMethod):
     source, loss
         As in `GramMethod`.
     regularizer : BlockRegularizer or None
-        The penalty of the mean loss; that of `SparseMethod` when None.
+        The penalty of the mean loss; the sum of block norms when None.
     solver : Solver
         The algorithm.
+    alpha : float
+        The strength of that sum.
     """
 
     regularizer: BlockRegularizer | None
     solver: Solver
+    alpha: float
 
     def problem(self, data: Training) -> Recipe:
         """Return the recipe; the penalty of a mean loss is total times that of sums."""
         total = data.samples.total_weight
-        units = target_units(self.source.owner, data.samples)
-        losses, numbers = self.loss.on(units)
+        scale = target_scale(self.source.owner, data.samples, self.loss.kind())
+        losses, numbers = self.loss.on(scale)
         penalties: list[BlockRegularizer]
         if self.regularizer is None:
-            alphas = sparse_strengths(units, self.loss.power(1), "scale")
-            numbers["alpha"] = units.published("scale", alphas)
+            alphas = scale.numbers("alpha", self.alpha, scale.degree - 1)
+            numbers["alpha"] = scale.published(alphas)
             penalties = [BlockL1(alpha) for alpha in alphas.tolist()]
         else:
             penalties = [self.regularizer] * len(losses)
@@ -66,15 +70,17 @@ class OwnMethod(GramMethod):
         )
 
     def along_path(self) -> "OwnMethod":
-        """Return the method with a penalty whose strength does not matter."""
-        return replace(self, regularizer=self.regularizer or BlockL1(1.0))
+        """Return the method at a strength of one."""
+        penalty = self.regularizer and self.regularizer.with_alpha(1.0)
+        return replace(self, regularizer=penalty, alpha=1.0)
 
 
 def own_method(model: Any) -> OwnMethod:
     """Return the method of an estimator."""
     solver = SpicyMKL() if model.solver is None else model.solver
     source = gram_source(model, takes_columns=True)
-    return OwnMethod(source, loss_of(model), model.regularizer, solver)
+    alpha = CLASS_ALPHA if is_classifier(model) else TARGET_ALPHA
+    return OwnMethod(source, loss_of(model), model.regularizer, solver, alpha)
 
 
 class SolverTolerance:
@@ -258,7 +264,7 @@ class MKLRegressor(SolverTolerance, RegressorMKL):
         kernels: Any = None,
         loss: str | Loss = "squared_error",
         *,
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         regularizer: BlockRegularizer | None = None,
         solver: Solver | None = None,
         normalize: Steps = NORMALIZE,

@@ -19,7 +19,7 @@ from multikernel._validation import (
     Number,
     OneOf,
 )
-from multikernel.estimators.scale import Amount, InUnits, Units, multiple_of_scale
+from multikernel.estimators.scale import Scale
 from multikernel.gram import LowRank, MemoryMapped
 from multikernel.gram.definite import CHOICES
 from multikernel.gram.files import STORAGE
@@ -35,7 +35,6 @@ from multikernel.losses import (
     SoftmaxLoss,
     is_coupled,
 )
-from multikernel.losses.base import degree, link_of
 
 NORMALIZER = InstanceOf(Normalizer, "a normaliser")
 
@@ -92,19 +91,7 @@ class SequenceOf:
         return self.description
 
 
-def positive_multiple(value: object) -> str | None:
-    """Check a positive multiple of "scale"."""
-    multiple = multiple_of_scale(value)
-    return POSITIVE(multiple) if multiple is not None else "a multiple of 'scale'"
-
-
-STRENGTH = InUnits(POSITIVE)
-STRENGTHS = AnyOf(
-    (
-        SequenceOf(POSITIVE, "a sequence of finite numbers above 0"),
-        SequenceOf(positive_multiple, "of multiples of 'scale' such as '0.1scale'"),
-    )
-)
+STRENGTHS = SequenceOf(POSITIVE, "a sequence of finite numbers above 0")
 
 
 def class_weight_choice(value: Any) -> str | None:
@@ -157,8 +144,8 @@ MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
 """What a `Loss` has."""
 
 STANDARD_EPSILON = {"epsilon_insensitive": 0.1, "huber": 0.7}
-"""What ``epsilon="scale"`` stands for, times the deviation of the targets. For "huber"
-it is 1.345 deviations of the error, where least squares gain 5 % from normal errors
+"""What ``epsilon=None`` stands for, times the deviation of the targets. For "huber" it
+is 1.345 deviations of the error, where least squares gain 5 % from normal errors
 (Huber 1964), of a model that explains three quarters of the variance."""
 
 STANDARD_QUANTILE = 0.5
@@ -221,36 +208,26 @@ class LossSetting:
     ----------
     choice : str or Loss
         Its ``loss``.
-    epsilon : float or str, default=0.1
+    epsilon : float or None, default=None
         Its ``epsilon``, for the losses of `STANDARD_EPSILON`.
     quantile : float, default=0.5
         Its ``quantile``, for "quantile".
     """
 
     choice: Any
-    epsilon: Amount = "scale"
+    epsilon: float | None = None
     quantile: float = STANDARD_QUANTILE
 
-    def power(self, order: int) -> int | None:
-        """Return in which power of the targets' deviation a strength is.
-
-        The strength is that of a penalty which grows with functions to the power of
-        `order`. None stands for a loss that does not declare its degree; with a link
-        functions have no unit, and strengths have none either.
-        """
-        loss = find_loss(self.choice)
-        if link_of(loss) is not None:
-            return 0
-        grows = degree(loss)
-        return None if grows is None else grows - order
+    def kind(self) -> Loss:
+        """Return the loss with an epsilon that does not matter."""
+        return find_loss(self.choice, quantile=self.quantile)
 
     def deviance(self) -> tuple[str, float] | None:
         """Return which D^2 of scikit-learn the loss declares, None for R^2."""
-        loss = find_loss(self.choice, quantile=self.quantile)
-        declared: tuple[str, float] | None = getattr(loss, "deviance", None)
+        declared: tuple[str, float] | None = getattr(self.kind(), "deviance", None)
         return declared
 
-    def on(self, units: Units) -> tuple[list[Loss], dict[str, Any]]:
+    def on(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
         """Return the losses of all problems, and the numbers that they are made of.
 
         These are the ``epsilon`` that was used, where there is one.
@@ -258,18 +235,18 @@ class LossSetting:
         named = isinstance(self.choice, str)
         standard = STANDARD_EPSILON.get(self.choice) if named else None
         if standard is None:
-            loss = find_loss(self.choice, quantile=self.quantile)
-            return [loss] * units.deviations.size, {}
-        each = units.numbers("epsilon", self.epsilon, standard, power=1)
-        losses = [find_loss(self.choice, epsilon) for epsilon in each]
-        return losses, {"epsilon": units.published(self.epsilon, each)}
+            return [self.kind()] * scale.deviations.size, {}
+        epsilon = standard if self.epsilon is None else self.epsilon
+        each = scale.numbers("epsilon", epsilon, power=1)
+        losses = [find_loss(self.choice, number) for number in each]
+        return losses, {"epsilon": scale.published(each)}
 
 
 def loss_of(model: Any) -> LossSetting:
     """Return what an estimator says of its loss."""
     return LossSetting(
         model.loss,
-        getattr(model, "epsilon", "scale"),
+        getattr(model, "epsilon", None),
         getattr(model, "quantile", STANDARD_QUANTILE),
     )
 
@@ -323,15 +300,15 @@ raises it: ``benchmarks/defaults`` (sums), AUC on three precomputed sets 0.833 w
 _SEVERAL = AnyOf((NOTHING, STRENGTHS))
 
 CHECKS: Mapping[str, Check] = {
-    "C": STRENGTH,
+    "C": AnyOf((NOTHING, POSITIVE)),
     "Cs": _SEVERAL,
-    "alpha": STRENGTH,
+    "alpha": POSITIVE,
     "alphas": _SEVERAL,
     "n_alphas": COUNT,
     "alpha_min_ratio": Number(0.0, 1.0, above=True),
     "max_kernels": AnyOf((NOTHING, COUNT)),
     "selection": OneOf(("shared", "separate")),
-    "epsilon": InUnits(NON_NEGATIVE),
+    "epsilon": AnyOf((NOTHING, NON_NEGATIVE)),
     "quantile": Number(0.0, 1.0, above=True, below=True),
     "class_weight": class_weight_choice,
     "normalize": normalization_steps,

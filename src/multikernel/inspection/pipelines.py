@@ -13,7 +13,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import columns_read
-from multikernel.estimators.scale import multiple_of_scale
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
@@ -153,9 +152,7 @@ class SearchScores:
     model : estimator
         The innermost search that an estimator holds, with or without a final model.
     columns : dict of ndarray of shape (n_candidates,)
-        The values of the parameters that were asked for, numbers or multiples.
-    in_scale : frozenset of str
-        Those parameters whose values are multiples of "scale".
+        The values of the parameters that were asked for.
     folds : ndarray of shape (n_candidates, n_folds)
         All scores.
     best : int
@@ -164,7 +161,6 @@ class SearchScores:
 
     model: Any
     columns: dict[str, Array]
-    in_scale: frozenset[str]
     folds: Array
     best: int
 
@@ -185,20 +181,16 @@ class SearchScores:
         """Return the scores of a search, with its columns of some parameters."""
         model = _innermost(estimator, "cv_results_")
         results = getattr(model, "cv_results_", {})
-        columns, in_scale = {}, set()
+        columns = {}
         for key, values in results.items():
             name = key.removeprefix("param_").rpartition("__")[2]
             if key.startswith("param_") and name in names:
-                multiples = [multiple_of_scale(value) for value in values]
-                if None not in multiples:
-                    in_scale.add(name)
-                    values = multiples
                 columns[name] = np.asarray(values, dtype=np.float64)
         splits = (f"split{fold}_test_score" for fold in range(len(results)))
         scores = [results[name] for name in splits if name in results]
         folds = np.column_stack(scores) if scores else np.empty((0, 0))
         best = int(np.max(getattr(model, "best_index_", 0)))
-        return cls(model, columns, frozenset(in_scale), folds, best)
+        return cls(model, columns, folds, best)
 
 
 def output_place(model: Any, output: Any) -> int:

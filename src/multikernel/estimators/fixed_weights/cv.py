@@ -12,7 +12,6 @@ from multikernel.estimators.fixed_weights.estimators import (
 from multikernel.estimators.fixed_weights.method import weight_checks, weighted_search
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import SUM_NORMALIZE
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -34,8 +33,8 @@ class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    Cs : sequence of float or str, default=None
-        Values of C to try, positive, or multiples of "scale" such as "0.1scale". None
+    Cs : sequence of float, default=None
+        Values of C to try, positive. None
         stands for 1/32, 1/8, 1/2, 2, ..., 128 over the sum of the weights (one, of a
         rule) times the mean variance of the kernels; four times as large for
         "log_loss", which curves less. With one value "single" chooses the kernel alone.
@@ -91,7 +90,7 @@ class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
         *,
         kernel_weights: Any = "uniform",
         weight_params: Mapping[str, Any] | None = None,
-        Cs: Sequence[Amount] | None = None,
+        Cs: Sequence[float] | None = None,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -146,11 +145,10 @@ class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    Cs : sequence of float or str, default=None
-        Values of C to try, positive, or multiples of "scale" such as "0.1scale". None
-        stands for 1/32, 1/8, 1/2, 2, ..., 128 over the sum of the weights (one, of a
-        rule) times the mean variance of the kernels; for "epsilon_insensitive" times
-        the deviation of the targets. With one value "single" chooses the kernel alone.
+    Cs : sequence of float, default=None
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        the sum of the weights (one, of a rule) times the mean variance of the kernels.
+        With one value "single" chooses the kernel alone.
     refit : bool, default=True
         Whether to solve for all C on all samples, and to be the model at ``C_``.
 
@@ -202,13 +200,13 @@ class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
         *,
         kernel_weights: Any = "uniform",
         weight_params: Mapping[str, Any] | None = None,
-        Cs: Sequence[Amount] | None = None,
+        Cs: Sequence[float] | None = None,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         normalize: Steps = SUM_NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,

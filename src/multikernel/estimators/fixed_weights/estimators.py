@@ -7,7 +7,6 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fixed_weights.method import weight_checks, weighted_method
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import SUM_NORMALIZE
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -113,7 +112,7 @@ class FixedWeightsMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: Amount = 1.0,
+        C: float | None = 1.0,
         *,
         kernel_weights: Any = "uniform",
         weight_params: Mapping[str, Any] | None = None,
@@ -203,12 +202,12 @@ class FixedWeightsMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: Amount = "scale",
+        C: float | None = None,
         *,
         kernel_weights: Any = "uniform",
         weight_params: Mapping[str, Any] | None = None,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         normalize: Steps = SUM_NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,

@@ -22,7 +22,7 @@ from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod
 from multikernel.estimators.method import AnyMethod, Solved
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.scale import Amount, Grid
+from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.patience import no_better
 from multikernel.estimators.search.search import Search
 from multikernel.gram import GramStack
@@ -149,7 +149,7 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
         ) from error
 
 
-def weighted_method(model: Any, C: Amount = 1.0) -> MarginMethod:
+def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
     """Return the method of an estimator by its ``kernel_weights``.
 
     A rule reads whole kernels, and is not asked again on finer factors.
@@ -187,9 +187,9 @@ def weighted_search(model: Any) -> AnyMethod:
     def candidates(whole: Training) -> KernelCandidates:
         if model.Cs is None:
             loss = method.problem(whole).losses[0]
-            Cs = Grid(default_margins(loss, whole, np.ones(1)))
+            Cs = default_margins(loss, whole, np.ones(1))
         else:
-            Cs = Grid.of(model.Cs)[:, None]
+            Cs = grid_of(model.Cs)[:, None]
         return KernelCandidates(method, Cs, whole.stack.shape[0])
 
     return Search(model, method, candidates)
@@ -203,14 +203,14 @@ class KernelCandidates:
     ----------
     method : MarginMethod
         The machine.
-    Cs : Grid
-        Of shape (n_Cs, 1), ascending.
+    Cs : ndarray of shape (n_Cs, 1)
+        Ascending.
     n_kernels : int
         How many kernels there are.
     """
 
     method: MarginMethod
-    Cs: Grid
+    Cs: Array
     n_kernels: int
 
     def with_tol(self, tol: float) -> Self:
@@ -226,11 +226,11 @@ class KernelCandidates:
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the number of the kernel and the C of every candidate."""
-        size = len(self.Cs.values)
+        size = len(self.Cs)
         numbers: Any = np.repeat(np.arange(self.n_kernels), size)
-        return {"kernel": numbers, "C": np.tile(self.Cs.labels(), self.n_kernels)}
+        return {"kernel": numbers, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the values of C; the order of kernels means nothing."""
         return {"C": self.Cs[:, 0]}
 
@@ -238,7 +238,7 @@ class KernelCandidates:
         self, training: Training, watch: Watch
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models of each kernel, C rising while scores do."""
-        size = len(self.Cs.values)
+        size = len(self.Cs)
         for m in range(self.n_kernels):
             recipes = self.alone(m).recipes(training, 0)
             chain = range(m * size, (m + 1) * size)
@@ -253,5 +253,5 @@ class KernelCandidates:
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes of one kernel's model."""
-        m, place = divmod(best, len(self.Cs.values))
+        m, place = divmod(best, len(self.Cs))
         return self.alone(m).refit(training, watch, place)

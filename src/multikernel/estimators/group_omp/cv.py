@@ -15,7 +15,6 @@ from multikernel.estimators.group_omp.method import (
 )
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -35,9 +34,9 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    alphas : sequence of float or str, default=None
-        Strengths of the ridge penalty on the mean loss to try, positive, or multiples
-        of "scale" such as "0.1scale". None stands for 1e-4, 1e-3, 1e-2, 1e-1 and 1.
+    alphas : sequence of float, default=None
+        Strengths of the ridge penalty on the mean loss to try, positive. None stands
+        for 1e-4, 1e-3, 1e-2, 1e-1 and 1.
     max_kernels : int or None, default=None
         The largest number of kernels to try, the smallest is none; when None as many
         as the selection takes before none improves the fit by more than ``tol``.
@@ -93,7 +92,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[Amount] | None = None,
+        alphas: Sequence[float] | None = None,
         max_kernels: int | None = None,
         cv: Any = None,
         scoring: Any = None,
@@ -158,10 +157,9 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    alphas : sequence of float or str, default=None
-        Strengths of the ridge penalty on the mean loss to try, positive, or multiples
-        of "scale" such as "0.1scale". None stands for 1e-4, 1e-3, 1e-2, 1e-1 and 1,
-        over the deviation of the targets for "epsilon_insensitive".
+    alphas : sequence of float, default=None
+        Strengths of the ridge penalty on the mean loss to try, positive, as
+        `GroupOMPRegressor` has it. None stands for 1e-4, 1e-3, 1e-2, 1e-1 and 1.
     max_kernels : int or None, default=None
         The largest number of kernels to try, the smallest is none; when None as many
         as the selection takes before none improves the fit by more than ``tol``.
@@ -222,7 +220,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[Amount] | None = None,
+        alphas: Sequence[float] | None = None,
         max_kernels: int | None = None,
         cv: Any = None,
         scoring: Any = None,
@@ -230,7 +228,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         refit: bool = True,
         tol: float = 1e-3,
         loss: str | Loss = "squared_error",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
         penalty_weights: Any = None,

@@ -9,11 +9,11 @@ from multikernel.estimators.group_omp.method import (
     SELECTION_CLASSIFIER_TEXTS,
     SELECTION_REGRESSOR_TEXTS,
     SELECTION_TEXTS,
+    STANDARD_RIDGE,
     GreedyMethod,
     greedy_method,
 )
 from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -42,9 +42,8 @@ class GroupOMPClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    alpha : float or str, default=0.01
+    alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
-        "scale" stands for 0.01.
     max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
@@ -96,7 +95,7 @@ class GroupOMPClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: Amount = 0.01,
+        alpha: float = STANDARD_RIDGE,
         *,
         max_kernels: int | None = None,
         tol: float = 1e-3,
@@ -158,10 +157,10 @@ class GroupOMPRegressor(RegressorMKL):
 
     Parameters
     ----------
-    alpha : float or str, default="scale"
-        Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
-        "scale" stands for 0.01, over the deviation of the targets for
-        "epsilon_insensitive", and "0.1scale" for a tenth of that.
+    alpha : float, default=0.01
+        Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_,
+        for targets with a deviation of one. For "epsilon_insensitive" and "quantile"
+        it is divided by that of the targets.
     max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
     tol : float, default=1e-2
@@ -215,12 +214,12 @@ class GroupOMPRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: Amount = "scale",
+        alpha: float = STANDARD_RIDGE,
         *,
         max_kernels: int | None = None,
         tol: float = 1e-2,
         loss: str | Loss = "squared_error",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
         penalty_weights: Any = None,

@@ -23,7 +23,7 @@ from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import FINISHED, Expansion
-from multikernel.estimators.scale import Amount, Grid, target_units
+from multikernel.estimators.scale import grid_of, target_scale
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.losses.answers import check_answers
@@ -32,13 +32,12 @@ from multikernel.regularizers import BlockElasticNet
 from multikernel.solvers import GreedyPath, GroupOMP
 
 STANDARD_RIDGE = 0.01
-"""What ``alpha="scale"`` stands for, where targets have a deviation of one.
-``benchmarks/defaults`` (strengths): R^2 of a single regression less that of the search
-is -0.002 in the median of 6 sets where it stops at tol = 1e-2, and -0.052 at 1e-3."""
+"""The default ``alpha``. ``benchmarks/defaults`` (strengths): R^2 of a single
+regression less that of the search is -0.002 in the median of 6 sets where it stops at
+tol = 1e-2, and -0.052 at 1e-3."""
 
-UNIT_RIDGE = f"{1.0 / STANDARD_RIDGE!r}scale"
 RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
-"""The strengths that are tried by default, where targets have a deviation of one."""
+"""The strengths that are tried by default."""
 
 SELECTION_CLASSIFIER_TEXTS = """
 tol : float, default=1e-3
@@ -102,7 +101,7 @@ class GreedyMethod:
         What it learns from.
     loss : LossSetting
         The loss of one sample.
-    alpha : float or str
+    alpha : float
         Strength of the ridge.
     solver : GroupOMP
         The algorithm.
@@ -110,7 +109,7 @@ class GreedyMethod:
 
     source: GramSource
     loss: LossSetting
-    alpha: Amount
+    alpha: float
     solver: GroupOMP
 
     why_no_path: ClassVar[str] = (
@@ -121,10 +120,10 @@ class GreedyMethod:
     def problem(self, data: Training) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         total = data.samples.total_weight
-        units = target_units(self.source.owner, data.samples, pooled=True)
-        losses, numbers = self.loss.on(units)
-        power = self.loss.power(2)
-        (alpha,) = units.numbers("alpha", self.alpha, STANDARD_RIDGE, power)
+        owner, loss = self.source.owner, self.loss.kind()
+        scale = target_scale(owner, data.samples, loss, pooled=True)
+        losses, numbers = self.loss.on(scale)
+        (alpha,) = scale.numbers("alpha", self.alpha, scale.degree - 2)
         numbers["alpha"] = float(alpha)
         ridge = BlockElasticNet(alpha * total, l1_ratio=0.0)
         return Recipe(
@@ -144,7 +143,7 @@ class GreedyMethod:
         return _attributes(solution, len(solution), problem, data)
 
 
-def greedy_method(model: Any, alpha: Amount = 1.0) -> GreedyMethod:
+def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
     """Return the method of an estimator.
 
     Copies do not change a selection: there is no machine with corners to settle. Nor is
@@ -195,7 +194,7 @@ class PrefixCandidates:
     ----------
     method : GreedyMethod
         The method, whose alpha does not matter.
-    alphas : Grid
+    alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     most : int
         The largest number of kernels; the smallest is zero.
@@ -204,7 +203,7 @@ class PrefixCandidates:
     """
 
     method: GreedyMethod
-    alphas: Grid
+    alphas: Array
     most: int
     open_end: bool
 
@@ -216,15 +215,15 @@ class PrefixCandidates:
         """Return the number of kernels and the strength of every pair."""
         counts = np.arange((self.most if most is None else most) + 1)
         return {
-            "max_kernels": np.repeat(counts, self.alphas.values.size),
-            "alpha": np.tile(self.alphas.labels(), counts.size),
+            "max_kernels": np.repeat(counts, self.alphas.size),
+            "alpha": np.tile(self.alphas, counts.size),
         }
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the strengths, and the numbers of kernels where there are more."""
         edges = {"alpha": self.alphas}
         if self.open_end and chosen["max_kernels"] > 0:
-            edges["max_kernels"] = Grid(np.arange(self.most + 1.0))
+            edges["max_kernels"] = np.arange(self.most + 1.0)
         return edges
 
     def solve(
@@ -259,14 +258,13 @@ class PrefixCandidates:
         (path,) = alone._paths([recipes[a]], problem, watch)
         warn_interrupted(self.method.source.owner, path)
         attributes = _attributes(path, min(chosen, len(path)), recipes[a], training)
-        numbers = [recipe.numbers["alpha"] for recipe in recipes]
-        return attributes | {"alphas_": self.alphas.published(numbers)}
+        return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:
         """Return the recipes of all strengths."""
         return [
             replace(self.method, alpha=alpha).problem(training)
-            for alpha in self.alphas.amounts()
+            for alpha in self.alphas.tolist()
         ]
 
     def _paths(
@@ -314,11 +312,7 @@ def prefix_search(
     """
 
     def candidates(whole: Training) -> PrefixCandidates:
-        if model.alphas is None:
-            unit = replace(method, alpha=UNIT_RIDGE).problem(whole).numbers["alpha"]
-            alphas = Grid(np.asarray(unit * np.array(RIDGES)))
-        else:
-            alphas = Grid.of(model.alphas)[::-1]
+        alphas = grid_of(RIDGES if model.alphas is None else model.alphas)[::-1]
         n_kernels = whole.stack.shape[0]
         most = n_kernels if model.max_kernels is None else model.max_kernels
         return PrefixCandidates(

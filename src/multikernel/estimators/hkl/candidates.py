@@ -12,7 +12,6 @@ from multikernel._typing import Array
 from multikernel._validation import check_shapes
 from multikernel.estimators.hkl.data import HullData, hull_model
 from multikernel.estimators.hkl.method import (
-    STANDARD_ALPHA,
     HullMethod,
     HullTask,
     hull_attributes,
@@ -21,13 +20,13 @@ from multikernel.estimators.hkl.method import (
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.scale import Grid
+from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.patience import no_better
 from multikernel.estimators.search.search import Search, loosened
 from multikernel.solvers.hkl import HullSolution, HullStatus
 
-FIRST_ALPHA = f"{1.0 / STANDARD_ALPHA!r}scale"
-"""Where default paths start, where targets have a deviation of one. The penalty is
+FIRST_ALPHA = 1.0
+"""Where default paths start. The penalty is
 squared, so no alpha is so large that the model is constant; but at one the grids of
 default weights have hardly a function, and the larger ones of the author's published
 code, from 100 on, were not chosen once on the 20 sets of ``benchmarks/typical``: the
@@ -109,11 +108,9 @@ def hull_search(
 
     def candidates(whole: HullData) -> HullCandidates:
         if model.alphas is not None:
-            return HullCandidates(method, Grid.of(model.alphas)[::-1])
-        numbers = replace(method, alpha=FIRST_ALPHA).problem(whole).numbers
-        first = float(np.mean(numbers["alpha"]))
+            return HullCandidates(method, grid_of(model.alphas)[::-1])
         ratios = np.geomspace(1.0, model.alpha_min_ratio, model.n_alphas)
-        return HullCandidates(method, Grid(first * ratios))
+        return HullCandidates(method, FIRST_ALPHA * ratios)
 
     return Search(model, method, candidates)
 
@@ -126,12 +123,12 @@ class HullCandidates:
     ----------
     method : HullMethod
         The method; its strength is not used.
-    alphas : Grid
+    alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     """
 
     method: HullMethod
-    alphas: Grid
+    alphas: Array
 
     def with_tol(self, tol: float) -> Self:
         """Return the candidates, solved for to another relative duality gap."""
@@ -139,9 +136,9 @@ class HullCandidates:
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
-        return {"alpha": self.alphas.labels()}
+        return {"alpha": self.alphas}
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid."""
         return {"alpha": self.alphas}
 
@@ -167,14 +164,14 @@ class HullCandidates:
         certify = self.method.solver.certify
         gaps = [s.duality_gap if certify else s.reduced_gap for s in found]
         attributes = partial(hull_attributes, task, data, found)
-        size, chain = model.active.size, range(self.alphas.values.size)
+        size, chain = model.active.size, range(self.alphas.size)
         return Solved([place], model, size, 0, np.array(gaps), attributes, chain)
 
     def _tasks(self, data: HullData) -> list[HullTask]:
         """Return the problems at all strengths."""
         return [
             replace(self.method, alpha=alpha).problem(data)
-            for alpha in self.alphas.amounts()
+            for alpha in self.alphas.tolist()
         ]
 
     def _steps(
@@ -199,8 +196,7 @@ class HullCandidates:
         The way there is solved as exactly as the folds are.
         """
         tasks, tol = self._tasks(data), self.method.solver.tol
-        all_alphas = self.alphas.published([t.numbers["alpha"] for t in tasks])
-        tasks, alphas = tasks[: best + 1], all_alphas[: best + 1]
+        tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
         task, found = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:
             found = list(self._steps(tasks, watch, [*[loosened(tol)] * best, tol]))
@@ -213,6 +209,6 @@ class HullCandidates:
         attributes = self.method.publish(task, data, chosen)
         warn_unproven(self.method.source.owner, self.method.solver, chosen)
         attributes["n_iter_"] = iterations(paths)
-        attributes["alphas_"] = all_alphas
+        attributes["alphas_"] = self.alphas
         attributes["hull_path_"] = hull_path(alphas, paths, data)
         return attributes

@@ -11,7 +11,6 @@ from multikernel.estimators.hkl.method import (
     hull_method,
 )
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
@@ -29,9 +28,9 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    alphas : sequence of float or str, default=None
-        Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
-        spaced in the logarithm from 1 downwards, when None.
+    alphas : sequence of float, default=None
+        Strengths to try; a grid evenly spaced in the logarithm from 1 downwards, when
+        None.
     n_alphas : int, default=11
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-5
@@ -106,7 +105,7 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: KernelGraph | None = None,
         *,
-        alphas: Sequence[Amount] | None = None,
+        alphas: Sequence[float] | None = None,
         n_alphas: int = 11,
         alpha_min_ratio: float = 1e-5,
         cv: Any = None,
@@ -156,10 +155,9 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    alphas : sequence of float or str, default=None
-        Strengths to try, or multiples of "scale" such as "0.1scale"; when None a grid
-        evenly spaced in the logarithm from 1 downwards, all over the deviation of the
-        targets for "epsilon_insensitive".
+    alphas : sequence of float, default=None
+        Strengths to try, as `HKLRegressor` has them; a grid evenly spaced in the
+        logarithm from 1 downwards, when None.
     n_alphas : int, default=11
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-5
@@ -233,7 +231,7 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: KernelGraph | None = None,
         *,
-        alphas: Sequence[Amount] | None = None,
+        alphas: Sequence[float] | None = None,
         n_alphas: int = 11,
         alpha_min_ratio: float = 1e-5,
         cv: Any = None,
@@ -241,7 +239,7 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "squared_error",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         standardize: bool = True,
         fit_intercept: bool = True,
         tol: float = 1e-3,

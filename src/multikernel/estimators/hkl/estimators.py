@@ -4,12 +4,12 @@ from typing import Any
 
 from multikernel.estimators.hkl.method import (
     HULL_CHECKS,
+    STANDARD_ALPHA,
     HullMethod,
     documented_classifier,
     documented_regressor,
     hull_method,
 )
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
@@ -32,8 +32,8 @@ class HKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    alpha : float or str, default=1e-3
-        Strength of the penalty, positive: the lambda of [1]_. "scale" stands for 1e-3.
+    alpha : float, default=1e-3
+        Strength of the penalty, positive: the lambda of [1]_.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class HKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: KernelGraph | None = None,
-        alpha: Amount = 1e-3,
+        alpha: float = STANDARD_ALPHA,
         *,
         loss: str | Loss = "log_loss",
         standardize: bool = True,
@@ -141,10 +141,10 @@ class HKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    alpha : float or str, default="scale"
-        Strength of the penalty, positive: the lambda of [1]_. "scale" stands for 1e-3,
-        over the deviation of the targets for "epsilon_insensitive", and "0.1scale" for
-        a tenth of that.
+    alpha : float, default=1e-3
+        Strength of the penalty, positive: the lambda of [1]_, for targets with a
+        deviation of one. For "epsilon_insensitive" and "quantile" it is divided by
+        that of the targets.
 
     Attributes
     ----------
@@ -206,10 +206,10 @@ class HKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: KernelGraph | None = None,
-        alpha: Amount = "scale",
+        alpha: float = STANDARD_ALPHA,
         *,
         loss: str | Loss = "squared_error",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         standardize: bool = True,
         fit_intercept: bool = True,
         tol: float = 1e-3,

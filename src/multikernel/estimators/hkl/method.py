@@ -30,7 +30,7 @@ from multikernel.estimators.publish.fitted import (
     told,
     variance_shares,
 )
-from multikernel.estimators.scale import Amount, target_units
+from multikernel.estimators.scale import target_scale
 from multikernel.exceptions import (
     ConvergenceWarning,
     UnsupportedProblemError,
@@ -53,10 +53,9 @@ def graph_choice(value: Any) -> str | None:
 
 
 STANDARD_ALPHA = 1e-3
-"""What ``alpha="scale"`` stands for, where targets have a deviation of one.
-``benchmarks/defaults`` (strengths), R^2 or accuracy less that of the search, medians of
-6 and of 7 sets: with 1e-2 -0.007 and -0.048, with 1e-3 -0.000 and -0.007, with 3e-4
--0.012 and +0.004."""
+"""The default ``alpha``. ``benchmarks/defaults`` (strengths), R^2 or accuracy less that
+of the search, medians of 6 and of 7 sets: with 1e-2 -0.007 and -0.048, with 1e-3 -0.000
+and -0.007, with 3e-4 -0.012 and +0.004."""
 
 OF_MATRICES = (
     "view_weights_, view_shares_",
@@ -168,7 +167,7 @@ class HullMethod:
         What it learns from.
     loss : LossSetting
         The loss of one sample, without sample weights.
-    alpha : float or str
+    alpha : float
         Strength on the mean loss.
     fit_intercept : bool
         Whether models have an intercept.
@@ -178,7 +177,7 @@ class HullMethod:
 
     source: HullSource
     loss: LossSetting
-    alpha: Amount
+    alpha: float
     fit_intercept: bool
     solver: HullSearch
 
@@ -190,12 +189,11 @@ class HullMethod:
 
     def problem(self, data: HullData) -> HullTask:
         """Return one problem per output; a loss that cannot be treated is refused."""
-        samples = data.samples
-        units = target_units(self.source.owner, samples, pooled=False)
-        losses, numbers = self.loss.on(units)
-        power = self.loss.power(2)
-        alphas = units.numbers("alpha", self.alpha, STANDARD_ALPHA, power)
-        numbers["alpha"] = units.published(self.alpha, alphas)
+        samples, kind = data.samples, self.loss.kind()
+        scale = target_scale(self.source.owner, samples, kind, pooled=False)
+        losses, numbers = self.loss.on(scale)
+        alphas = scale.numbers("alpha", self.alpha, scale.degree - 2)
+        numbers["alpha"] = scale.published(alphas)
         for target, loss in zip(samples.targets, losses, strict=True):
             check_answers(self.source.owner, loss, target)
         known = KnownNodes(data.graph.graph)
@@ -242,7 +240,7 @@ class HullMethod:
         return hull_attributes(problem, data, solution)
 
 
-def hull_method(model: Any, alpha: Amount = 1.0) -> HullMethod:
+def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
     """Return the method of an estimator."""
     graph = PolynomialGrid(4) if model.kernels is None else model.kernels
     search = HullSearch(

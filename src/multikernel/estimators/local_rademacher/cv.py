@@ -13,7 +13,6 @@ from multikernel.estimators.local_rademacher.method import (
     tail_search,
 )
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -100,7 +99,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[Amount] | None = None,
+        Cs: Sequence[float] | None = None,
         thetas: Sequence[int] = DEFAULT_THETAS,
         method: str = "conv",
         p: float = 2.0,
@@ -234,7 +233,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[Amount] | None = None,
+        Cs: Sequence[float] | None = None,
         thetas: Sequence[int] = DEFAULT_THETAS,
         method: str = "conv",
         p: float = 2.0,
@@ -244,7 +243,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         solver: str = "auto",
         normalize: Steps = None,
         fit_intercept: bool = True,

@@ -10,7 +10,6 @@ from multikernel.estimators.local_rademacher.method import (
     TailMethod,
     tail_method,
 )
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -101,7 +100,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: Amount = 1.0,
+        C: float | None = 1.0,
         p: float = 2.0,
         *,
         theta: int = 1,
@@ -232,14 +231,14 @@ class LocalRademacherMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: Amount = "scale",
+        C: float | None = None,
         p: float = 2.0,
         *,
         theta: int = 1,
         method: str = "conv",
         n_starts: int = 3,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         solver: str = "auto",
         normalize: Steps = None,
         fit_intercept: bool = True,

@@ -24,7 +24,7 @@ from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
-from multikernel.estimators.scale import Amount, Grid
+from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
@@ -145,7 +145,7 @@ class TailMethod(MarginMethod):
         )
 
 
-def tail_method(model: Any, theta: int, C: Amount = 1.0) -> TailMethod:
+def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     """Return the method of an estimator; a search sets theta and C by its candidates.
 
     A solver that does not fit p, and a p that does not fit the method, are refused.
@@ -212,8 +212,8 @@ class TailCandidates:
     ----------
     method : TailMethod
         The method, whose C and theta do not matter.
-    Cs : Grid
-        Of shape (n_Cs,), ascending.
+    Cs : ndarray of shape (n_Cs,)
+        Ascending.
     thetas : ndarray of shape (n_thetas,)
         Ascending.
     p : float
@@ -221,7 +221,7 @@ class TailCandidates:
     """
 
     method: TailMethod
-    Cs: Grid
+    Cs: Array
     thetas: Indices
     p: float
 
@@ -232,11 +232,11 @@ class TailCandidates:
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C and theta of every pair."""
         return {
-            "C": np.repeat(self.Cs.labels(), self.thetas.size),
-            "theta": np.tile(self.thetas, self.Cs.values.size),
+            "C": np.repeat(self.Cs, self.thetas.size),
+            "theta": np.tile(self.thetas, self.Cs.size),
         }
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the values of C; theta may well be zero."""
         return {"C": self.Cs}
 
@@ -263,7 +263,7 @@ class TailCandidates:
         i, j = divmod(best, self.thetas.size)
         sums, theta = self._sums(training), int(self.thetas[j])
         recipes = self._recipes(training, sums, theta)
-        Cs = all_Cs = self.Cs.published([recipe.numbers["C"] for recipe in recipes])
+        Cs = self.Cs
         found = list(_path(recipes, training, watch, ()))
         if len(found) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
@@ -278,7 +278,7 @@ class TailCandidates:
         return attributes | {
             "n_iter_": iterations(paths),
             "path_": margin_path(Cs, recipes, paths),
-            "Cs_": all_Cs,
+            "Cs_": self.Cs,
             "thetas_": self.thetas,
             "tail_sums_": sums.tails,
         }
@@ -294,7 +294,7 @@ class TailCandidates:
         """Return the recipes of all C for one theta."""
         return [
             replace(self.method, C=C).with_tails(training, sums, theta)
-            for C in self.Cs.amounts()
+            for C in self.Cs.tolist()
         ]
 
 
@@ -338,9 +338,9 @@ def tail_search(
         if model.Cs is None:
             loss = MarginMethod.problem(method, whole).losses[0]
             sums = np.array([method.weight_sum(whole.stack.shape[0])])
-            Cs = Grid(default_margins(loss, whole, sums)[:, 0])
+            Cs = default_margins(loss, whole, sums)[:, 0]
         else:
-            Cs = Grid.of(model.Cs)
+            Cs = grid_of(model.Cs)
         thetas = np.unique(np.asarray(model.thetas, dtype=np.intp))
         return TailCandidates(method, Cs, thetas, method.p)
 

@@ -19,11 +19,11 @@ from multikernel.estimators.lp.method import MarginMethod, margin_unit
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.scale import Grid, deviations
+from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.patience import no_better
 from multikernel.estimators.search.search import Search, loosened
-from multikernel.losses import Loss, SmoothConjugateLoss
+from multikernel.losses import Loss
 from multikernel.problem import Solution, Status
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
@@ -38,14 +38,9 @@ DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 def default_margins(loss: Loss, training: Training, weight_sums: Array) -> Array:
     """Return the values of C to try where none are given, in units of `margin_unit`.
 
-    A piecewise linear loss has bounded slopes, and needs a C in units of the targets,
-    which of classes are one. For every sum of kernel weights a column, ascending:
-    shape (n_Cs, n_sums).
+    Each sum of kernel weights has a column, ascending: shape (n_Cs, n_sums).
     """
-    samples, unit = training.samples, 1.0
-    if samples.classes is None and not isinstance(loss, SmoothConjugateLoss):
-        unit = float(deviations(samples.targets, samples.weights, pooled=True)[0])
-    units = [unit * margin_unit(loss, training, size) for size in weight_sums.tolist()]
+    units = [margin_unit(loss, training, size) for size in weight_sums.tolist()]
     return np.outer(C_MULTIPLES, units)
 
 
@@ -57,8 +52,8 @@ class MarginCandidates:
     ----------
     method : MarginMethod
         Gives loss and solver.
-    Cs : Grid
-        Of shape (n_Cs, n_ps), ascending in every column.
+    Cs : ndarray of shape (n_Cs, n_ps)
+        Ascending in every column.
     ps : ndarray of shape (n_ps,)
         Ascending.
     with_p : bool
@@ -66,7 +61,7 @@ class MarginCandidates:
     """
 
     method: MarginMethod
-    Cs: Grid
+    Cs: Array
     ps: Array
     with_p: bool
 
@@ -76,12 +71,12 @@ class MarginCandidates:
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C of every pair, and p."""
-        columns = {"C": self.Cs.labels()}
+        columns = {"C": self.Cs.ravel()}
         if self.with_p:
-            columns["p"] = np.tile(self.ps, len(self.Cs.values))
+            columns["p"] = np.tile(self.ps, len(self.Cs))
         return columns
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the values of C beside the choice; p has natural ends."""
         column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
@@ -133,7 +128,7 @@ class MarginCandidates:
             warn_unfinished(self.method.source.owner, training, found[-1])
         attributes = fitted_attributes(recipes[i], training, found[-1])
         paths = list(zip(*found, strict=True))
-        all_Cs = self.Cs[:, j].published([recipe.numbers["C"] for recipe in recipes])
+        all_Cs = self.Cs[:, j]
         tried = slice(i + 1 - len(found), i + 1)
         attributes["n_iter_"] = iterations(paths)
         attributes["path_"] = margin_path(all_Cs[tried], recipes[tried], paths)
@@ -152,7 +147,7 @@ class MarginCandidates:
         separated, and the optimum only changes with p.
         """
         method = replace(self.method, p=float(self.ps[j]))
-        return [replace(method, C=C).problem(training) for C in self.Cs[:, j].amounts()]
+        return [replace(method, C=C).problem(training) for C in self.Cs[:, j].tolist()]
 
 
 def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
@@ -176,9 +171,9 @@ def margin_search(
             n_kernels = whole.stack.shape[0]
             alike = [replace(method, p=p) for p in exponents.tolist()]
             sums = np.array([each.weight_sum(n_kernels) for each in alike])
-            Cs = Grid(default_margins(loss, whole, sums))
+            Cs = default_margins(loss, whole, sums)
         else:
-            Cs = Grid.of(model.Cs)[:, None][:, [0] * exponents.size]
+            Cs = np.tile(grid_of(model.Cs)[:, None], exponents.size)
         return MarginCandidates(method, Cs, exponents, with_p)
 
     return Search(model, method, candidates)

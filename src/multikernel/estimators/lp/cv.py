@@ -13,7 +13,6 @@ from multikernel.estimators.lp.method import (
 )
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -89,7 +88,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[Amount] | None = None,
+        Cs: Sequence[float] | None = None,
         ps: Sequence[float] = DEFAULT_PS,
         cv: Any = None,
         scoring: Any = None,
@@ -206,14 +205,14 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[Amount] | None = None,
+        Cs: Sequence[float] | None = None,
         ps: Sequence[float] = DEFAULT_PS,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         quantile: float = 0.5,
         solver: str = "auto",
         selection: str = "shared",

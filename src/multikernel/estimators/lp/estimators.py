@@ -11,7 +11,6 @@ from multikernel.estimators.lp.method import (
     lp_method,
 )
 from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -79,7 +78,7 @@ class LpMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: Amount = 1.0,
+        C: float | None = 1.0,
         p: float = 2.0,
         *,
         loss: str | Loss = "hinge",
@@ -185,11 +184,11 @@ class LpMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: Amount = "scale",
+        C: float | None = None,
         p: float = 2.0,
         *,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         quantile: float = 0.5,
         solver: str = "auto",
         selection: str = "shared",

@@ -13,7 +13,7 @@ from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.scale import Amount, multiple_of_scale, target_units
+from multikernel.estimators.scale import target_scale
 from multikernel.losses import Loss, SmoothConjugateLoss
 from multikernel.losses.base import link_of
 from multikernel.regularizers import SquaredBlockNorm
@@ -21,11 +21,11 @@ from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, Solver
 from multikernel.solvers.lp_choice import lp_solver
 
 STANDARD_C = 2.0
-"""What ``C="scale"`` stands for, times `margin_unit`, where targets have a deviation of
-one. ``benchmarks/defaults`` (strengths), 6 sets, R^2 less that of the search, median at
-1, 2 and 4: squared error with p = 2 -0.012, -0.013 and -0.019, with p = inf -0.028,
--0.017 and -0.016; absolute error -0.016, -0.006 and -0.015, -0.021, -0.013 and -0.021.
-C = 1 whatever the kernels is some 16 to 32 there with p = inf, -0.07 to -0.14."""
+"""What ``C=None`` stands for, times `margin_unit`. ``benchmarks/defaults`` (strengths),
+6 sets, R^2 less that of the search, median at 1, 2 and 4: squared error with p = 2
+-0.012, -0.013 and -0.019, with p = inf -0.028, -0.017 and -0.016; absolute error
+-0.016, -0.006 and -0.015, -0.021, -0.013 and -0.021. C = 1 whatever the kernels is some
+16 to 32 there with p = inf, -0.07 to -0.14."""
 
 
 def exponent(value: Any) -> str | None:
@@ -79,7 +79,7 @@ class MarginMethod(GramMethod):
         The algorithm.
     """
 
-    C: Amount
+    C: float | None
     p: float
     solver: Solver
 
@@ -111,16 +111,14 @@ class MarginMethod(GramMethod):
         The solvers take the objective over C, so that dual points of one C are
         feasible for all.
         """
-        units = target_units(self.source.owner, data.samples)
-        losses, numbers = self.loss.on(units)
-        power = self.loss.power(2)
-        standard = 1.0
-        if multiple_of_scale(self.C) is not None:
+        scale = target_scale(self.source.owner, data.samples, self.loss.kind())
+        losses, numbers = self.loss.on(scale)
+        C = self.C
+        if C is None:
             weight_sum = self.weight_sum(data.stack.shape[0])
-            standard = STANDARD_C * margin_unit(losses[0], data, weight_sum)
-        inverse = None if power is None else -power
-        Cs = units.numbers("C", self.C, standard, inverse)
-        numbers["C"] = units.published(self.C, Cs)
+            C = STANDARD_C * margin_unit(losses[0], data, weight_sum)
+        Cs = scale.numbers("C", C, 2 - scale.degree)
+        numbers["C"] = scale.published(Cs)
         penalties = [SquaredBlockNorm(1.0 / C, self.p) for C in Cs.tolist()]
         return Recipe(
             losses,
@@ -160,7 +158,7 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
     return float(loss.conjugate_hessian(y, middle).mean())
 
 
-def lp_method(model: Any, ps: Sequence[float], C: Amount = 1.0) -> MarginMethod:
+def lp_method(model: Any, ps: Sequence[float], C: float | None = 1.0) -> MarginMethod:
     """Return the method of an estimator with a choice of solvers.
 
     All `ps` are solved for, and the method has the first; a solver that does not fit

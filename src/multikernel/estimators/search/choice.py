@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.scores import FoldScores, comparable
 from multikernel.exceptions import SearchWarning, warn_user
 
@@ -28,23 +28,19 @@ def best_candidate(results: Mapping[str, Any]) -> int:
 
 def said(params: Mapping[str, Any]) -> str:
     """Return parameters as a message writes them."""
-    texts = {
-        name: repr(value) if isinstance(value, str) else f"{value:.3g}"
-        for name, value in params.items()
-    }
-    return ", ".join(f"{name}={text}" for name, text in texts.items())
+    return ", ".join(f"{name}={value:.3g}" for name, value in params.items())
 
 
 def grid_end(
-    results: Mapping[str, Any], best: int, name: str, grid: Grid
+    results: Mapping[str, Any], best: int, name: str, grid: Array
 ) -> str | None:
     """Return which end of a grid the choice is at, if it beats its neighbor inside."""
-    value, labels = results["params"][best][name], grid.labels()
-    if labels.size < 3 or value not in (labels[0], labels[-1]):
+    value = results["params"][best][name]
+    if grid.size < 3 or value not in (grid[0], grid[-1]):
         return None
-    first = value == labels[0]
+    first = value == grid[0]
     column = results[f"param_{name}"]
-    alike = column == labels[1 if first else -2]
+    alike = column == grid[1 if first else -2]
     for other, wanted in results["params"][best].items():
         if other != name:
             alike &= results[f"param_{other}"] == wanted
@@ -52,8 +48,7 @@ def grid_end(
     # Nothing is known of a neighbor that was left out.
     if not (mean[best] > mean[alike]).all():
         return None
-    ascending = grid.values[0] < grid.values[-1]
-    return "smallest" if first == ascending else "largest"
+    return "smallest" if value == grid.min() else "largest"
 
 
 def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
@@ -123,7 +118,7 @@ def warn_unscored(owner: str, folds: Sequence[FoldScores]) -> None:
 def warn_choice(
     owner: str,
     parameters: Mapping[str, Any],
-    grids: Mapping[str, Grid],
+    grids: Mapping[str, Array],
     results: Mapping[str, Any],
     best: int,
     alike: str,

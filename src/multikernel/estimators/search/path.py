@@ -24,7 +24,7 @@ class RegularizationPath:
     Parameters
     ----------
     alphas : ndarray of shape (n_alphas,)
-        Strengths, descending.
+        Strengths, descending: an ``alpha``, or one over a ``C``, of the estimator.
     kernels : ndarray of shape (n_entered,)
         Kernels that enter anywhere on the path, ascending.
     norms : ndarray of shape (n_outputs, n_alphas, n_entered)
@@ -88,8 +88,8 @@ def path_arrays(
 ) -> RegularizationPath:
     """Return the paths of all outputs, one solution per strength, as arrays.
 
-    Strengths are in the scale of the estimator, and so are objectives once multiplied
-    by `scale`, of shape (n_outputs, n_alphas) or one for all.
+    Objectives are in the scale of the estimator once multiplied by `scale`, of shape
+    (n_outputs, n_alphas) or one for all.
     """
     active = [solution.active for path in paths for solution in path]
     kernels = np.unique(np.concatenate(active)).astype(np.intp)
@@ -209,13 +209,12 @@ def regularization_path(
     with training.naming_errors():
         recipe = method.problem(training)
         problems = training.problems(recipe)
-        shares = strength_grid(problems, n_alphas, alpha_min_ratio)
-        strengths = np.outer(shares, [each.regularizer.alpha for each in problems])
+        alphas = strength_grid(problems, n_alphas, alpha_min_ratio)
+        strengths = np.outer(alphas, [each.regularizer.alpha for each in problems])
         watch = watching(estimator, recipe.objective_scale, callback)
-        watch.expect(Work(len(shares) * len(problems)))
+        watch.expect(Work(len(alphas) * len(problems)))
         paths = solve_strengths(recipe, training, strengths, watch)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
-    alphas = strengths[:n_solved].mean(axis=1) / training.samples.total_weight
-    path = path_arrays(alphas, paths, recipe.objective_scale)
+    path = path_arrays(alphas[:n_solved], paths, recipe.objective_scale)
     return NamedPath(path, training.names())

@@ -16,7 +16,7 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link, named, publish
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
-from multikernel.estimators.scale import target_units
+from multikernel.estimators.scale import target_scale
 from multikernel.estimators.search.folds import learnt_classes
 from multikernel.estimators.tasks import class_codes, log_probabilities
 
@@ -84,11 +84,12 @@ class FoldScorer:
             self.scorer = _accuracy
         self.whole = callable(scoring)
         self.link = find_link(search.loss, fold.outside)
-        # Of classes, all; what else is in units of the targets learns from these.
+        # Of classes, all; what else has the scale of the targets learns from these.
         classes = fold.outside.classes is not None
         samples = fold.outside if classes else fold.training.samples
-        units = target_units(type(search).__name__, samples)
-        self.losses = loss_of(search).on(units)[0]
+        loss = loss_of(search)
+        scale = target_scale(type(search).__name__, samples, loss.kind())
+        self.losses = loss.on(scale)[0]
         self.X = fold.inputs(whole=self.whole)
         samples = fold.outside
         everyone = np.arange(samples.rows.size)

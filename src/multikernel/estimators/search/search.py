@@ -195,9 +195,9 @@ class Search(Generic[D, P, S]):
         if candidates.with_tol(self.cv_tol) is not candidates:
             attributes["cv_tol_"] = self.cv_tol
         gaps = [fold.gaps for fold in folds]
-        attributes |= {f"{name}_": value for name, value in chosen.items()}
         if solution.refit is not None:
-            # A multiple of "scale" becomes the number that was used.
+            attributes |= {f"{name}_": value for name, value in chosen.items()}
+            # Strengths become what they are in the units of the targets.
             attributes |= solution.refit(best)
             path = attributes.get("path_")
             if path is not None:

@@ -21,7 +21,6 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Candidates, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.choice import widened
 from multikernel.estimators.search.folds import make_splits
 from multikernel.estimators.search.patience import OF_A_TARGET, no_better
@@ -148,7 +147,6 @@ class TargetSearch(Search[Training, Recipe, list[Solution]]):
         }
         if candidates.with_tol(self.cv_tol) is not candidates:
             attributes["cv_tol_"] = self.cv_tol
-        attributes |= {f"{name}_": value for name, value in chosen.items()}
         gaps = [np.empty(0), *solution.gaps]
         if solution.refit is not None:
             attributes |= solution.refit(best)
@@ -184,19 +182,13 @@ class TargetSearch(Search[Training, Recipe, list[Solution]]):
             if len(scores) < 3 or not grids or not at_end.any():
                 continue
             name, grid = next(iter(grids.items()))
-            end = _which_end(grid, first=place == 0)
+            end = "smallest" if labels[place] == grid.min() else "largest"
             warn_user(
                 f"{owner} chose the {end} {name} of those tried for {at_end.sum()} of "
                 f"{best.size} targets: a wider grid may hold a better one, by "
                 f"{widened(parameters, name, end)}.",
                 SearchWarning,
             )
-
-
-def _which_end(grid: Grid, *, first: bool) -> str:
-    """Return what a value at an end of a grid is among the others."""
-    ascending = grid.values[0] < grid.values[-1]
-    return "smallest" if first == ascending else "largest"
 
 
 def _blocks(whole: Training, n_folds: int) -> list[Indices]:

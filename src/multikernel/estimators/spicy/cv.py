@@ -5,7 +5,6 @@ from typing import Any
 
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.spicy.method import (
     ALPHA_MIN_RATIO,
@@ -77,7 +76,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[Amount] | None = None,
+        alphas: Sequence[float] | None = None,
         n_alphas: int = 20,
         alpha_min_ratio: float = ALPHA_MIN_RATIO,
         cv: Any = None,
@@ -137,8 +136,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     those of a `SpicyMKLRegressor` fitted on it.
 
     With ``selection="separate"`` every target has a strength of its own, unless
-    ``scoring`` is a function, which scores all targets together. The default grid is
-    then in units of the targets' deviations.
+    ``scoring`` is a function, which scores all targets together.
 
     Parameters
     ----------
@@ -199,7 +197,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[Amount] | None = None,
+        alphas: Sequence[float] | None = None,
         n_alphas: int = 20,
         alpha_min_ratio: float = ALPHA_MIN_RATIO,
         cv: Any = None,
@@ -207,7 +205,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "squared_error",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         quantile: float = 0.5,
         l1_ratio: float = 1.0,
         selection: str = "shared",

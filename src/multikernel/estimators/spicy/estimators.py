@@ -3,7 +3,7 @@
 from typing import Any
 
 from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.scale import Amount
+from multikernel.estimators.scale import CLASS_ALPHA, TARGET_ALPHA
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
     SparseMethod,
@@ -37,11 +37,10 @@ class SpicyMKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    alpha : float or str, default=0.01
+    alpha : float, default=0.01
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
         with kernels of unit variance that is at most 1/2 for the logistic loss.
-        The C of [1]_ is n_samples times alpha on the same kernels. "scale" stands for
-        0.01.
+        The C of [1]_ is n_samples times alpha on the same kernels.
 
     Attributes
     ----------
@@ -79,7 +78,7 @@ class SpicyMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: Amount = 0.01,
+        alpha: float = CLASS_ALPHA,
         *,
         loss: str | Loss = "log_loss",
         l1_ratio: float = 1.0,
@@ -137,11 +136,10 @@ class SpicyMKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    alpha : float or str, default="scale"
-        Strength of the penalty, positive, in the units of y for the squared loss:
-        with kernels of mean diagonal one no kernel enters at the standard deviation
-        of y or above. "scale" stands for 0.02, times that deviation for the squared
-        loss, and "0.1scale" for a tenth of that.
+    alpha : float, default=0.02
+        Strength of the penalty, positive, for targets with a deviation of one; for
+        "squared_error" and "huber" it is multiplied by that of the targets. With the
+        squared error and kernels of mean diagonal one no kernel enters at one or above.
 
     Attributes
     ----------
@@ -183,10 +181,10 @@ class SpicyMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: Amount = "scale",
+        alpha: float = TARGET_ALPHA,
         *,
         loss: str | Loss = "squared_error",
-        epsilon: Amount = "scale",
+        epsilon: float | None = None,
         quantile: float = 0.5,
         l1_ratio: float = 1.0,
         selection: str = "shared",

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import UNIT_INTERVAL, Check
@@ -37,29 +36,21 @@ from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import default_of, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
-from multikernel.estimators.scale import (
-    Amount,
-    Grid,
-    Units,
-    multiple_of_scale,
-    sparse_strengths,
-    target_units,
-)
+from multikernel.estimators.scale import Scale, grid_of, target_scale
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.patience import no_better
 from multikernel.estimators.search.search import loosened
 from multikernel.estimators.search.target_paths import chosen_recipe, refit_targets
-from multikernel.estimators.search.targets import TargetSearch, has_own_strengths
+from multikernel.estimators.search.targets import TargetSearch
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
 
 SPICY_TEXTS = """
-alphas : sequence of float or str, default=None
-    Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
-    spaced in the logarithm from the smallest one at which no kernel enters,
-    downwards, when None.
+alphas : sequence of float, default=None
+    Strengths to try; a grid evenly spaced in the logarithm from the smallest one at
+    which no kernel enters, downwards, when None.
 max_iter : int, default=100
     Outer iterations, each of which passes over all kernels, at most.
 """
@@ -117,7 +108,7 @@ class SparseMethod(GramMethod):
         Whether alpha is what estimators have where users say nothing.
     """
 
-    alpha: Amount
+    alpha: float
     l1_ratio: float
     tol: float
     max_iter: int
@@ -134,7 +125,8 @@ class SparseMethod(GramMethod):
                 "sample of the rows where all of them take too long.",
                 SearchWarning,
             )
-        return self.recipe(target_units(owner, data.samples), data.samples.total_weight)
+        scale = target_scale(owner, data.samples, self.loss.kind())
+        return self.recipe(scale, data.samples.total_weight)
 
     def solve(
         self,
@@ -150,14 +142,14 @@ class SparseMethod(GramMethod):
         warn_unfinished(self.source.owner, data, solutions)
         return solutions
 
-    def recipe(self, units: Units, total: float) -> Recipe:
+    def recipe(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
-        losses, numbers = self.loss.on(units)
-        alphas, ratios = self.strengths(units)
+        losses, numbers = self.loss.on(scale)
+        alphas, ratios = self.strengths(scale)
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
-        numbers["alpha"] = units.published(self.alpha, alphas)
+        numbers["alpha"] = scale.published(alphas)
         if self.l1_ratio != 1.0:
-            numbers["l1_ratio"] = units.published(self.alpha, ratios)
+            numbers["l1_ratio"] = scale.published(ratios)
         penalties = [
             _penalty(alpha * total, ratio)
             for alpha, ratio in zip(alphas, ratios, strict=True)
@@ -171,18 +163,16 @@ class SparseMethod(GramMethod):
         return replace(self, tol=tol)
 
     def along_path(self) -> "SparseMethod":
-        """Return the method at a strength that is not used, but for l1_ratio."""
-        mixed = self.l1_ratio != 1.0 and multiple_of_scale(self.alpha) is not None
-        return self if mixed else replace(self, alpha=1.0)
+        """Return the method at a strength of one."""
+        return replace(self, alpha=1.0)
 
-    def strengths(self, units: Units) -> tuple[Array, Array]:
+    def strengths(self, scale: Scale) -> tuple[Array, Array]:
         """Return strength and share of the block l1 norm for every problem."""
-        r, power = self.l1_ratio, self.loss.power(1)
-        alphas = sparse_strengths(units, power, self.alpha)
-        if r == 1.0 or multiple_of_scale(self.alpha) is None:
-            return alphas, np.full(alphas.size, r)
+        r, alphas = self.l1_ratio, scale.numbers("alpha", self.alpha, scale.degree - 1)
+        if r == 1.0:
+            return alphas, np.ones_like(alphas)
         # alpha (r |f| + (1 - r) |f|^2 / 2s), as an elastic net in plain numbers.
-        mixed = r + (1.0 - r) / units.deviations
+        mixed = r + (1.0 - r) / scale.deviations
         return alphas * mixed, r / mixed
 
 
@@ -191,7 +181,7 @@ def _penalty(alpha: float, l1_ratio: float) -> BlockRegularizer:
     return BlockL1(alpha) if l1_ratio == 1.0 else BlockElasticNet(alpha, l1_ratio)
 
 
-def sparse_method(model: Any, alpha: Amount, **source: Any) -> SparseMethod:
+def sparse_method(model: Any, alpha: float, **source: Any) -> SparseMethod:
     """Return the method of an estimator."""
     return SparseMethod(
         gram_source(model, paired=True, takes_columns=True, **source),
@@ -209,21 +199,14 @@ def alpha_search(model: Any) -> TargetSearch:
 
     It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
     """
-    # Beside numbers l1_ratio is one too, and not free of the unit of targets.
-    mixed = model.l1_ratio != 1.0 and not is_classifier(model)
-    method = sparse_method(model, "scale" if mixed else 1.0)
+    method = sparse_method(model, 1.0)
 
     def candidates(whole: Training) -> AlphaCandidates:
         if model.alphas is not None:
-            alphas = Grid.of(model.alphas)[::-1]
-            return AlphaCandidates(method, alphas, open_ends=True)
-        # What every target chooses among is in its own unit, where it has one.
-        apart = has_own_strengths(model, whole.samples)
-        multiples = mixed or (apart and method.loss.power(1) is not None)
-        begun = replace(method, alpha="scale" if multiples else 1.0)
-        problems = whole.problems(begun.problem(whole))
-        shares = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
-        return AlphaCandidates(begun, Grid(shares, multiples), open_ends=False)
+            return AlphaCandidates(method, grid_of(model.alphas)[::-1], open_ends=True)
+        problems = whole.problems(method.problem(whole))
+        alphas = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
+        return AlphaCandidates(method, alphas, open_ends=False)
 
     return TargetSearch(model, method, candidates)
 
@@ -236,15 +219,15 @@ class AlphaCandidates:
     ----------
     method : SparseMethod
         The method, whose alpha does not matter.
-    alphas : Grid
-        In the scale of the estimator, descending.
+    alphas : ndarray of shape (n_alphas,)
+        Strengths, descending.
     open_ends : bool
         Whether the grid could go on at both ends, as one that the user gave;
         otherwise it starts where no kernel enters.
     """
 
     method: SparseMethod
-    alphas: Grid
+    alphas: Array
     open_ends: bool
 
     def with_tol(self, tol: float) -> Self:
@@ -253,18 +236,18 @@ class AlphaCandidates:
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
-        return {"alpha": self.alphas.labels()}
+        return {"alpha": self.alphas}
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid; none where the choice is at its closed end."""
-        closed = not self.open_ends and chosen["alpha"] == self.alphas.labels()[0]
+        closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
         return {} if closed else {"alpha": self.alphas}
 
     def solve(
         self, training: Training, watch: Watch
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
-        recipes, chain = self._recipes(training), range(self.alphas.values.size)
+        recipes, chain = self._recipes(training), range(self.alphas.size)
         follow = follow_shortlist if is_shortened(training) else follow_outputs
         for place, found in enumerate(follow(recipes, training, watch)):
             if any(solution.status is Status.STOPPED for solution in found):
@@ -280,9 +263,7 @@ class AlphaCandidates:
         list of kernels, its gaps are nan, as they are over no more than the list.
         """
         recipes = self._recipes(training)
-        numbers = [recipe.numbers["alpha"] for recipe in recipes]
-        all_alphas = self.alphas.published(numbers)
-        recipe, alphas = recipes[best], all_alphas[: best + 1]
+        recipe, alphas = recipes[best], self.alphas[: best + 1]
         loose = self.with_tol(loosened(self.method.tol))
         way = loose._recipes(training)[: best + 1]
         follow = follow_unproved if is_shortened(training) else follow_outputs
@@ -296,7 +277,7 @@ class AlphaCandidates:
         attributes = fitted_attributes(recipe, training, found[-1])
         paths = list(zip(*found, strict=True))
         attributes["n_iter_"] = iterations(paths)
-        attributes["alphas_"] = all_alphas
+        attributes["alphas_"] = self.alphas
         attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
         return attributes
 
@@ -325,8 +306,7 @@ class AlphaCandidates:
         if not watch.stopped:
             warn_unfinished(self.method.source.owner, training, solutions)
         attributes = fitted_attributes(last, training, solutions)
-        numbers = [recipe.numbers["alpha"] for recipe in recipes]
-        attributes["alphas_"] = self.alphas.published(numbers)
+        attributes["alphas_"] = self.alphas
         attributes["n_iter_"] = single(np.maximum(found.n_iter, 1))
         attributes["path_"] = found.path(attributes["alphas_"], last.objective_scale)
         return attributes
@@ -335,8 +315,9 @@ class AlphaCandidates:
         """Return the recipes of all strengths."""
         samples = training.samples
         # Deviations of hundreds of targets for every strength took a tenth of a search.
-        units = target_units(self.method.source.owner, samples)
+        owner, loss = self.method.source.owner, self.method.loss.kind()
+        scale = target_scale(owner, samples, loss)
         return [
-            replace(self.method, alpha=alpha).recipe(units, samples.total_weight)
-            for alpha in self.alphas.amounts()
+            replace(self.method, alpha=alpha).recipe(scale, samples.total_weight)
+            for alpha in self.alphas.tolist()
         ]

@@ -12,7 +12,6 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import merge, solve_outputs
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.folds import cut_fold, make_splits
 from multikernel.estimators.search.scores import takes
 from multikernel.estimators.search.search import Outcome, Search, SearchCV, Trial
@@ -170,7 +169,7 @@ class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[Amount] | None = None,
+        alphas: Sequence[float] | None = None,
         n_alphas: int = 20,
         alpha_min_ratio: float = ALPHA_MIN_RATIO,
         cv: Any = None,

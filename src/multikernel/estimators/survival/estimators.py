@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.scale import Amount
+from multikernel.estimators.scale import TARGET_ALPHA
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
     SPICY_TEXTS,
@@ -39,9 +39,9 @@ class SpicyMKLSurvival(SurvivalMKL):
 
     Parameters
     ----------
-    alpha : float or str, default="scale"
+    alpha : float, default=0.02
         Strength of the penalty, positive; times have no unit here, as their logarithms
-        only shift with it. "scale" stands for 0.02.
+        only shift with it.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class SpicyMKLSurvival(SurvivalMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: Amount = "scale",
+        alpha: float = TARGET_ALPHA,
         *,
         l1_ratio: float = 1.0,
         normalize: Steps = NORMALIZE,
