@@ -317,7 +317,6 @@ def fixed_and_searched(
 ) -> Iterator[tuple[str, dict[str, Any], Any]]:
     """Yield every method, with single fits by their strengths, and its search."""
     kind = "Classifier" if classes else "Regressor"
-    # Targets are standardised, so that numbers are those of "scale".
     losses = ("squared_error", "epsilon_insensitive")
     near: dict[str, Any] = {"tol": TOL}
     for loss in ("log_loss",) if classes else losses:

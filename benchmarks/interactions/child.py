@@ -36,7 +36,6 @@ SEARCHES: dict[str, Callable[..., Any]] = {
     "Group-OMP": GroupOMPClassifierCV,
 }
 STRENGTH = 0.05
-"""The strength over the deviation of the targets."""
 
 
 def planted(n: int, d: int, draw: int = 0) -> tuple[Array, Array]:
@@ -47,10 +46,10 @@ def planted(n: int, d: int, draw: int = 0) -> tuple[Array, Array]:
     return X, f + 0.3 * rng.standard_normal(n)
 
 
-def planted_model(d: int, y: Array, strength: float = STRENGTH) -> SpicyMKLRegressor:
+def planted_model(d: int, strength: float = STRENGTH) -> SpicyMKLRegressor:
     """Return the model of all pairs of columns."""
     kernels = Interactions(per_column(GaussianKernel("median"), d), weight=1.0)
-    return SpicyMKLRegressor(kernels, alpha=strength * float(y.std()))
+    return SpicyMKLRegressor(kernels, alpha=strength)
 
 
 def peak_bytes() -> int:
@@ -73,11 +72,11 @@ def product_seconds(n: int, d: int, dtype: Any, repeats: int = 3) -> float:
 def size(n: int, d: int) -> dict[str, Any]:
     """Fit all pairs of columns, names and tables included; then numpy's product."""
     X, y = planted(50, 5)
-    planted_model(5, y).fit(X, y).summary()  # what is compiled is compiled before
+    planted_model(5).fit(X, y).summary()  # what is compiled is compiled before
     X, y = planted(n, d)
 
     def fitted() -> tuple[SpicyMKLRegressor, Any]:
-        model = planted_model(d, y).fit(X, y)
+        model = planted_model(d).fit(X, y)
         return model, model.summary()
 
     (model, table), seconds = cpu(fitted)

@@ -94,7 +94,7 @@ def sizes(rows: Sequence[Row]) -> list[str]:
         "## All pairs of many columns",
         "",
         "`SpicyMKLRegressor(Interactions(per_column(GaussianKernel('median'), d), "
-        "weight=1.0), alpha=0.05 * std(y))`, its fit and its summary, on targets "
+        "weight=1.0), alpha=0.05)`, its fit and its summary, on targets "
         "x0 x1 + sin(2 x2)|x3| + x4 with noise of 0.3; a process for each fit, "
         f"medians of all ({len({row['draw'] for row in rows})} of each size). The gap "
         "is over all kernels, and at most 1e-3 by the tolerance. Beside it in the same "

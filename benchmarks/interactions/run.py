@@ -133,13 +133,13 @@ def recovery(smoke: bool) -> Iterator[Row]:
             for strength in (0.05, 0.1):
                 for draw in range(1 if smoke else 10):
                     found = recovered(*planted(n, d, draw), strength)
-                    name = f"alpha = {strength} std"
+                    name = f"alpha = {strength}"
                     yield {"name": name, "n": n, "d": d, "draw": draw} | found
 
 
 def recovered(X: Any, y: Any, strength: float) -> dict[str, Any]:
     """Return what a model has found of what was planted."""
-    model = planted_model(X.shape[1], y, strength).fit(X, y)
+    model = planted_model(X.shape[1], strength).fit(X, y)
     # The pairs come after the mains, in the order of the upper triangle.
     pairs = np.column_stack(np.triu_indices(X.shape[1], 1))
     mains, weights = np.split(model.kernel_weights_, [X.shape[1]])

@@ -55,7 +55,7 @@ class Objective(BaseObjective):
         if self.penalty == "hkl":
             found = HullSearch(tol=CLOSE, certify=True).solve(self.hull_problem())
         elif self.penalty == "lp":
-            # What C="scale" stands for with p = 2.
+            # What C=None stands for with p = 2.
             self.alpha = 0.5 * np.sqrt(len(kernels.K))
             found = InterleavedNewton(tol=CLOSE).solve(self.problem())
         else:

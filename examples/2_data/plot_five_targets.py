@@ -49,7 +49,6 @@ KernelWeightsDisplay.from_estimator(model)
 #
 # ``selection="separate"`` fits the targets one by one: a row of weights each.
 
-alone = SpicyMKLRegressor(groups, alpha=model.alpha_ / 2, selection="separate").fit(
-    X, Y
-)
+alpha = model.best_params_["alpha"] / 2
+alone = SpicyMKLRegressor(groups, alpha=alpha, selection="separate").fit(X, Y)
 pd.DataFrame(alone.kernel_weights_, targets, list(groups)).round(2).T

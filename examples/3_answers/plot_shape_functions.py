@@ -30,7 +30,7 @@ model.summary().round(2)
 
 from multikernel.inspection import bootstrap
 
-fixed = SpicyMKLRegressor(kernels, alpha=model.alpha_)
+fixed = SpicyMKLRegressor(kernels, **model.best_params_)
 resampled = bootstrap(fixed, X, y, 20, random_state=0)
 strongest = model.variance_shares_.argsort()[::-1][:3]
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True, layout="constrained")
