@@ -108,9 +108,9 @@ class KernelTests:
         Returns
         -------
         alpha : float
-            An ``alpha`` of `SpicyMKLClassifier`, or of `SpicyMKLRegressor` for targets
-            of deviation one: the quantile universal threshold [1]_. Signal makes it
-            larger, so that it is conservative.
+            An ``alpha`` of `SpicyMKLClassifier` or `SpicyMKLRegressor`: the quantile
+            universal threshold [1]_. Signal makes it larger, so that it is
+            conservative.
 
         References
         ----------
