@@ -212,10 +212,10 @@ def strengths(rows: Sequence[Row]) -> str:
 Held-out score (accuracy or R^2) of single fits less that of the search of the same
 method on the same samples: the median over sets and the worst one. Strengths of
 LpMKL are divided by M^(1 - 1/p), for M kernels of unit variance. 200 training samples,
-two splits of each set (one for HKL). The first table has fits at the default strength and
-tolerance. Chosen are 0.02 for SpicyMKL's regressions (0.01 loses less in the median and
-more on the worst set), 2 for LpMKL's, 0.01 with a tolerance of 1e-2 for MKL-GOMP's, and
-1e-3 for HKL; what classifiers had loses less than 0.03.
+two splits of each set (one for HKL). The first table has fits at the default strength
+and tolerance. Chosen are 0.02 for SpicyMKL's regressions (0.01 loses less in the median
+and more on the worst set), 2 for LpMKL's, 0.01 with a tolerance of 1e-2 for MKL-GOMP's,
+and 1e-3 for HKL; what classifiers had loses less than 0.03.
 
 """
     parts, defaults = [], []

@@ -50,7 +50,7 @@ def test_other_methods_take_it():
         KERNELS, 10.0, epsilon=0.1, tol=1e-8, storage="dense"
     ).fit(X, y)
     kernel = model.combined_kernel_
-    machine = SVR(kernel=kernel, C=10.0, tol=1e-8).fit(X, y)
+    machine = SVR(kernel=kernel, C=model.C_, epsilon=model.epsilon_, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(machine.predict(X), model.predict(X), atol=1e-3)
     process = GaussianProcessRegressor(ConstantKernel() * kernel + WhiteKernel(0.1))
     process.fit(X, y)

@@ -86,7 +86,7 @@ def test_sparse_models_are_optimal(loss):
         y,
         normalised_grams(model, X),
         model,
-        lambda norms: 0.05 * len(y) * cp.sum(norms),
+        lambda norms: model.alpha_ * len(y) * cp.sum(norms),
     )
     assert model.duality_gap_ <= 1e-7
     assert model.objective_ * len(y) == pytest.approx(best, rel=1e-6)
@@ -103,9 +103,11 @@ def test_spread_models_are_optimal(loss):
         y,
         normalised_grams(model, X),
         model,
-        lambda norms: 0.25 * cp.square(cp.pnorm(norms, 4 / 3, approx=False)),
+        lambda norms: (
+            cp.square(cp.pnorm(norms, 4 / 3, approx=False)) / (2.0 * model.C_)
+        ),
     )
-    assert model.objective_ == pytest.approx(2.0 * best, rel=1e-5)
+    assert model.objective_ == pytest.approx(model.C_ * best, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +158,13 @@ def test_outliers_pull_no_further():
     far[7] += 1e4
     change = {}
     for loss in ("huber", "squared_error"):
-        model = SpicyMKLRegressor(loss=loss, epsilon=0.5, alpha=0.02)
-        near, pulled = (model.fit(X, each).predict(X) for each in (y, far))
+        # One tube and one strength in the units of y, whatever its deviation.
+        near, pulled = (
+            SpicyMKLRegressor(loss=loss, epsilon=0.5 / s, alpha=0.02 / s)
+            .fit(X, each)
+            .predict(X)
+            for each, s in ((y, y.std()), (far, far.std()))
+        )
         change[loss] = np.abs(np.delete(near - pulled, 7)).max()
     assert change["huber"] < 1.0 < 50.0 < change["squared_error"]
 

@@ -127,18 +127,21 @@ def test_gaps_hold_against_cones_on_centred_targets(loss, offset):
     X, z = example()
     grams, y = gaussians(X), z + offset
     centre = y - offset
-    settings = {"loss": loss, "epsilon": 0.1, "normalize": None}
+    # In the units of y.
+    s = z.std()
+    alpha, C = (1e-3 / s, 9.0) if loss == "squared_error" else (1e-3, 9.0 / s)
+    settings = {"loss": loss, "epsilon": 0.1 / s, "normalize": None}
     for model, optimum in [
         (
-            SpicyMKLRegressor("precomputed", 1e-3, **settings),
+            SpicyMKLRegressor("precomputed", alpha, **settings),
             reference_optimum(grams, centre, loss, 30 * 1e-3).lower_bound / 30,
         ),
         (
-            LpMKLRegressor("precomputed", 9.0, **settings),
+            LpMKLRegressor("precomputed", C, **settings),
             reference_lp_optimum(grams, centre, loss, 9.0, 2.0).lower_bound,
         ),
         (
-            FixedWeightsMKLRegressor("precomputed", 9.0, **settings),
+            FixedWeightsMKLRegressor("precomputed", C, **settings),
             reference_lp_optimum(grams, centre, loss, 9.0, np.inf).lower_bound,
         ),
     ]:

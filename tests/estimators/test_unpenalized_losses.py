@@ -89,8 +89,11 @@ def test_the_optimum_is_that_of_cones(samples, loss, weighted):
     y = targets(loss, f)
     w = np.arange(60.0) % 3.0 + 1.0 if weighted else np.ones(60)
     kind = SpicyMKLClassifier if loss in CLASSIFY else SpicyMKLRegressor
-    settings = {"epsilon": 0.5} if loss == "huber" else {}
-    model = kind(VIEWS, alpha=0.03, loss=loss, **settings, **TIGHT).fit(X, y, w)
+    s, settings = 1.0, {}
+    if loss == "huber":
+        s = np.sqrt(np.cov(y, aweights=w, ddof=0))
+        settings = {"epsilon": 0.5 / s}
+    model = kind(VIEWS, alpha=0.03 / s, loss=loss, **settings, **TIGHT).fit(X, y, w)
     expected, beta = conic_optimum(X, y, w, loss)
     assert model.objective_ == pytest.approx(expected, rel=1e-6)
     assert model.duality_gap_ <= 1e-7

@@ -115,6 +115,8 @@ def target_scale(
     pooled = samples.shared if pooled is None else pooled
     if samples.classes is not None or link_of(loss) is not None or grows is None:
         return Scale(owner, np.ones(1 if pooled else len(targets)))
+    if samples.offset is not None:
+        targets = targets - samples.offset.T  # what is to be explained
     return Scale(owner, deviations(targets, samples.weights, pooled=pooled), grows)
 
 
