@@ -257,6 +257,7 @@ def test_an_iteration_limit_is_among_the_warnings():
     assert "Convergence" in headings(page)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_a_search_among_kernels_shows_the_path_of_the_one_that_was_chosen():
     X = np.random.default_rng(0).standard_normal((30, 2))
     model = FixedWeightsMKLRegressorCV(kernel_weights="single", cv=2).fit(X, X[:, 0])

@@ -111,7 +111,7 @@ def test_a_terminal_gets_one_line():
     assert screen.getvalue().index("\n") == len(screen.getvalue()) - 1
 
 
-@pytest.mark.filterwarnings("ignore:.*the smallest of those tried")
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.filterwarnings("ignore:.*stopped above")
 def test_a_search_ends_at_the_whole():
     """The last line is shown however soon it comes; a search that is stopped ends

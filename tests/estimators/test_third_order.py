@@ -107,7 +107,7 @@ def test_a_search_offers_them_to_its_model():
 
 def test_several_targets_and_classes():
     Y = np.column_stack([y, X[:, 4] + 0.1 * RNG.normal(size=150)])
-    model = SpicyMKLRegressor(SPEC, alpha="3scale", selection="separate").fit(X, Y)
+    model = SpicyMKLRegressor(SPEC, alpha=0.06, selection="separate").fit(X, Y)
     assert model.kernel_weights_.shape[0] == 2
     assert closed(model)
     for selection in ("separate", "shared"):

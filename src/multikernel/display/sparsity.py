@@ -36,8 +36,6 @@ class SparsityPathDisplay:
 
     Attributes
     ----------
-    alpha_name : str
-        What `alphas` are called: "alpha", or "alpha / scale" for multiples of it.
     ax_ : matplotlib Axes
         Axes of the lines.
     figure_ : matplotlib Figure
@@ -65,7 +63,6 @@ class SparsityPathDisplay:
     [0.5, 0.85, 0.8]
     """
 
-    alpha_name: str = "alpha"
     ax_: "Axes"
     figure_: "Figure"
     line_: "Line2D"
@@ -195,7 +192,7 @@ class SparsityPathDisplay:
         panel.set_xlim(counts.min(), counts.max())
         lines = [self.line_, *self.other_lines_]
         alphas = [self.alphas[best], *np.delete(self.alphas, best)]
-        labels = [f"{self.alpha_name} = {alpha:.3g}" for alpha in alphas]
+        labels = [f"alpha = {alpha:.3g}" for alpha in alphas]
         _style.label_ends(panel, lines, labels)
         panel.legend(frameon=False, fontsize="small")
         return self
