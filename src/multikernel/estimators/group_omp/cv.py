@@ -5,13 +5,13 @@ from typing import Any
 
 from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
 from multikernel.estimators.group_omp import prefixes
+from multikernel.estimators.group_omp.candidates import prefix_search
 from multikernel.estimators.group_omp.method import (
     GREEDY_CHECKS,
     SELECTION_CLASSIFIER_TEXTS,
     SELECTION_REGRESSOR_TEXTS,
     SELECTION_TEXTS,
     greedy_method,
-    prefix_search,
 )
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE

@@ -6,10 +6,9 @@ from typing import Any
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
 from multikernel.estimators.spicy.method import (
-    ALPHA_MIN_RATIO,
     SPARSE_CHECKS,
-    alpha_search,
     documented_classifier,
     documented_regressor,
 )

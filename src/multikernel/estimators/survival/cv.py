@@ -15,12 +15,11 @@ from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.folds import cut_fold, make_splits
 from multikernel.estimators.search.scores import takes
 from multikernel.estimators.search.search import Outcome, Search, SearchCV, Trial
+from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
 from multikernel.estimators.spicy.method import (
-    ALPHA_MIN_RATIO,
     SPARSE_CHECKS,
     SPICY_TEXTS,
     SparseMethod,
-    alpha_search,
 )
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.likelihood import most_likely_scale
