@@ -34,6 +34,11 @@ class GramMatrix(ABC):
     """The matrix itself where it is held in one, for loops to read in place."""
 
     @property
+    def quick_products(self) -> bool:
+        """Return whether K v costs no more than a few columns, as by a factor."""
+        return False
+
+    @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Return (n_rows, n_cols)."""
@@ -45,6 +50,10 @@ class GramMatrix(ABC):
     @abstractmethod
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
+
+    def within(self, indices: Indices) -> Array:
+        """Return the entries among chosen samples, shape (n_indices, n_indices)."""
+        return self.columns(indices)[indices]
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
@@ -126,6 +135,16 @@ class MatrixPlusFactor(GramMatrix):
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
         return self.base.columns(indices) + self.factor @ self.factor[indices].T
+
+    @property
+    def quick_products(self) -> bool:
+        """Return what the matrix without U says."""
+        return self.base.quick_products
+
+    def within(self, indices: Indices) -> Array:
+        """Return the entries among chosen samples, shape (n_indices, n_indices)."""
+        rows = self.factor[indices]
+        return self.base.within(indices) + rows @ rows.T
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""

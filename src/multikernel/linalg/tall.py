@@ -18,6 +18,9 @@ SCATTERED = 8
 """Columns of a run: in a matrix held by rows shorter ones on average are gathered one
 by one, as a loop would run over few numbers at a time."""
 
+SPARSE = 8
+"""Rows beside each that a vector uses, from which on those are gathered."""
+
 
 def weighted_gram(
     Z: Array, weights: Array, columns: Indices, sides: Array
@@ -171,7 +174,10 @@ class TallArray:
         return int(self.Z.shape[0]), int(self.Z.shape[1])
 
     def inner(self, v: Array) -> Array:
-        """Return Z^T v."""
+        """Return Z^T v; rows for zeros are left out where they are most of them."""
+        used = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
+        if SPARSE * used.size < len(v):
+            return np.asarray((v[used].T @ self.Z[used]).T)
         return np.asarray((v.T @ self.Z).T)
 
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:

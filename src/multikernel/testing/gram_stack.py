@@ -211,6 +211,8 @@ def _check_matrix(
     _compare(f"{what}, matvec with outputs", matrix.matvec(v), total @ v, tol)
     columns = rng.permutation(total.shape[1])[:2]
     _compare(f"{what}, columns", matrix.columns(columns), total[:, columns], tol)
+    among = total[np.ix_(columns, columns)]
+    _compare(f"{what}, within", matrix.within(columns), among, tol)
     _compare(f"{what}, diagonal", matrix.diagonal(), total.diagonal(), tol)
     if matrix.array is not None:
         _compare(f"{what}, array", matrix.array, total, tol)

@@ -42,6 +42,19 @@ class FactorMatrix(GramMatrix):
         # The weights go to the few rows: SMO asks for eight columns at a time.
         return self.Z.times((self.Z.rows(indices) * self.weights).T)
 
+    @property
+    def quick_products(self) -> bool:
+        """Return True: a product costs n rank, as one column does."""
+        return True
+
+    def within(self, indices: Indices) -> Array:
+        """Return the entries among chosen samples, shape (n_indices, n_indices)."""
+        rows = self.Z.rows(indices)
+        if np.any(self.weights < 0.0):
+            return (rows * self.weights) @ rows.T
+        rows = rows * np.sqrt(self.weights)
+        return rows @ rows.T
+
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
         return self.Z.row_squares(self.weights)

@@ -11,7 +11,7 @@ for the epsilon-insensitive loss, -y rho + epsilon |rho| on [-1, 1], whose kink 
 as it is, so that the problem has n variables and not 2 n.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -37,6 +37,7 @@ from multikernel.machines.base import (
     fit_outputs,
     support_product,
 )
+from multikernel.machines.smo.blocks import run_in_blocks
 from multikernel.machines.smo.rows import row_source
 from multikernel.machines.smo.state import (
     CONVERGED,
@@ -129,13 +130,14 @@ class SMO:
         Whether samples that stay at a bound are set aside for a while. The solution
         is the same; it is always checked on all samples.
     cache_bytes : int, default=200_000_000
-        Memory for rows of a Gram matrix that is not held as an array, and for the
+        Memory for entries of a Gram matrix that is not held as an array, and for the
         copy without the samples set aside of one that is; at least two rows.
 
     Notes
     -----
     Working sets follow WSS 2 of [1]_, shrinking follows [2]_. A step reads two rows of
-    the Gram matrix, O(n_samples). Without an intercept no constraint ties the two
+    the Gram matrix, O(n_samples); where that is a product of factors, of a block of
+    samples at a time (`blocks`). Without an intercept no constraint ties the two
     variables of a step; they are chosen one after the other by their gains, a simple
     form of [3]_.
 
@@ -212,12 +214,26 @@ class SMO:
         return fit_outputs(fit_one, y, loss, init)
 
     def _run(self, v: Array, gram: GramMatrix, *, paired: bool) -> Outcome:
+        """Solve for `v` in place."""
+        most = self.max_steps
+        most = SETTINGS.steps_per_sample * v.shape[1] if most is None else most
+        if not gram.quick_products:
+            return self._run_on_rows(v, gram, most, paired=paired)
+
+        def run(tol: float, most: int, w: Array, K: GramMatrix) -> Outcome:
+            return replace(self, tol=tol)._run_on_rows(w, K, most, paired=paired)
+
+        tol = max(self.tol, _rounding_of_f(v))
+        limits = tol, most, self.cache_bytes
+        return run_in_blocks(v, gram, limits, paired, run)
+
+    def _run_on_rows(
+        self, v: Array, gram: GramMatrix, most: int, *, paired: bool
+    ) -> Outcome:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
         loop = compiled(LOOPS, "solve_pairs" if paired else "solve_free")
         n = v.shape[1]
         state = SMOState(gram, v, v, row_source(gram, self.cache_bytes), np.arange(n))
-        most = self.max_steps
-        most = SETTINGS.steps_per_sample * n if most is None else most
         period = SETTINGS.shrink_period if self.shrinking else most
         lanes = np.empty((3, LANES))
         outcome = Outcome(STEPS_DONE, -1, 0, np.inf)

@@ -1,0 +1,127 @@
+"""SMO a block of samples at a time, for matrices whose products with vectors are quick.
+
+A pair step reads two rows over all samples. Where a row is a product of a factor of
+hundreds of columns, rows are what a fit costs: 9000 samples and a rank of 1300 took
+20 s of 23 for them. Among a thousand samples all entries cost one matrix product, pair
+steps among them read short rows, and one product with the factor says what the others
+make of it. Blocks hold who violates the optimality conditions most, and everybody who
+is between bounds and kinks: those have to agree with each other in the end.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import isqrt
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.matrix import GramMatrix
+from multikernel.machines.smo.state import (
+    CHANGING,
+    CONVERGED,
+    DOWN,
+    INDEFINITE,
+    RHO,
+    STALLED,
+    STEPS_DONE,
+    UP,
+    F,
+    Outcome,
+)
+
+Run = Callable[[float, int, Array, GramMatrix], Outcome]
+"""To a tolerance, with so many steps at most, runs on some samples and their matrix."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What tunes blocks."""
+
+    size: int = 1000
+    """Samples of a block. 20 000 samples in 1300 columns took 4.1 s, and 5.2 s with
+    2000; 5000 took 0.6 s, with 1500 as long, and 1.3 s with 3000."""
+
+    spare: float = 2.0
+    """Samples of a block for every one that is between its bounds and kinks, where that
+    is more."""
+
+    share: float = 0.1
+    """A block is solved to this share of the violation on all samples: with 0.3 it took
+    a third more blocks."""
+
+    ended: float = 0.5
+    """But not below this share of the tolerance, which all samples are to meet."""
+
+
+SETTINGS = Settings()
+
+
+def run_in_blocks(
+    v: Array, gram: GramMatrix, limits: tuple[float, int, int], paired: bool, run: Run
+) -> Outcome:
+    """Solve for the state `v` in place, by runs on blocks of samples.
+
+    The limits are the tolerance, the steps at most, and the bytes of a block.
+    """
+    tol, most, n_bytes = limits
+    steps, lowest = 0, np.inf
+    while True:
+        violations = _violations(v, paired=paired)
+        violation = float(violations.max())
+        # NaN is for the caller to complain about.
+        if not violation > tol or steps >= most:
+            code = STEPS_DONE if violation > tol else CONVERGED
+            return Outcome(code, -1, steps, violation)
+        ended = SETTINGS.ended * tol
+        block = _block(v, violations, ended, n_bytes)
+        target = max(SETTINGS.share * violation, ended)
+        done = _run_on(v, gram, block, partial(run, target, most - steps))
+        steps += done.step
+        stuck = done.code == STALLED and violation >= lowest
+        if stuck or done.code == INDEFINITE or done.step == 0:
+            code = INDEFINITE if done.code == INDEFINITE else STALLED
+            return Outcome(code, -1, steps, violation)
+        lowest = min(lowest, violation)
+
+
+def _run_on(
+    v: Array,
+    gram: GramMatrix,
+    block: Indices,
+    run: Callable[[Array, GramMatrix], Outcome],
+) -> Outcome:
+    """Run on a block, and tell all samples what has moved."""
+    w = np.ascontiguousarray(v[:, block])
+    done = run(w, DenseMatrix(gram.within(block)))
+    change = np.zeros(v.shape[1])
+    change[block] = w[RHO] - v[RHO, block]
+    f = v[F] + gram.matvec(change)
+    v[CHANGING, block] = w[CHANGING]
+    # The block has its own from so many small steps, and this is one product.
+    v[F] = f
+    return done
+
+
+def _violations(v: Array, *, paired: bool) -> Array:
+    """Return how far every sample is from optimal beside its best partner, or alone."""
+    up, down = v[F] + v[UP], v[F] + v[DOWN]
+    low, high = (up.min(), down.max()) if paired else (0.0, 0.0)
+    return np.asarray(np.maximum(high - up, down - low))
+
+
+def _block(v: Array, violations: Array, ended: float, n_bytes: int) -> Indices:
+    """Return the samples of the next block, ascending, of those likely to move."""
+    free = v[UP] == v[DOWN]
+    wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
+    moving = np.flatnonzero(free | (violations > ended))
+    size = min(wanted, max(2, isqrt(n_bytes // 8)))
+    if size >= moving.size:
+        return moving
+    # The worst half is in whoever they are, so that every block is a way down.
+    rank = violations.copy()
+    worst = np.argpartition(-violations, size // 2)[: max(2, size // 2)]
+    rank[free] += violations.max()
+    rank[worst] = np.inf
+    return np.sort(np.argpartition(-rank, size - 1)[:size])
