@@ -229,7 +229,7 @@ COMPARED: dict[str, tuple[str, ...]] = {
         "pyGAM",
         "GP with ARD",
     ),
-    LARGE: ("SpicyMKL", "SVM", "random forest", "boosting"),
+    LARGE: ("SpicyMKL", "SVM", "random forest", "boosting", "EBM"),
     VIEWS: (*_KERNELS, *_GRAMS),
     SEQUENCES: (*_KERNELS, *_GRAMS),
     TARGETS: (

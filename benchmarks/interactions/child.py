@@ -16,6 +16,8 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 sys.path.append(str(Path(__file__).parents[2]))
 
 import numpy as np
+from benchmarks.interactions.peers import peer
+from benchmarks.interactions.planted import peak_bytes, planted, planted_model
 from benchmarks.measure import cpu
 from benchmarks.typical.run import machine_grid
 from numpy.typing import NDArray
@@ -27,7 +29,7 @@ from multikernel import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
 )
-from multikernel.kernels import GaussianKernel, Interactions, per_column
+from multikernel.kernels import Interactions
 
 Array = NDArray[Any]
 SEARCHES: dict[str, Callable[..., Any]] = {
@@ -35,30 +37,6 @@ SEARCHES: dict[str, Callable[..., Any]] = {
     "LpMKL": LpMKLClassifierCV,
     "Group-OMP": GroupOMPClassifierCV,
 }
-STRENGTH = 0.05
-
-
-def planted(n: int, d: int, draw: int = 0) -> tuple[Array, Array]:
-    """Return samples, and targets in which two pairs and a column have a part."""
-    rng = np.random.default_rng(draw)
-    X = rng.standard_normal((n, d))
-    f = X[:, 0] * X[:, 1] + np.sin(2.0 * X[:, 2]) * np.abs(X[:, 3]) + X[:, 4]
-    return X, f + 0.3 * rng.standard_normal(n)
-
-
-def planted_model(d: int, strength: float = STRENGTH) -> SpicyMKLRegressor:
-    """Return the model of all pairs of columns."""
-    kernels = Interactions(per_column(GaussianKernel("median"), d), weight=1.0)
-    return SpicyMKLRegressor(kernels, alpha=strength)
-
-
-def peak_bytes() -> int:
-    """Return the most memory that this process has held so far."""
-    # Not getrusage: its maximum includes that of the process that started this one.
-    for line in Path("/proc/self/status").read_text("ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return 1024 * int(line.split()[1])
-    return 0
 
 
 def product_seconds(n: int, d: int, dtype: Any, repeats: int = 3) -> float:
@@ -117,7 +95,11 @@ def search(method: str, rows: int, columns: int, limit: int) -> dict[str, Any]:
     }
 
 
-COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {"size": size, "search": search}
+COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
+    "size": size,
+    "search": search,
+    "peer": peer,
+}
 
 
 def main() -> None:

@@ -15,17 +15,20 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2]))
 
 import numpy as np
-from benchmarks.interactions.child import (
-    SEARCHES,
+from benchmarks.interactions.child import SEARCHES, product_seconds
+from benchmarks.interactions.peers import PEERS
+from benchmarks.interactions.planted import (
+    MAINS,
+    PLANTED,
     planted,
     planted_model,
-    product_seconds,
 )
 from benchmarks.interactions.report import page
 from benchmarks.measure import Results, Row, cpu
@@ -121,20 +124,23 @@ def pass_seconds(name: str, n: int, d: int) -> float:
     return float(np.median([cpu(lambda: forms(v))[1] for _ in range(REPEATS)]))
 
 
-PLANTED = {(0, 1), (2, 3)}
-MAINS = {2, 4}
-
-
 def recovery(smoke: bool) -> Iterator[Row]:
     """Yield which planted pairs are found, and how many others."""
-    n_samples, columns = ((60,), (6,)) if smoke else ((200, 400), (50, 300))
+    n_samples, columns = ((60,), (6,)) if smoke else ((200, 400), (50, 300, 1000))
     for d in columns:
         for n in n_samples:
             for strength in (0.05, 0.1):
-                for draw in range(1 if smoke else 10):
+                for draw in range(draws_of(d, smoke=smoke)):
                     found = recovered(*planted(n, d, draw), strength)
                     name = f"alpha = {strength}"
                     yield {"name": name, "n": n, "d": d, "draw": draw} | found
+
+
+def draws_of(d: int, *, smoke: bool) -> int:
+    """Return how many draws there are of so many columns."""
+    if smoke:
+        return 1
+    return 10 if d <= 300 else 3
 
 
 def recovered(X: Any, y: Any, strength: float) -> dict[str, Any]:
@@ -155,6 +161,22 @@ def recovered(X: Any, y: Any, strength: float) -> dict[str, Any]:
     }
 
 
+PEER_LIMIT = 120
+"""Processor seconds that a model beside others has."""
+
+
+def peers(smoke: bool) -> Iterator[Row]:
+    """Yield what models of others take for the planted pairs, and which they name."""
+    n, columns = (60, (6,)) if smoke else (400, (50, 100, 300, 1000))
+    for d in columns:
+        for name in PEERS:
+            if name.startswith("EBM") and find_spec("interpret") is None:
+                print(f"{name} is left out: make bench-peers installs it", flush=True)
+                continue
+            task = {"name": name, "n": n, "d": d, "draw": 0, "limit": PEER_LIMIT}
+            yield task | in_child("peer", **task)
+
+
 LIMIT = 300
 
 
@@ -172,6 +194,7 @@ KINDS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "sizes": sizes,
     "pass": passes,
     "recovery": recovery,
+    "peers": peers,
     "searches": searches,
 }
 

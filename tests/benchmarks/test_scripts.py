@@ -127,3 +127,4 @@ def test_interactions_in_processes_of_their_own(run, tmp_path):
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "| 60 x 8 | 36 |" in page
     assert "| Group-OMP |" in page
+    assert "| 60 x 6 | HKL |" in page
