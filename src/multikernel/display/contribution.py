@@ -145,7 +145,7 @@ class ContributionDisplay:
             Data, for the rug, the range, and the mean that is taken off.
         kernel : int, str, or sequence of these
             The kernel by number or name; of several the sum is drawn. A column, or
-            two with × between them, is all kernels in use on just these.
+            two with ×, x or * between them, is all kernels in use on just these.
         output : label, str or int, default=None
             The class, or the name or number of the target, where there are several.
         bootstrap : Bootstrap, default=None
@@ -330,10 +330,11 @@ def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int
 
 def _kernels_on(model: Any, name: str, columns: Sequence[str]) -> list[int]:
     """Return the kernels in use on columns that are given by name."""
-    asked = sorted(name.split(SEPARATOR))
+    # Not every keyboard has the sign: "age x dose" and "age * dose" will do.
+    readings = [sorted(name.split(sign)) for sign in (SEPARATOR, " x ", " * ")]
     if has_columns(model):
         for on, terms in column_members(model, columns).items():
-            if sorted(on.split(SEPARATOR)) == asked:
+            if sorted(on.split(SEPARATOR)) in readings:
                 return [int(m) for m in model.active_kernels_[terms]]
     raise ValueError(
         f"There is no kernel named {name!r} in the model, nor one in use on columns "

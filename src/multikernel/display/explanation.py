@@ -1,6 +1,7 @@
 """A picture of why a model says what it says of one sample: a bar per kernel."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,9 +111,20 @@ class ExplanationDisplay:
         ------
         ValueError
             If there is no such sample or output.
+
+        See Also
+        --------
+        ContributionDisplay : Draws the function of a column, and the map of an
+            interaction, over all samples.
         """
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
+        if not isinstance(sample, Integral):
+            raise ValueError(
+                f"sample must be the number of a sample, got {sample!r}. The function "
+                "of a kernel, a column or an interaction is drawn by "
+                "ContributionDisplay.from_estimator(model, X, kernel)."
+            )
         terms = np.asarray(model.contributions(pipelines.data_at_model(before, X)))
         if not 0 <= sample < len(terms):
             raise ValueError(
