@@ -19,6 +19,7 @@ from benchmarks.choosing.models import COMPARED, LIMIT, MODELS, OURS
 from benchmarks.choosing.report import write
 from benchmarks.choosing.sets import KINDS, split_of
 from benchmarks.measure import Results, Row, cpu
+from benchmarks.papers.provenance import processor
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 
 HERE = Path(__file__).parent
@@ -69,7 +70,7 @@ def measure(results: Results, wanted: list[str], **facts: str | int) -> None:
         else:
             row["score"] = float(SCORES[split.measure](split.y_test, found))
             row["used"] = used
-        results.add(**row, n=len(split.y))
+        results.add(**row, n=len(split.y), processor=processor())
 
 
 def main() -> None:

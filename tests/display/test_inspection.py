@@ -117,7 +117,7 @@ def test_an_interaction_is_a_map_of_its_two_columns(interactions):
     for typed in ("age x dose", "dose * age"):
         same = ContributionDisplay.from_estimator(model, table, typed)
         assert np.abs(same.values - display.values).max() == 0.0
-    with pytest.raises(ValueError, match="ContributionDisplay.from_estimator"):
+    with pytest.raises(ValueError, match=r"ContributionDisplay\.from_estimator"):
         ExplanationDisplay.from_estimator(model, table, "age × dose")
     np.testing.assert_array_equal(turned.values, display.values)
     place = list(model.active_kernels_).index(model.kernel_names_.index("age × dose"))
