@@ -176,7 +176,7 @@ def peers(rows: Sequence[Row]) -> list[str]:
         "",
         "The planted pairs once more, a process and a draw for each fit, at most "
         f"{rows[0]['limit']} s of the processor. SpicyMKL is the fit above at alpha = "
-        "0.05 std; interpret's boosting machine has ten pairs, two bags and 5000 "
+        "0.05; interpret's boosting machine has ten pairs, two bags and 5000 "
         "rounds, and HKL its defaults. Pairs of the boosting machine are ten whatever "
         "the data say; products of HKL are of two columns or more. R2 is of 1000 other "
         "samples.",
