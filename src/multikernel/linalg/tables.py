@@ -66,10 +66,31 @@ def row_keys(table: Array) -> Any:
     In their order rows stand as their numbers say, however they came in: landmarks, of
     which the first is the first of many that are as good, are the same then.
     """
-    table = table.astype(np.float64) + 0.0  # there is one zero
+    table = np.add(table, 0.0, dtype=np.float64, order="C")  # there is one zero
     # By name: a type NumPy looks at in Python code, where it swallows an interrupt.
     return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
 
+
+def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return one whole number for each row of a table, the same for the same numbers.
+
+    Other rows hardly ever have the same. Nothing as large as the table is held.
+    """
+    n_rows, n_cols = table.shape
+    odd = np.random.default_rng(0).integers(2**63, size=n_cols, dtype=np.uint64)
+    odd = 2 * odd + 1
+    hashes = np.empty(n_rows, dtype=np.uint64)
+    step = max(1, HASHED_BYTES // (8 * max(1, n_cols)))
+    for start in range(0, n_rows, step):
+        rows = slice(start, start + step)
+        bits = np.add(table[rows], 0.0, dtype=np.float64, order="C").view(np.uint64)
+        bits ^= bits >> np.uint64(32)  # whole numbers differ in their first bits alone
+        hashes[rows] = (bits * odd).sum(axis=1, dtype=np.uint64)
+    return hashes
+
+
+HASHED_BYTES = 2**21
+"""Bytes of the rows that `row_hashes` looks at together."""
 
 CHUNK_BYTES = 2**26
 """Bytes of the largest kernel matrix, or of other rows, that are held at a time."""

@@ -100,7 +100,7 @@ class Training:
         The samples.
     built : BuiltStack
         Their normalised Gram matrices.
-    X : ndarray of shape (n_samples, ...)
+    table : ndarray of shape (n_rows, ...)
         What the kernels are computed on; the matrices themselves where they are given.
     rows : ndarray of shape (n_samples,)
         Positions among the columns of precomputed kernels at prediction.
@@ -120,11 +120,13 @@ class Training:
         Columns without a penalty.
     options_for : callable, optional
         Returns the options by which matrices of another dictionary are built.
+    taken : ndarray of shape (n_samples,), optional
+        The samples among the rows of the table; by default all, in its order.
     """
 
     samples: Samples
     built: BuiltStack
-    X: Array
+    table: Array
     rows: Indices
     dictionary: KernelDictionary | None
     options: GramOptions
@@ -134,6 +136,12 @@ class Training:
     stored: Mapping[str, str]
     design: Design | None = None
     options_for: Callable[[KernelDictionary], GramOptions] | None = None
+    taken: Indices | None = None
+
+    @property
+    def X(self) -> Array:
+        """Return the rows of the samples: folds hold none of their own."""
+        return self.table if self.taken is None else self.table[self.taken]
 
     @property
     def stack(self) -> GramStack:
@@ -290,7 +298,9 @@ class Training:
             samples = self.samples.subset(chosen)
         # A table in a file stays there where all of it is asked for.
         every = np.array_equal(chosen, np.arange(self.rows.size))
-        X = self.X if every or self.precomputed else self.X[chosen]
+        taken = self.taken
+        if not (every or self.precomputed):
+            taken = chosen if taken is None else taken[chosen]
         built = build_part(
             self.stack,
             chosen,
@@ -300,9 +310,11 @@ class Training:
             n_copies=n_copies,
         )
         if built is None:
+            X = replace(self, taken=taken).X
             built = gram_matrices(self.dictionary, X, self.options, samples.weights)
         rows = self.rows[chosen]
-        return replace(self, samples=samples, built=built, X=X, rows=rows), chosen
+        part = replace(self, samples=samples, built=built, rows=rows, taken=taken)
+        return part, chosen
 
     def whole(self) -> "Training":
         """Return all samples with their normalised Gram matrices, as a fit has them.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.estimators.read.dictionary import LEARNT_ROWS
 from multikernel.estimators.read.samples import Samples
@@ -151,6 +152,21 @@ def _useless(training: "Training") -> list[str]:
     return said
 
 
+COLUMNS = 256
+"""Columns that are looked at together: of thousands a copy would be large."""
+
+
+def _deviations(seen: Array) -> Array:
+    """Return the standard deviations of columns, of those that are no gaps."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.std(seen, axis=0)
+        # A column with gaps, for which NumPy takes seven times as long.
+        gaps = np.isnan(found)
+        if gaps.any():
+            found[gaps] = np.nanstd(seen[:, gaps], axis=0)
+    return np.asarray(found)
+
+
 def _hiding(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
@@ -164,14 +180,10 @@ def _hiding(
     deviations = np.zeros(n_columns)
     used = sorted({column for columns in sets for column in columns})
     if used:
-        seen = X[evenly_spaced(X.shape[0], LEARNT_ROWS)[:, None], used]
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = np.std(seen, axis=0)
-            # A column with gaps, for which NumPy takes seven times as long.
-            gaps = np.isnan(found)
-            if gaps.any():
-                found[gaps] = np.nanstd(seen[:, gaps], axis=0)
-        deviations[used] = found
+        rows = evenly_spaced(X.shape[0], LEARNT_ROWS)[:, None]
+        for start in range(0, len(used), COLUMNS):
+            some = used[start : start + COLUMNS]
+            deviations[some] = _deviations(X[rows, some])
     hiding, times = set(), UNSEEN if novelty else HIDES
     for columns in sets:
         own = deviations[list(columns)]

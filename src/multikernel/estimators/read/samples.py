@@ -13,7 +13,7 @@ from multikernel._validation import check_weights, listed
 from multikernel.estimators.read.precomputed import without_others
 from multikernel.estimators.read.tables import Table
 from multikernel.gram.factors.engine import SampledRows
-from multikernel.linalg.tables import backing, row_keys
+from multikernel.linalg.tables import backing, row_hashes, row_keys
 
 Labels = Array | Indices
 """Targets of a regression, or class indices."""
@@ -357,9 +357,10 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     First come the positions of those of the `chosen` that are left, one for each group
     of copies, and then these with the weights of their copies, without X.
     """
-    part, keys = samples.subset(chosen), _keys(samples)
-    if keys is None:
+    part = samples.subset(chosen)
+    if not _may_have_copies(samples, chosen):
         return chosen, part
+    keys = _keys(samples)
     _, firsts, owners = np.unique(keys[chosen], return_index=True, return_inverse=True)
     if firsts.size == chosen.size:
         return chosen, part
@@ -377,12 +378,21 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 
 def distinct(samples: Samples) -> Samples:
     """Return the samples in an order of their own, with copies made one."""
-    samples = in_order(samples)
-    keys = _keys(samples)
-    if keys is None or (keys[1:] != keys[:-1]).all():
+    samples, everyone = in_order(samples), np.arange(samples.rows.size)
+    firsts, merged = made_one(samples, everyone)
+    if firsts.size == everyone.size:
         return samples
-    firsts, merged = made_one(samples, np.arange(samples.rows.size))
     return replace(merged, X=samples.X[firsts])
+
+
+def _may_have_copies(samples: Samples, chosen: Indices) -> bool:
+    """Return whether some samples may be equal; False is certain."""
+    table = _table(samples)
+    if table is None:
+        return False
+    X, others = table
+    hashes = row_hashes(X) + np.uint64(3) * row_hashes(others)
+    return np.unique(hashes[chosen]).size < chosen.size
 
 
 def _keys(samples: Samples) -> Any:
@@ -390,8 +400,14 @@ def _keys(samples: Samples) -> Any:
 
     None where samples are no rows of a table in memory.
     """
+    table = _table(samples)
+    return None if table is None else row_keys(np.column_stack(table))
+
+
+def _table(samples: Samples) -> tuple[Array, Array] | None:
+    """Return data and labels as two tables, None where `_keys` has none."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:
         return None
     offset = () if samples.offset is None else (samples.offset,)
-    return row_keys(np.column_stack([X, samples.labels, *offset]))
+    return X, np.column_stack([samples.labels, *offset])

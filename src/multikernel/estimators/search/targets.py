@@ -46,8 +46,9 @@ from multikernel.problem import Solution, Status
 BLOCK_BYTES = 2.0**27
 """What solves of a block of targets hold on all folds together, beside the kernels."""
 
-ARRAYS = 12
-"""Vectors over the samples that a target holds on a fold, beside those of kernels."""
+ARRAYS = 36
+"""Vectors over the samples that a target holds on a fold, beside those of kernels: its
+small space, half of them, and what there is of it alone."""
 
 
 def has_own_strengths(model: Any, samples: Samples) -> bool:
@@ -200,7 +201,7 @@ def _blocks(whole: Training, n_folds: int) -> list[Indices]:
     n_targets = len(whole.samples.targets)
     if not whole.stack.in_memory or whole.stack.tall_form() is not None:
         return [np.arange(n_targets)]
-    each = 8.0 * n_samples * (ARRAYS + 2 * n_kernels) * n_folds
+    each = 8.0 * n_samples * (ARRAYS + n_kernels) * n_folds
     return target_blocks(n_targets, each, BLOCK_BYTES)
 
 
