@@ -9,6 +9,7 @@ from tests.reference.conic import reference_optimum
 from multikernel.certificates import alpha_max, duality_gap
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import DenseStack, LowRankStack, PartStack, ScaledStack
+from multikernel.gram.factors.low_rank import Residual
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
     LogisticLoss,
@@ -300,7 +301,15 @@ def test_what_is_taken_side_by_side():
     assert not solver.side_by_side(others, penalties)
     factors = LowRankStack(np.eye(24)[:, :4], np.array([0, 1, 4]))
     thin = [replace(p, gram=factors) for p in problems]
-    assert not solver.side_by_side(thin, penalties)
+    assert solver.side_by_side(thin, penalties)
+    assert not solver.side_by_side(thin[:1], penalties[:1])
+    rough = LowRankStack(
+        np.eye(24)[:, :4],
+        np.array([0, 1, 4]),
+        residual=Residual(np.full((2, 24), 0.1), np.zeros(2)),
+    )
+    left = [replace(p, gram=rough) for p in problems]
+    assert not solver.side_by_side(left, penalties)
     heavy = weighted(SquaredLoss(), np.arange(1.0, 25.0))
     mixed = [replace(problems[0], loss=heavy), *problems[1:]]
     assert not solver.side_by_side(mixed, penalties)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.solvers.spicy.test_many import along, assert_solved, followed, make_problems
 
-from multikernel.gram import DenseStack
+from multikernel.gram import DenseStack, LowRankStack, ScaledStack
+from multikernel.linalg import shifted
 from multikernel.losses import LogisticLoss, SquaredLoss, weighted
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.spicy import solver as openings
@@ -38,6 +39,24 @@ def test_paths_are_those_of_every_target_alone(tol, intercept, weighed):
     assert any(solution.active.size > 1 for solution in paths[-1])
 
 
+@pytest.mark.parametrize("tol", [1e-2, 1e-7])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_factors_are_those_of_whole_matrices(tol, scaled):
+    rng = np.random.default_rng(2)
+    Z = rng.normal(size=(24, 9))
+    gram = LowRankStack(Z, np.array([0, 2, 5, 9]))
+    if scaled:
+        gram = ScaledStack(gram, np.array([0.5, 1.0, 3.0]))
+    problems = [replace(problem, gram=gram) for problem in make_problems(12)]
+    assert SpicyMKL().side_by_side(problems, along(problems)[0])
+    penalties = along(problems)
+    paths = followed(SpicyMKL(tol=tol), problems, penalties)
+    for own, found in zip(penalties, paths, strict=True):
+        for problem, penalty, solution in zip(problems, own, found, strict=True):
+            assert solution.steps == ("newton_in_weights",)
+            assert_solved(replace(problem, regularizer=penalty), solution, tol)
+
+
 def test_a_path_goes_on_from_solutions():
     problems = make_problems(12)
     penalties = along(problems)
@@ -55,9 +74,9 @@ def test_targets_that_are_alike_share_factorisations(monkeypatch):
         replace(problems[0], y=problems[0].y + 0.01 * rng.standard_normal(24))
         for _ in range(30)
     ]
-    roots, root = [], spans.shifted_root
+    roots, root = [], shifted._cholesky_solve
     monkeypatch.setattr(
-        spans, "shifted_root", lambda *args: roots.append(1) or root(*args)
+        shifted, "_cholesky_solve", lambda *args: roots.append(1) or root(*args)
     )
     paths = followed(SpicyMKL(tol=1e-2), alike, along(alike))
     n_solves = sum(s.active.size > 0 for found in paths for s in found)

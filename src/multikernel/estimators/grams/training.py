@@ -139,7 +139,7 @@ class Training:
     taken: Indices | None = None
 
     @property
-    def X(self) -> Array:
+    def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
         """Return the rows of the samples: folds hold none of their own."""
         return self.table if self.taken is None else self.table[self.taken]
 

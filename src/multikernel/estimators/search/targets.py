@@ -199,7 +199,8 @@ def _blocks(whole: Training, n_folds: int) -> list[Indices]:
     """
     n_kernels, n_samples, _ = whole.stack.shape
     n_targets = len(whole.samples.targets)
-    if not whole.stack.in_memory or whole.stack.tall_form() is not None:
+    shares = np.full(n_samples, 1.0 / n_samples)
+    if not whole.stack.in_memory or whole.stack.residual_traces(shares).any():
         return [np.arange(n_targets)]
     each = 8.0 * n_samples * (ARRAYS + n_kernels) * n_folds
     return target_blocks(n_targets, each, BLOCK_BYTES)

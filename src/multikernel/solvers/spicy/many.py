@@ -63,7 +63,8 @@ def side_by_side(
     """Return whether problems can be solved side by side.
 
     They are on one stack of few whole matrices, with one smooth loss that keeps dual
-    points inside its domain by itself, and a block 1-norm each.
+    points inside its domain by itself, and a block 1-norm each. Several with the
+    squared loss may be on factors that leave nothing of their kernels.
     """
     first, gram = problems[0], problems[0].gram
     n_kernels, n_samples, _ = gram.shape
@@ -75,8 +76,19 @@ def side_by_side(
         and _is_steep(first.loss, first.y)
         and n_kernels <= min(SETTINGS.most_kernels, n_samples)
         and roots <= SETTINGS.roots_bytes
-        and gram.in_memory
-        and gram.tall_form() is None
+        and (gram.in_memory if gram.tall_form() is None else _is_exact(problems))
+    )
+
+
+def _is_exact(problems: Sequence[Problem]) -> bool:
+    """Return whether several targets are on factors in memory that are all there is."""
+    gram = problems[0].gram
+    shares = np.full(gram.shape[1], 1.0 / gram.shape[1])
+    return (
+        len(problems) > 1
+        and is_squared(problems[0].loss)
+        and gram.low_rank_form() is not None
+        and not gram.residual_traces(shares).any()
     )
 
 

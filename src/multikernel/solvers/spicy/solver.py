@@ -237,5 +237,6 @@ def targets_of(problems: Sequence[Problem]) -> ManyTargets:
     n_kernels, n_samples, _ = problems[0].gram.shape
     many = len(problems) >= SETTINGS.least_spanned
     thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
+    thin |= problems[0].gram.tall_form() is not None
     spanned = many and thin and is_squared(problems[0].loss)
     return SpannedTargets(centred_ones) if spanned else ManyTargets(centred_ones)

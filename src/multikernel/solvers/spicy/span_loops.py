@@ -7,8 +7,12 @@ from multikernel.linalg.jit import loop
 
 FAST = {"reassoc", "contract"}
 
-MOST = 40
+MOST = 80
 """Newton steps of a small problem at most: from no kernels they take 4 to 10."""
+
+BOLD = 12
+"""Steps after which they are those for the objective itself, and shorter where they do
+not lower it: so some get there whose kernels go on changing sides."""
 
 SOLVED = 1e-10
 """How far, as a share, dual norms may be from where they belong."""
@@ -84,7 +88,7 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
-    q = np.empty(n_kernels)
+    q, before, lowest = np.empty(n_kernels), eta.copy(), np.inf
     for round_ in range(MOST + 1):
         _write_system(grams, eta, system)
         if not _factorise(system):
@@ -94,18 +98,23 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
         _solve_upper(system, c)
         if not moves:
             return True
+        objective = 0.5 * (np.dot(side, c) + alpha**2 * eta.sum())
+        if round_ > BOLD and objective > lowest * (1.0 + 1e-12):
+            eta[:] = 0.5 * (eta + before)
+            continue
+        before[:], lowest = eta, objective
         _write_forms(grams, c, images, q)
-        level = max(alpha, stride * np.sqrt(q.max()))
+        bold = round_ < BOLD
+        level = max(alpha, stride * np.sqrt(q.max())) if bold else alpha
         if level == alpha and _violation(q, eta, alpha) <= SOLVED:
             return True
-        if round_ == MOST:
-            break
-        near = (eta > 0.0) | (q > (nearly * level) ** 2)
-        kernels = np.flatnonzero(near)
+        kernels = np.flatnonzero((eta > 0.0) | (q > (nearly * level) ** 2))
         for place in range(kernels.size):
             halves[place] = images[kernels[place]]
             _solve_lower(system, halves[place])
-        if not _step(halves, q, level, ridge, kernels, eta):
+        share = q if bold else 0.5 * alpha * (np.sqrt(q) + alpha)
+        pull = share * (np.sqrt(q) / level - 1.0)
+        if not _step(halves, pull, ridge, kernels, eta):
             return False
     return False
 
@@ -147,12 +156,7 @@ def _violation(q: Array, eta: Array, alpha: float) -> float:
 
 @loop(error_model="numpy", fastmath=FAST)
 def _step(
-    halves: Array,
-    q: Array,
-    level: float,
-    ridge: float,
-    kernels: Indices,
-    eta: Array,
+    halves: Array, pull: Array, ridge: float, kernels: Indices, eta: Array
 ) -> bool:
     """Take the step of `many` in the weights of some kernels."""
     n = kernels.size
@@ -169,7 +173,7 @@ def _step(
         m = kernels[i]
         H[i, i] += ridge * size
         x[i] = eta[m]
-        aims[i] = q[m] * (np.sqrt(q[m]) / level - 1.0)
+        aims[i] = pull[m]
     aims += np.dot(H, x)
     if not _least_nonnegative(H, aims, x):
         return False

@@ -20,19 +20,16 @@ which read a matrix once for all of them: a new vector costs n_kernels + 1 produ
 a look at a dual point as many.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.linalg.threads import compiled
 from multikernel.solvers.spicy.many import ManyTargets
 from multikernel.solvers.spicy.settings import SETTINGS
 
 LOOPS = "multikernel.solvers.spicy.span_loops"
-
-Solve = Callable[[Array], Array]
 
 
 class SpannedTargets(ManyTargets):
@@ -99,17 +96,20 @@ class SpannedTargets(ManyTargets):
         """
         self._look(targets)
         images = self.gram.matvec(self.rho[:, targets])
+        sides = np.concatenate([self.residual[None, :, targets], images])
         for leader, group in self._groups(targets):
-            solve = self._solver(leader)
-            if solve is None:
+            own = sides[:, :, np.searchsorted(targets, group)]
+            columns = own.transpose(1, 0, 2).reshape(len(self.y), -1)
+            found = self._solved(leader, columns)
+            if found is None:
                 self.failed[group] = True
                 continue
-            self._append(group, solve(self.residual[:, group]))
-            for m in range(len(self.eta)):
-                used = group[self.eta[m, group] > 0.0]
-                if used.size:
-                    places = np.searchsorted(targets, used)
-                    self._append(used, solve(images[m][:, places]))
+            found = found.reshape(len(self.y), *own.shape[::2])
+            self._append(group, found[:, 0])
+            for m, weights in enumerate(self.eta[:, group]):
+                used = weights > 0.0
+                if used.any():
+                    self._append(group[used], found[:, 1 + m, used])
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
@@ -121,11 +121,11 @@ class SpannedTargets(ManyTargets):
         self._steps[targets] = np.where(again, self._steps[targets] + 1, 0)
         self._last[targets] = alphas[targets]
         for leader, group in self._groups(targets[again]):
-            solve = self._solver(leader)
-            if solve is None:
+            found = self._solved(leader, self.residual[:, group])
+            if found is None:
                 self.failed[group] = True
                 continue
-            self._append(group, solve(self.residual[:, group]))
+            self._append(group, found)
         self._settle(targets, alphas, moves=True)
 
     def _settle(self, targets: Indices, alphas: Array, *, moves: bool) -> None:
@@ -222,32 +222,22 @@ class SpannedTargets(ManyTargets):
             yield int(targets[first]), targets[left[near]]
             left = left[~near]
 
-    def _root(self, leader: int) -> ShiftedRoot | None:
-        """Return the root for the weights of a target, None where rounding leaves none.
-
-        It is that of a diagonal matrix where these are zero.
-        """
-        eta = self.eta[:, leader]
-        if not eta.any():
-            return ShiftedRoot(1.0 / np.sqrt(self.shift), np.eye(self.shift.size).T)
-        total = self.gram.combine(eta).array
-        return None if total is None else shifted_root(total, self.shift)
-
-    def _solver(self, leader: int) -> Solve | None:
-        """Return what solves with the matrix of a target, B.
+    def _solved(self, leader: int, sides: Array) -> Array | None:
+        """Return B^-1 times some columns, with the B of a target.
 
         With an intercept solutions have sum zero. None where rounding leaves no root.
         """
-        root = self._root(leader)
-        if root is None:
-            return None
+        ones = np.ones((len(sides), 1))
+        columns = np.hstack([ones, sides]) if self.centres else sides
+        eta = self.eta[:, leader]
+        if not eta.any():
+            found = columns / self.shift[:, None]
+        else:
+            try:
+                found = self.gram.combine(eta).solve(columns, shift=self.shift)
+            except np.linalg.LinAlgError:
+                return None
         if not self.centres:
-            return lambda sides: root.rest(root.half(sides))
-        one = root.rest(root.half(np.ones((len(self.y), 1))))
-        one /= one.sum()
-
-        def solve(sides: Array) -> Array:
-            found = root.rest(root.half(sides))
-            return np.asarray(found - one * found.sum(axis=0))
-
-        return solve
+            return found
+        one, rest = found[:, :1], found[:, 1:]
+        return np.asarray(rest - one * (rest.sum(axis=0) / one.sum()))
