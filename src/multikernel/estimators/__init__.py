@@ -47,6 +47,7 @@ from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
+from multikernel.estimators.spicy.null_alpha import NullAlpha
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.cv import SpicyMKLSurvivalCV
 from multikernel.estimators.survival.estimators import SpicyMKLSurvival
@@ -79,6 +80,7 @@ __all__ = [
     "MKLRegressor",
     "NamedGrams",
     "NamedPath",
+    "NullAlpha",
     "OneClassMKL",
     "ProgressBar",
     "RegularizationPath",

@@ -5,7 +5,7 @@ from typing import Any
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import CLASS_ALPHA, TARGET_ALPHA
 from multikernel.estimators.spicy.method import (
-    SPARSE_CHECKS,
+    NULL_CHECKS,
     SparseMethod,
     documented_classifier,
     documented_regressor,
@@ -37,9 +37,11 @@ class SpicyMKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    alpha : float, default=0.01
-        Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
-        with kernels of unit variance that is at most 1/2 for the logistic loss.
+    alpha : float, "null" or NullAlpha, default=0.01
+        Strength of the penalty, positive; "null" for one at which noise lets a kernel
+        in with a probability of 0.05, see `NullAlpha`. At ``alpha_max`` and above no
+        kernel enters; with kernels of unit variance that is at most 1/2 for the
+        logistic loss.
         The C of [1]_ is n_samples times alpha on the same kernels.
 
     Attributes
@@ -73,12 +75,12 @@ class SpicyMKLClassifier(ClassifierMKL):
     True
     """
 
-    _checks = SPARSE_CHECKS
+    _checks = NULL_CHECKS
 
     def __init__(
         self,
         kernels: Any = None,
-        alpha: float = CLASS_ALPHA,
+        alpha: Any = CLASS_ALPHA,
         *,
         loss: str | Loss = "log_loss",
         l1_ratio: float = 1.0,
@@ -136,8 +138,10 @@ class SpicyMKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    alpha : float, default=0.02
-        Strength of the penalty, positive, for targets with a deviation of one; for
+    alpha : float, "null" or NullAlpha, default=0.02
+        Strength of the penalty, positive, for targets with a deviation of one, "null"
+        for one at which noise lets a kernel in with a probability of 0.05 (see
+        `NullAlpha`); for
         "squared_error" and "huber" it is multiplied by that of the targets. With the
         squared error and kernels of mean diagonal one no kernel enters at one or above.
 
@@ -176,12 +180,12 @@ class SpicyMKLRegressor(RegressorMKL):
     array([1])
     """
 
-    _checks = SPARSE_CHECKS
+    _checks = NULL_CHECKS
 
     def __init__(
         self,
         kernels: Any = None,
-        alpha: float = TARGET_ALPHA,
+        alpha: Any = TARGET_ALPHA,
         *,
         loss: str | Loss = "squared_error",
         epsilon: float | None = None,

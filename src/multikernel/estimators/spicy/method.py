@@ -7,7 +7,14 @@ from typing import Any, Self
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import UNIT_INTERVAL, Check
+from multikernel._validation import (
+    POSITIVE,
+    UNIT_INTERVAL,
+    AnyOf,
+    Check,
+    InstanceOf,
+    OneOf,
+)
 from multikernel.estimators.descriptions import (
     MEAN_LOSS_CLASSIFIER_TEXTS,
     MEAN_LOSS_REGRESSOR_TEXTS,
@@ -25,6 +32,7 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.parameters import default_of, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import Scale, target_scale
+from multikernel.estimators.spicy.null_alpha import NullAlpha
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
@@ -67,6 +75,10 @@ five strengths 0.72, with 500 samples; 0.72 and 0.76 with 2000; 0.73 and 0.78 wi
 20 000."""
 
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
+NULL_CHECKS: Mapping[str, Check] = {
+    "l1_ratio": UNIT_INTERVAL,
+    "alpha": AnyOf((POSITIVE, OneOf(("null",)), InstanceOf(NullAlpha, "a NullAlpha"))),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +93,8 @@ class SparseMethod(GramMethod):
         As in `SpicyMKLClassifier`.
     by_default : bool, default=False
         Whether alpha is what estimators have where users say nothing.
+    null_alpha : NullAlpha, optional
+        What makes alpha of the data.
     """
 
     alpha: float
@@ -88,6 +102,7 @@ class SparseMethod(GramMethod):
     tol: float
     max_iter: int
     by_default: bool = False
+    null_alpha: NullAlpha | None = None
 
     def problem(self, data: Training) -> Recipe:
         """Return the recipe; say where many samples deserve a search."""
@@ -100,8 +115,12 @@ class SparseMethod(GramMethod):
                 "sample of the rows where all of them take too long.",
                 SearchWarning,
             )
+        method = self
+        if self.null_alpha is not None:
+            strength = self.null_alpha.on(data, self.loss.kind())
+            method = replace(self, alpha=strength / (self.l1_ratio or 1.0))
         scale = target_scale(owner, data.samples, self.loss.kind())
-        return self.recipe(scale, data.samples.total_weight)
+        return method.recipe(scale, data.samples.total_weight)
 
     def solve(
         self,
@@ -156,14 +175,19 @@ def _penalty(alpha: float, l1_ratio: float) -> BlockRegularizer:
     return BlockL1(alpha) if l1_ratio == 1.0 else BlockElasticNet(alpha, l1_ratio)
 
 
-def sparse_method(model: Any, alpha: float, **source: Any) -> SparseMethod:
+def sparse_method(model: Any, alpha: Any, **source: Any) -> SparseMethod:
     """Return the method of an estimator."""
+    null = NullAlpha() if isinstance(alpha, str) else alpha
+    is_null = isinstance(null, NullAlpha)
+    if is_null:
+        source |= {"merges_copies": False}
     return SparseMethod(
         gram_source(model, paired=True, takes_columns=True, **source),
         loss_of(model),
-        alpha,
+        1.0 if is_null else alpha,
         float(model.l1_ratio),
         float(model.tol),
         model.max_iter,
         by_default=alpha == default_of(model, "alpha"),
+        null_alpha=null if is_null else None,
     )

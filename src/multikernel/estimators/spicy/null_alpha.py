@@ -1,0 +1,96 @@
+"""A strength without a search: the one at which noise lets no kernel in."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from multikernel._validation import COUNT, Number, check_parameter
+from multikernel.certificates.scores import forms_of_each, null_model, permutations
+from multikernel.estimators.grams.training import Training
+from multikernel.losses.base import Loss, degree, is_smooth, link_of
+
+
+@dataclass(frozen=True)
+class NullAlpha:
+    """The strength at which noise lets any kernel in with a small probability.
+
+    It is the quantile universal threshold of [1]_, from permuted residuals of the model
+    without kernels, for ``alpha`` of `SpicyMKLClassifier` and `SpicyMKLRegressor`.
+    Signal in the targets makes it larger, so that it is conservative.
+
+    Parameters
+    ----------
+    level : float, default=0.05
+        Probability that a kernel enters although targets depend on none, above 0.
+    n_permutations : int, default=199
+        Permutations, at least ``1 / level - 1`` of them.
+    random_state : int, RandomState or None, default=0
+        Draws the permutations.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is wrong, or there are too few permutations for the level.
+
+    References
+    ----------
+    .. [1] Giacobino, Sardy, Diaz-Rodriguez, Hengartner (2017). Quantile universal
+       threshold. Electronic Journal of Statistics 11. doi:10.1214/17-EJS1366
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLRegressor
+    >>> from multikernel.estimators import NullAlpha
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> y = X[:, 1] + np.sin(2 * X[:, 3])
+    >>> views = {name: column for column, name in enumerate("abcde")}
+    >>> model = SpicyMKLRegressor(views, alpha=NullAlpha(level=0.01)).fit(X, y)
+    >>> sorted({model.kernel_views_[m] for m in model.active_kernels_})
+    ['b', 'd']
+    """
+
+    level: float = 0.05
+    n_permutations: int = 199
+    random_state: Any = 0
+
+    def __post_init__(self) -> None:
+        level = Number(0.0, 1.0, above=True)
+        check_parameter("NullAlpha", "level", self.level, level)
+        check_parameter("NullAlpha", "n_permutations", self.n_permutations, COUNT)
+        if self.rank > self.n_permutations:
+            raise ValueError(
+                f"NullAlpha: {self.n_permutations} permutations know no level of "
+                f"{self.level:g}: n_permutations must be at least "
+                f"{int(np.ceil(1.0 / self.level)) - 1}."
+            )
+
+    @property
+    def rank(self) -> int:
+        """Return which of the strengths of all permutations, ascending, it is."""
+        return int(np.ceil((1.0 - self.level) * (self.n_permutations + 1)))
+
+    def on(self, data: Training, loss: Loss) -> float:
+        """Return the strength, for targets with a deviation of one."""
+        samples, owner = data.samples, data.owner
+        if not is_smooth(loss) or samples.weights is not None or not data.fit_intercept:
+            raise ValueError(
+                f"{owner}: alpha='null' is for smooth losses with an intercept and "
+                "without sample or class weights; choose alpha by a search."
+            )
+        targets = samples.targets.T
+        if degree(loss) is not None and link_of(loss) is None:
+            deviations = targets.std(axis=0)
+            targets = targets / np.where(deviations > 0.0, deviations, 1.0)
+        columns = None if data.design is None else data.design(data.X)
+        null = null_model(loss, targets, columns)
+        random = check_random_state(self.random_state)
+        labels = np.zeros(len(targets))
+        draws = null.permuted(list(permutations(labels, self.n_permutations, random)))
+        # Outputs that share a selection have one norm; otherwise any may let one in.
+        groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)
+        forms = [forms_of_each(data.stack, group).max(axis=0) for group in groups]
+        largest = np.sqrt(np.max(forms, axis=0))
+        return float(np.sort(largest)[self.rank - 1]) / len(targets)

@@ -1,0 +1,77 @@
+"""A strength without a search: its level, and what it asks for."""
+
+import numpy as np
+import pytest
+
+from multikernel import (
+    LpMKLClassifier,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    load,
+    save,
+)
+from multikernel.estimators import NullAlpha
+from multikernel.inspection import kernel_tests
+from multikernel.kernels import GaussianKernel, per_column
+
+KERNELS = per_column(GaussianKernel(1.0), 6)
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* has no kernel in its model")
+
+
+def sample(seed, n=60):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(n, 6)), random
+
+
+@pytest.mark.parametrize("kind", ["regression", "classes", "targets"])
+def test_noise_lets_no_kernel_in(kind):
+    entered = 0
+    for seed in range(80):
+        X, random = sample(seed, n=40)
+        y = 30.0 + 7.0 * random.normal(size=(40, 2) if kind == "targets" else 40)
+        model = SpicyMKLRegressor(KERNELS, alpha="null")
+        if kind == "classes":
+            model, y = SpicyMKLClassifier(KERNELS, alpha="null"), y > 37.0
+        entered += np.size(model.fit(X, y).active_kernels_) > 0
+    # Two and a half standard errors above a level of 0.05 in 80 draws.
+    assert entered <= 9
+
+
+def test_it_is_the_strength_of_the_tests_of_association():
+    X, random = sample(1)
+    y = 1e4 * (X[:, 2] + 0.5 * random.normal(size=60))
+    null = NullAlpha(level=0.1, n_permutations=99, random_state=5)
+    model = SpicyMKLRegressor(KERNELS, alpha=null, tol=1e-6).fit(X, y)
+    tests = kernel_tests(model, X, y, n_permutations=99, random_state=5)
+    expected = tests.null_alpha(0.1) * y.std()
+    assert model.alpha_ == pytest.approx(expected, rel=1e-9)
+    assert [model.kernel_names_[m] for m in model.active_kernels_] == [
+        "gaussian(sigma=1)[x2]"
+    ]
+    assert model.alpha is null
+
+
+def test_copies_of_samples_are_permuted_by_themselves():
+    X, random = sample(2, n=40)
+    X, y = np.repeat(X, 2, axis=0), random.normal(size=80)
+    assert SpicyMKLRegressor(KERNELS, alpha="null").fit(X, y).alpha_ > 0.0
+
+
+def test_files_and_sentences(tmp_path):
+    X, random = sample(3)
+    y = X[:, 0] + random.normal(size=60)
+    model = SpicyMKLRegressor(KERNELS, alpha=NullAlpha(0.02)).fit(X, y)
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    assert again.alpha == model.alpha
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="n_permutations must be at least 999"):
+        NullAlpha(0.001)
+    with pytest.raises(ValueError, match="smooth losses"):
+        SpicyMKLClassifier(KERNELS, alpha="null", loss="hinge").fit(X, y > 0.0)
+    with pytest.raises(ValueError, match="without sample or class weights"):
+        SpicyMKLRegressor(KERNELS, alpha="null").fit(X, y, random.uniform(size=60))
+    with pytest.raises(ValueError, match="above 0, or 'null', or a NullAlpha"):
+        SpicyMKLRegressor(KERNELS, alpha="noise").fit(X, y)
+    assert not hasattr(LpMKLClassifier(), "alpha")
