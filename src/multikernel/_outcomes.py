@@ -1,7 +1,6 @@
 """What predictions are worth: scores, confusion, residuals, as parts of a page."""
 
 import base64
-import html
 import importlib
 import io
 from collections.abc import Callable
@@ -33,8 +32,11 @@ MOST_CLASSES = 30
 MOST_POINTS = 1000
 """Rows drawn of predictions: more lie on one another."""
 
-HIT, MISS = "0 114 178", "213 94 0"
-"""Red, green and blue behind right and wrong predictions, as displays have them."""
+MANY_CLASSES = 4
+"""Classes from which on names below a confusion matrix stand upright."""
+
+CLASS_SIZE = 0.5
+"""Inches of a class in a confusion matrix: three digits stay readable."""
 
 
 def outcomes_on(
@@ -64,32 +66,27 @@ def outcomes_on(
 
 
 def _confusion(classes: Any, y: Array, predicted: Array) -> str:
-    """Return a table: a row for each class, of what its samples were taken for."""
+    """Return a picture: a row for each class, of what its samples were taken for."""
     names = unique_labels(classes, y, predicted)
     counts = metrics.confusion_matrix(y, predicted, labels=names)
-    totals = counts.sum(axis=1)
-    kept = np.sort(np.argsort(-totals, kind="stable")[:MOST_CLASSES])
-    heads = [f"<th>{html.escape(str(names[k]))}</th>" for k in kept]
-    rows = []
-    for head, row in zip(heads, kept, strict=True):
-        cells = [_cell(counts[row, k], totals[row], right=bool(row == k)) for k in kept]
-        rows.append(f"<tr>{head}{''.join(cells)}<td>{totals[row]}</td></tr>")
-    said = "Rows are the classes known, columns those predicted, shares of the row."
-    if len(kept) < len(names):
-        said += f" These are the {len(kept)} most frequent of {len(names)} classes."
-    return (
-        f'<p>{said}</p><div class="box"><table class="matrix">'
-        f"<tr><th></th>{''.join(heads)}<th>all</th></tr>{''.join(rows)}</table></div>"
-    )
+    order = np.argsort(-counts.sum(axis=1), kind="stable")
+    shown = np.sort(order[:MOST_CLASSES])
+    size = max(CURVE_SIZE[0], CLASS_SIZE * len(shown))
+    draw = partial(_matrix, counts[np.ix_(shown, shown)], names[shown])
+    picture = picture_of(draw, (size, size))
+    if len(shown) == len(names):
+        return picture
+    said = f"Drawn are the {len(shown)} most frequent of {len(names)} classes."
+    return f"<p>{said}</p>{picture}"
 
 
-def _cell(count: int, total: int, *, right: bool) -> str:
-    """Return a cell of a confusion matrix, the darker the larger its share."""
-    if count == 0:
-        return "<td>0</td>"
-    share = count / total
-    style = f"background: rgb({HIT if right else MISS} / {0.5 * share:.2f})"
-    return f"<td style='{style}'>{count} ({share:.0%})</td>"
+def _matrix(counts: Array, names: Array) -> Any:
+    """Return the drawn confusion matrix."""
+    # A dollar sign would begin a formula.
+    labels = [str(name).replace("$", r"\$") for name in names]
+    display = metrics.ConfusionMatrixDisplay(counts, display_labels=labels)
+    turned = "vertical" if len(labels) > MANY_CLASSES else "horizontal"
+    return display.plot(cmap="Blues", colorbar=False, xticks_rotation=turned)
 
 
 def _labels(model: Any, y: Array, predicted: Array) -> str:

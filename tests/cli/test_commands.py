@@ -86,8 +86,8 @@ def test_a_strength_is_free_of_the_unit_of_the_targets(run, csv, frame, tmp_path
     plain, other = (answer(run("fit", file, *options)) for file in (csv, scaled))
     assert plain["parameters"]["alpha"] == other["parameters"]["alpha"] == 0.04
     assert other["objective"] == pytest.approx(1e6 * plain["objective"], rel=1e-9)
-    assert [row["kernel"] for row in plain["kernels"]] == [
-        row["kernel"] for row in other["kernels"]
+    assert [row["name"] for row in plain["kernels"]] == [
+        row["name"] for row in other["kernels"]
     ]
 
 
