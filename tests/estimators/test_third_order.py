@@ -10,6 +10,8 @@ from multikernel import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
+    bootstrap,
+    report,
 )
 from multikernel.display import ContributionDisplay
 from multikernel.inspection import sobol_indices
@@ -73,6 +75,7 @@ def test_the_fit_says_what_was_offered():
     n_thirds = model.kernel_weights_.size - 15
     assert f"All 10 pairs of kernels, and {n_thirds} products" in model.offered_
     assert model.offered_ in model._repr_html_()
+    assert model.offered_ in report(model)
     model.set_params(kernels=Interactions(MAINS)).fit(X, y)
     assert model.kernel_weights_.size == 15
     assert not hasattr(model, "offered_")
@@ -159,6 +162,11 @@ def test_collections_of_dask_have_them():
 def test_other_methods_refuse_them(model):
     with pytest.raises(ValueError, match="take SpicyMKL, or order=2"):
         model.fit(X, y)
+
+
+def test_resamples_would_have_kernels_of_their_own():
+    with pytest.raises(ValueError, match="take order=2"):
+        bootstrap(SpicyMKLRegressor(SPEC), X, y, 2)
 
 
 def test_penalties_go_by_name():

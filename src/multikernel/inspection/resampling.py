@@ -22,6 +22,7 @@ from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.search import Search, for_each
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import check_model
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.problem import Solution
 
 
@@ -79,6 +80,7 @@ def refit(
         # One sentence for all of them comes below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         training = source.prepare(read(estimator, source, *data))
+        _check_kernels(owner, training)
         with training.naming_errors():
             resamples = Resamples(estimator, method, training)
             counts = draw(training.samples)
@@ -100,6 +102,16 @@ def refit(
         names.views,
         training.samples.output_names,
     )
+
+
+def _check_kernels(owner: str, training: Any) -> None:
+    """Raise where each resample would have kernels of its own."""
+    dictionary = getattr(training, "dictionary", None)
+    if isinstance(dictionary, InteractionDictionary) and dictionary.order > 2:
+        raise ValueError(
+            f"{owner} compares fits over the same kernels, and Interactions of order 3 "
+            "offer each resample products of its own: take order=2."
+        )
 
 
 class Resamples:

@@ -67,7 +67,8 @@ class Interactions:
         all pairs is followed by one that is also offered each pair in use times each
         third kernel, until no pair comes into use that was not. No other product of
         three is looked at, so the duality gap of the fit is over what was offered:
-        ``offered_`` says that.
+        ``offered_`` says that. A regularization path, and the folds of a search, have
+        pairs alone.
 
     Raises
     ------
