@@ -15,7 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.base import GramStack
+from multikernel.gram.refine import Refinement
 from multikernel.linalg import EPS
 from multikernel.losses.base import Loss, is_shift_equivariant
 from multikernel.losses.weighted import WeightedLoss
@@ -147,7 +148,7 @@ class Solution:
         Indices of the kernels with a non-zero norm, ascending.
     coefs : ndarray of shape (n_active, n_samples) or (n_active, n_samples, n_outputs)
         Expansions f_m = K_m coefs[k] of the active kernels m = active[k]; of another
-        length where the stack takes them so (`GramStack.expansion_length`).
+        length where the stack takes them so (`capabilities.expansion_length`).
     intercept : ndarray of shape (n_outputs,)
         The intercept b, one value for one-dimensional targets; the `offset` of the
         problem is part of it.
@@ -164,7 +165,7 @@ class Solution:
     history : tuple of Progress
         One line per outer iteration.
     refinement : Refinement, optional
-        What the stack can do for a smaller gap, by `GramStack.refine`, where its
+        What the stack can do for a smaller gap, by `refine.refined`, where its
         matrices leave too much of the kernels; None where it can do nothing.
     effects : ndarray of shape (n_columns,), optional
         The coefficients of the problem's columns, where it has any.

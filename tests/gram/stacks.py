@@ -10,6 +10,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import ByKernelStack
+from multikernel.gram.capabilities import low_rank_form
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank
@@ -92,7 +93,7 @@ def landmarks(array: Array) -> GramStack:
 def by_kernel(array: Array) -> GramStack:
     """Hold every second matrix whole, and factors of the others."""
     is_whole = np.arange(len(array)) % 2 == 1
-    factors = low_rank(array[~is_whole]).low_rank_form()
+    factors = low_rank_form(low_rank(array[~is_whole]))
     assert factors is not None
     return ByKernelStack(dense(array[is_whole]), factors, is_whole)
 

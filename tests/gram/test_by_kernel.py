@@ -12,6 +12,7 @@ from multikernel.estimators import (
 from multikernel.gram import DenseStack, LowRankStack, build_part, build_stack
 from multikernel.gram.by_kernel import ByKernelStack
 from multikernel.gram.choice import choose_storage
+from multikernel.gram.refine import Refinement, full_forms, refined
 from multikernel.kernels import ColumnKernel, GaussianKernel, ListDictionary
 from multikernel.persistence import load, save
 
@@ -57,7 +58,7 @@ def test_kernels_are_parted_by_rank():
         rtol=1e-4,
     )
     np.testing.assert_allclose(
-        built.stack.full_forms(np.arange(4), v), whole, rtol=1e-4
+        full_forms(built.stack, np.arange(4), v), whole, rtol=1e-4
     )
 
 
@@ -139,9 +140,8 @@ def test_refinement_is_that_of_the_factors():
     X, _ = problem()
     stack = build_stack(mixed_dictionary(), X, storage="by_kernel").stack
     v = np.random.default_rng(2).normal(size=N)
-    assert stack.refinement(v, {1: 0.0}) is None
-    some = stack.take(np.array([3, 1]))
-    finer = stack.refine(some.refinement(v, {0: 0.0, 1: 0.0}))
+    assert stack.refine(Refinement(v, {1: 0.0})) is None
+    finer = refined(stack, Refinement(v, {3: 0.0, 1: 0.0}))
     assert finer.factored.ranks[2] > stack.factored.ranks[2]
     np.testing.assert_array_equal(finer.factored.ranks[:2], stack.factored.ranks[:2])
     assert finer.residual_bounds(v)[3] < stack.residual_bounds(v)[3]

@@ -6,8 +6,24 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from multikernel.gram import DenseMatrix, DenseStack, GramMatrix, GramStack
+from multikernel.gram import (
+    DenseMatrix,
+    DenseStack,
+    GramMatrix,
+    GramStack,
+    capabilities,
+    refine,
+)
+from multikernel.gram.capabilities import (
+    HasFactors,
+    HasProducts,
+    HasRoughForms,
+    MadeOfMains,
+    ReadsRows,
+    TakesCoordinates,
+)
 from multikernel.gram.matrix import ImageProducts
+from multikernel.gram.refine import Refinable
 from multikernel.linalg.tall import TallArray
 from multikernel.testing import check_gram_stack
 
@@ -36,6 +52,40 @@ class Plain(GramStack):
 
     def take(self, kernels):
         return type(self)(self.array[kernels])
+
+
+CAPABILITIES = (
+    HasFactors,
+    HasProducts,
+    HasRoughForms,
+    MadeOfMains,
+    ReadsRows,
+    TakesCoordinates,
+)
+
+
+def default(module, name):
+    """Return a method that is what a function does with any other stack."""
+    return lambda self, *arguments: getattr(module, name)(Plain(self.array), *arguments)
+
+
+def methods_of(kinds):
+    return {
+        name
+        for kind in kinds
+        for name, member in vars(kind).items()
+        if not name.startswith("_") and (inspect.isfunction(member))
+    }
+
+
+OWN = {name: default(capabilities, name) for name in methods_of(CAPABILITIES)}
+OWN |= {name: default(refine, name) for name in ("residual_traces", "full_forms")}
+OWN["expansion_length"] = property(lambda self: self.array.shape[1])
+
+Able = dataclass(frozen=True, eq=False)(
+    type("Able", (Plain, *CAPABILITIES, Refinable), OWN)
+)
+"""The same with every capability, and defaults for what it does."""
 
 
 def other(found):
@@ -75,9 +125,11 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize("base", [Plain, DenseStack])
-@pytest.mark.parametrize("name", METHODS)
-def test_a_wrong_method_is_found(name, base):
+@pytest.mark.parametrize(
+    ("base", "name"),
+    [(k, n) for k in (Plain, DenseStack, Able) for n in METHODS if hasattr(k, n)],
+)
+def test_a_wrong_method_is_found(base, name):
     def wrong(self, *arguments):
         return other(getattr(super(kind, self), name)(*arguments))
 
@@ -100,27 +152,24 @@ WRONG = {
     "own_expansions": lambda self, coefs: coefs[:, :3],
     "tall_form": lambda self: (TallArray(np.ones((7, 5))), np.arange(6)),
     "low_rank_form": lambda self: Plain(other(GRAMS)),
-    "refinement": lambda self, dual, goals: Wanted(),
+    "refine": lambda self, refinement, max_bytes=None: Far(GRAMS),
 }
 
 
-class Wanted:
-    dual = np.zeros(7)
+class Far(Plain):
+    def residual_bounds(self, v):
+        return np.ones(5)
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
 def test_a_wrong_answer_is_found(name):
-    kind = type("Wrong", (Plain,), {name: WRONG[name]})
+    check_gram_stack(Able(GRAMS), GRAMS)
+    kind = type("Wrong", (Able,), {name: WRONG[name]})
     with pytest.raises(AssertionError):
         check_gram_stack(kind(GRAMS), GRAMS)
 
 
 def test_every_method_of_the_protocol_is_held_to_something():
-    members = {
-        name
-        for name, member in vars(GramStack).items()
-        if inspect.isfunction(member) and not name.startswith("_")
-    }
-    # What is done with the answers of these is held by tests of factors.
-    free = {"count", "refine", "shape"}
+    members = methods_of((GramStack, *CAPABILITIES, Refinable))
+    free = {"shape"}
     assert members <= {*METHODS, *WRONG, *free}, members - {*METHODS, *WRONG, *free}

@@ -20,6 +20,7 @@ from multikernel.certificates import (
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import DenseStack, LowRank, build_low_rank, build_stack
 from multikernel.gram.factors.factorise import cut_low_rank, refine
+from multikernel.gram.refine import Refinable
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -340,7 +341,7 @@ def test_gaps_of_many_problems(**case):
     check_gaps(**case)
 
 
-class Loose(DenseStack):
+class Loose(Refinable, DenseStack):
     """A stack whose bounds are far above what it leaves, which is nothing."""
 
     def residual_bounds(self, v):

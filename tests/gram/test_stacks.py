@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multikernel.gram import DenseStack
-from multikernel.gram.views import ScaledStack
+from multikernel.gram.refine import Refinement
 from multikernel.testing import check_gram_stack
 
 
@@ -106,7 +106,7 @@ def test_a_stack_without_kernels_has_empty_products(make):
     assert empty.block_matvec(np.empty((0, 6, 2))).shape == (0, 6, 2)
 
 
-def test_a_kernel_of_scale_zero_needs_no_refinement():
-    grams = np.stack([np.eye(4), np.ones((4, 4))])
-    stack = ScaledStack(DenseStack(grams), np.array([0.0, 1.0]))
-    assert stack.refinement(np.ones(4), {0: 0.0}) is None
+def test_goals_are_those_of_kernels_before_they_are_multiplied():
+    asked = Refinement(np.ones(4), {0: 3.0, 1: 1.0})
+    all_of_it = asked.of_all(np.array([5, 2]), np.array([0.0, 0.5]))
+    assert all_of_it.goals == {2: 2.0}

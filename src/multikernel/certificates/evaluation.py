@@ -40,6 +40,7 @@ from multikernel.certificates.rounding import (
     rounding_unit,
 )
 from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import term_products
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import IMAGE_BYTES, ImageProducts, TermProducts
 from multikernel.linalg import EPS, TINY
@@ -95,7 +96,7 @@ def evaluate_terms(
         Those of the model.
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
         Their expansions, or one for all; of another length where the stack takes
-        them so (`GramStack.expansion_length`).
+        them so (`capabilities.expansion_length`).
     weights : ndarray of shape (n_terms,)
         By what these are multiplied.
     held : GramStack, optional
@@ -123,7 +124,7 @@ def evaluate_terms(
             products: TermProducts = ImageProducts(c, scaled, diagonals)
         else:
             part_of_model = gram.once(chosen) if held is None else held
-            products = part_of_model.term_products(c)
+            products = term_products(part_of_model, c)
         squares[part], rounding[part] = _squared_norms(gram, chosen, c, products)
         used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)

@@ -15,6 +15,7 @@ from multikernel.certificates.gap import DualCertificate, certify, scaled_dual_v
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack, support_images
 from multikernel.gram.checks import ROUNDING
+from multikernel.gram.refine import full_forms
 from multikernel.linalg import TINY
 from multikernel.linalg.spectra import lowest_direction
 from multikernel.problem import Problem
@@ -317,7 +318,7 @@ def tightened(
     """
     if not 0 < loose.size * rho.shape[0] ** 2 <= COMPUTED:
         return np.asarray(residual[loose])
-    exact = np.maximum(gram.full_forms(loose, rho) - forms[loose], 0.0)
+    exact = np.maximum(full_forms(gram, loose, rho) - forms[loose], 0.0)
     return np.asarray(np.fmin(residual[loose], exact))
 
 

@@ -28,7 +28,7 @@ from multikernel.certificates.gap import (
 )
 from multikernel.certificates.progress import Patience, Recorder
 from multikernel.certificates.rounding import enlarged_gap, safely_feasible
-from multikernel.gram.base import Refinement
+from multikernel.gram.refine import Refinement
 from multikernel.linalg import EPS
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers.base import kernel_weights
@@ -283,7 +283,8 @@ class Incumbent:
             self.certificate = proof.certificate
         if self._publish() <= tol:
             return Status.CONVERGED
-        self.refinement = problem.gram.refinement(self.over_factors.dual, proof.goals)
+        if proof.goals:
+            self.refinement = Refinement(self.over_factors.dual, proof.goals)
         return Status.LIMITED
 
     def run(

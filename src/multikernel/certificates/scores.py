@@ -15,6 +15,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates.null_model import constant_model
 from multikernel.gram import LowRankStack
 from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import pass_numbers
 from multikernel.linalg.chi_squares import chi_squares_tail
 from multikernel.losses import LogisticLoss, PoissonLoss
 from multikernel.losses.base import SmoothConjugateLoss
@@ -136,7 +137,7 @@ def forms_of_each(stack: GramStack, draws: Array) -> Array:
     n_kernels, n_samples, _ = stack.shape
     n_draws = draws.shape[1]
     forms = np.empty((n_kernels, n_draws))
-    if 2.0 * stack.pass_numbers() <= stack.held_numbers().sum():
+    if 2.0 * pass_numbers(stack) <= stack.held_numbers().sum():
         # All kernels at once cost less than each by itself, as products of others do.
         for draw in range(n_draws):
             forms[:, draw] = stack.quadratic_forms(draws[:, draw])

@@ -1,6 +1,6 @@
 """Gram matrices behind one protocol, however they are stored."""
 
-from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.base import GramStack
 from multikernel.gram.build import build_stack
 from multikernel.gram.by_kernel import ByKernelStack
 from multikernel.gram.checks import check_gram, repair_gram
@@ -15,6 +15,7 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
 from multikernel.gram.part import PartStack, build_part
 from multikernel.gram.products import ProductStack
+from multikernel.gram.refine import Refinement
 from multikernel.gram.spectra import TailNormalizer, TailSums, tail_sums
 from multikernel.gram.views import ScaledStack
 

@@ -22,6 +22,7 @@ from multikernel._validation import (
 )
 from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import join_parts, steps_of_some
+from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.choice import choose_storage, every_rank
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factors.blocked_build import build_blocked
@@ -176,7 +177,7 @@ def build_stack(
     if isinstance(storage, MemoryMapped) or storage == "memmap":
         options = MemoryMapped() if isinstance(storage, str) else storage
         mapped, learnt = map_kernels(dictionary, X, normalize, sample_weight, options)
-        return BuiltStack(mapped, learnt, mapped.zero_kernels())
+        return BuiltStack(mapped, learnt, zero_kernels(mapped))
     dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
     learnt = normalization()
     if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
@@ -185,7 +186,7 @@ def build_stack(
     array: Stored = np.empty(shape, dtype)
     write_matrices(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
     stack = DenseStack(array)
-    return BuiltStack(stack, learnt, stack.zero_kernels())
+    return BuiltStack(stack, learnt, zero_kernels(stack))
 
 
 WRITTEN = 2**22
@@ -243,7 +244,7 @@ def _build_products(
     few = len(dictionary) * n_samples**2 <= WRITTEN and dtype == np.float64
     stack = products.take(np.arange(len(dictionary))) if few else products
     scaled = normalization.learn_scales(stack)
-    return BuiltStack(scaled, normalization, scaled.zero_kernels())
+    return BuiltStack(scaled, normalization, zero_kernels(scaled))
 
 
 def _build_by_kernel(
@@ -309,7 +310,7 @@ def _build_lazy(
     )
     check_room(what, stack.block_bytes, limit, advice)
     normalized = normalize_lazily(stack, normalization)
-    return BuiltStack(normalized, normalization, normalized.zero_kernels())
+    return BuiltStack(normalized, normalization, zero_kernels(normalized))
 
 
 def map_kernels(

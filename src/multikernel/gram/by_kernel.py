@@ -1,13 +1,14 @@
 """Kernels of high rank held whole, and those of low rank as factors, in one stack."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import low_rank_form
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.landmarks import Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack
@@ -21,12 +22,13 @@ from multikernel.gram.normalization import (
     check_steps,
     empty_normalization,
 )
+from multikernel.gram.refine import Refinable, Refinement, residual_traces
 from multikernel.gram.steps import ScaleStep
 from multikernel.kernels.base import KernelDictionary
 
 
 @dataclass(frozen=True, eq=False)
-class ByKernelStack(GramStack):
+class ByKernelStack(Refinable):
     r"""Some kernels as whole matrices, the others as factors.
 
     Forms, images and sums are those of both parts. Whole matrices leave nothing of
@@ -128,7 +130,7 @@ class ByKernelStack(GramStack):
         if not others.any():
             return total
         used = np.flatnonzero(others)
-        Z = self.factored.take(used).low_rank_form()
+        Z = low_rank_form(self.factored.take(used))
         assert Z is not None
         summed = (Z.factors * np.repeat(others[used], Z.ranks)) @ Z.factors.T
         array = total.array
@@ -160,7 +162,7 @@ class ByKernelStack(GramStack):
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples."""
-        factors = self.factored.restrict(samples).low_rank_form()
+        factors = low_rank_form(self.factored.restrict(samples))
         assert factors is not None
         return ByKernelStack(self.whole.restrict(samples), factors, self.is_whole)
 
@@ -182,12 +184,12 @@ class ByKernelStack(GramStack):
         return self._joined(*bounds)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
-        traces = self.whole.residual_traces(shares)
+        """Return weighted traces of what is left; see `refine.residual_traces`."""
+        traces = residual_traces(self.whole, shares)
         return self._joined(traces, self.factored.residual_traces(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        """Return forms of the kernels themselves; see `refine.full_forms`."""
         forms, own = np.empty(kernels.size), self.is_whole[kernels]
         positions = self.positions[kernels]
         if own.any():
@@ -196,17 +198,17 @@ class ByKernelStack(GramStack):
             forms[~own] = self.factored.full_forms(positions[~own], v)
         return forms
 
-    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
-        """Return what to ask of `refine`, by the numbers of the factors' landmarks."""
-        positions = self.positions
-        own = {int(positions[m]): g for m, g in goals.items() if not self.is_whole[m]}
-        return self.factored.refinement(dual, own) if own else None
-
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "ByKernelStack | None":
-        """Return the same with finer factors; see `GramStack.refine`."""
-        finer = self.factored.refine(refinement, max_bytes)
+        """Return the same with finer factors; see `refine.refined`."""
+        positions = self.positions
+        goals = {
+            int(positions[m]): goal
+            for m, goal in refinement.goals.items()
+            if not self.is_whole[m]
+        }
+        finer = self.factored.refine(replace(refinement, goals=goals), max_bytes)
         return None if finer is None else replace(self, factored=finer)
 
     def _joined(self, whole: Array, factored: Array) -> Array:
@@ -225,7 +227,7 @@ class ByKernelStack(GramStack):
             return take(self.factored, positions)
         if own.all():
             return take(self.whole, positions)
-        factors = take(self.factored, positions[~own]).low_rank_form()
+        factors = low_rank_form(take(self.factored, positions[~own]))
         assert factors is not None
         return ByKernelStack(take(self.whole, positions[own]), factors, own)
 

@@ -12,6 +12,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING, Probe
 from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
 from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.refine import landmarks_of
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
@@ -130,7 +131,7 @@ def check_definite(
         return "formula"
     # The eigenvalue named is that of the matrix as it was given, where it is known.
     held = stack.stack if isinstance(stack, ScaledStack) else stack
-    if held.landmarks is not None:
+    if landmarks_of(held) is not None:
         return "factors"
     if how == "auto" and not is_cheap(held.shape, len(unknown)):
         named = _suspects(held, unknown) if suspects is None else suspects

@@ -10,6 +10,7 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import HasProducts
 from multikernel.gram.matrix import (
     GramMatrix,
     Products,
@@ -99,7 +100,7 @@ class DenseMatrix(GramMatrix):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseStack(GramStack):
+class DenseStack(HasProducts):
     """Gram matrices in one array; every pass is one call of BLAS on all threads.
 
     The array may be mapped from a file: then matrices are read in order, one after

@@ -296,7 +296,7 @@ class ImageProducts:
 
 
 def products_of_arrays(matrices: list[Array]) -> Products:
-    """Return what `GramStack.resident_products` does, for matrices that are held."""
+    """Return what `capabilities.resident_products` does, for matrices that are held."""
 
     def products(positions: Indices, rows: Array) -> Array:
         images = np.empty_like(rows)
@@ -310,7 +310,7 @@ def products_of_arrays(matrices: list[Array]) -> Products:
 
 
 def products_of_cuts(cut: Callable[[int], Array]) -> Products:
-    """Return what `GramStack.outside_products` does, for matrices that are cut out.
+    """Return what `capabilities.outside_products` does, for matrices that are cut out.
 
     They are held while they are few.
     """

@@ -8,11 +8,45 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import (
+    Counts,
+    HasFactors,
+    HasProducts,
+    HasRoughForms,
+    MadeOfMains,
+    ReadsRows,
+    TakesCoordinates,
+    count,
+    expansion_length,
+    low_rank_form,
+    makes_factors,
+    outside_products,
+    own_expansions,
+    pass_numbers,
+    resident_products,
+    rough_forms,
+    row_length,
+    tall_form,
+    term_covariances,
+    term_products,
+    zero_kernels,
+)
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import GramMatrix, Products, TermProducts
+from multikernel.gram.refine import (
+    Refinable,
+    Refinement,
+    full_forms,
+    landmarks_of,
+    refined,
+    residual_traces,
+)
+from multikernel.linalg.tall import TallMatrix
 
 if TYPE_CHECKING:
     Base = GramStack
+    from multikernel.gram.factors.landmarks import Landmarks
+    from multikernel.gram.factors.low_rank import LowRankStack
 else:
     # What is no product goes straight to the stack inside, which knows best.
     Base = object
@@ -77,11 +111,11 @@ class MeteredStack(Base):
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products that are made with what `tall_form` gave, inside as well."""
         self._count(kernels, rows, vectors)
-        self.stack.count(kernels, rows, vectors)
+        count(self.stack, kernels, rows, vectors)
 
     def _count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products of some rows of some kernels with vectors."""
-        length = self.stack.row_length(self.shape[2])
+        length = row_length(self.stack, self.shape[2])
         self.meter.add(float(kernels) * rows * length * vectors)
 
     @cached_property
@@ -123,7 +157,7 @@ class MeteredStack(Base):
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and what they are off by at most."""
         self._count(*self.shape[:2], _vectors(v, 1))
-        return self.stack.rough_forms(v)
+        return rough_forms(self.stack, v)
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
@@ -138,7 +172,66 @@ class MeteredStack(Base):
     def term_products(self, coefs: Array) -> TermProducts:
         """Multiply every kernel by a vector of its own; see `GramStack`."""
         self._count(*self.shape[:2], _vectors(coefs, 2))
-        return self.stack.term_products(coefs)
+        return term_products(self.stack, coefs)
+
+    @property
+    def expansion_length(self) -> int:
+        """Return how many numbers give a function in the space of a kernel."""
+        return expansion_length(self.stack)
+
+    def own_expansions(self, coefs: Array) -> Array:
+        """Return functions as the stack inside takes them."""
+        return own_expansions(self.stack, coefs)
+
+    def term_covariances(
+        self, kernels: Indices, coefs: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return squared norms of terms, and covariances with their sum."""
+        return term_covariances(self.stack, kernels, coefs, weights)
+
+    def tall_form(self) -> tuple[TallMatrix, Indices] | None:
+        """Return the stack inside as one tall matrix; `count` what is done with it."""
+        return tall_form(self.stack)
+
+    def low_rank_form(self) -> "LowRankStack | None":
+        """Return the same matrices as factors in memory; None where there are none."""
+        return low_rank_form(self.stack)
+
+    @property
+    def makes_factors(self) -> bool:
+        """Return whether kernels get factors once they are taken."""
+        return makes_factors(self.stack)
+
+    def pass_numbers(self) -> float:
+        """Return how many numbers one quadratic form of every kernel reads."""
+        return pass_numbers(self.stack)
+
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero."""
+        return zero_kernels(self.stack)
+
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are looked at where so many are wanted."""
+        return row_length(self.stack, wanted)
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return the weighted traces of what matrices leave, shape (n_kernels,)."""
+        return residual_traces(self.stack, shares)
+
+    @property
+    def landmarks(self) -> "Landmarks | None":
+        """Return what the factors inside were made of."""
+        return landmarks_of(self.stack)
+
+    def refine(
+        self, refinement: Refinement, max_bytes: int | None = None
+    ) -> "GramStack | None":
+        """Return what the stack inside becomes, which is not counted."""
+        return refined(self.stack, refinement, max_bytes)
+
+    def outside_products(self, rows: Indices, cols: Indices) -> Products:
+        """Return a function that multiplies rows and columns of kernels by blocks."""
+        return outside_products(self.stack, rows, cols)
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -160,7 +253,7 @@ class MeteredStack(Base):
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        self.meter.add(float(rows.size) * self.stack.row_length(cols.size))
+        self.meter.add(float(rows.size) * row_length(self.stack, cols.size))
         return self.stack.entries(kernel, rows, cols)
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
@@ -169,13 +262,13 @@ class MeteredStack(Base):
         return self.stack.sparse_matvec(support, values)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        """Return forms of the kernels themselves; see `refine.full_forms`."""
         self._count(kernels.size, self.shape[1], _vectors(v, 1))
-        return self.stack.full_forms(kernels, v)
+        return full_forms(self.stack, kernels, v)
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies by a few kernels again and again."""
-        inner = self.stack.resident_products(kernels)
+        inner = resident_products(self.stack, kernels)
 
         def products(positions: Indices, rows: Array) -> Array:
             self._count(len(positions), self.shape[1], rows.shape[1])
@@ -185,11 +278,21 @@ class MeteredStack(Base):
 
     def _count_columns(self, indices: Indices) -> None:
         n_kernels, n_rows, _ = self.shape
-        length = self.stack.row_length(indices.size)
+        length = row_length(self.stack, indices.size)
         self.meter.add(float(n_kernels) * n_rows * length)
 
 
-GramStack.register(MeteredStack)
+for kind in (
+    Counts,
+    HasFactors,
+    HasProducts,
+    HasRoughForms,
+    MadeOfMains,
+    ReadsRows,
+    Refinable,
+    TakesCoordinates,
+):
+    kind.register(MeteredStack)
 
 
 def _vectors(v: Array, ndim: int) -> int:

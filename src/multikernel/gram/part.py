@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import FEW, GramStack
 from multikernel.gram.by_kernel import ByKernelStack, join_parts, steps_of_some
+from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
     HELD_BYTES,
@@ -308,8 +309,7 @@ def build_part(
         return cut_products(whole, samples, learnt, sample_weight, max_bytes)
     if isinstance(whole, ByKernelStack):
         return _cut_both(whole, samples, normalize, sample_weight, max_bytes)
-    if whole.landmarks is not None:
-        assert isinstance(whole, LowRankStack)
+    if isinstance(whole, LowRankStack) and whole.landmarks is not None:
         return cut_low_rank(
             whole,
             samples,
@@ -327,7 +327,7 @@ def build_part(
             if n_copies * each <= HELD_BYTES
             else whole.restrict(samples)
         )
-        return BuiltStack(stack, learnt, stack.zero_kernels())
+        return BuiltStack(stack, learnt, zero_kernels(stack))
     if not isinstance(whole, DenseStack):
         return None
     if learnt.only_scales:
@@ -350,7 +350,7 @@ def build_part(
         copy = whole.copied(np.arange(n_kernels), samples, samples)
         normalize_in_place(copy.array, learnt)
         stack = copy
-    return BuiltStack(stack, learnt, stack.zero_kernels())
+    return BuiltStack(stack, learnt, zero_kernels(stack))
 
 
 def _cut_both(

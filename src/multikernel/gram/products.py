@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places
 from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import HasProducts, HasRoughForms, MadeOfMains
 from multikernel.gram.dense import (
     HELD_BYTES,
     DenseMatrix,
@@ -88,7 +89,7 @@ def places_type(n_samples: int) -> type:
 
 
 @dataclass(frozen=True, eq=False)
-class ProductStack(GramStack):
+class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
     r"""Elementwise products of at most two of some matrices in memory.
 
     Quadratic forms, images and weighted sums of many are matrix products over the

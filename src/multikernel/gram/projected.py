@@ -9,7 +9,6 @@ So a weighted sum of squares is that of a problem in :math:`P K_m P^\top` alone.
 is not the identity, P is not symmetric.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -17,10 +16,21 @@ from math import prod
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import (
+    HasProducts,
+    HasRoughForms,
+    MadeOfMains,
+    ReadsRows,
+    pass_numbers,
+    resident_products,
+    rough_forms,
+    row_length,
+)
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix, Products, column_runs, padded_to
+from multikernel.gram.refine import Refinable, full_forms, residual_traces
 
 ROUNDED = 1e-9
 """A matrix is at least this share of its kernel: where columns explain a kernel whole,
@@ -105,7 +115,7 @@ class ProjectedMatrix(GramMatrix):
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectedStack(GramStack):
+class ProjectedStack(HasProducts, HasRoughForms, MadeOfMains, ReadsRows, Refinable):
     r"""The matrices :math:`P K_m P^\top` of another stack.
 
     Parameters
@@ -154,7 +164,7 @@ class ProjectedStack(GramStack):
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and what they are off by at most."""
-        return self.stack.rough_forms(self.projection.transposed(v))
+        return rough_forms(self.stack, self.projection.transposed(v))
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -185,7 +195,7 @@ class ProjectedStack(GramStack):
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies by a few kernels again and again."""
         inner, U, V = (
-            self.stack.resident_products(kernels),
+            resident_products(self.stack, kernels),
             self.projection.span,
             self.projection.weighted,
         )
@@ -220,30 +230,30 @@ class ProjectedStack(GramStack):
 
     def pass_numbers(self) -> float:
         """Return how many numbers one quadratic form of every kernel reads."""
-        return self.stack.pass_numbers()
+        return pass_numbers(self.stack)
+
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero: those with a zero diagonal."""
+        return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
 
     def row_length(self, wanted: int) -> int:
         """Return how many entries of a row are looked at where so many are wanted."""
-        return self.stack.row_length(wanted)
+        return row_length(self.stack, wanted)
 
     def residual_bounds(self, v: Array) -> Array:
         """Return what the matrices may leave; see `GramStack.residual_bounds`."""
         return self.stack.residual_bounds(self.projection.transposed(v))
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `GramStack.residual_traces`.
+        """Return weighted traces of what is left; see `refine.residual_traces`.
 
         For the weights that the projection is orthogonal in, they are no larger.
         """
-        return self.stack.residual_traces(shares)
+        return residual_traces(self.stack, shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
-        return self.stack.full_forms(kernels, self.projection.transposed(v))
-
-    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
-        """Return what to ask of `refine`; see `GramStack.refinement`."""
-        return self.stack.refinement(self.projection.transposed(dual), goals)
+        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        return full_forms(self.stack, kernels, self.projection.transposed(v))
 
     def _residuals(self, images: Array) -> Array:
         """Return images without what the columns explain of each."""

@@ -1,6 +1,5 @@
 """Views of any stack, without a copy: a factor for each matrix, or some samples."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,8 +7,22 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, check_shapes
-from multikernel.gram.base import STACK, GramStack, Refinement
+from multikernel.gram.base import STACK, GramStack
+from multikernel.gram.capabilities import (
+    HasFactors,
+    HasProducts,
+    HasRoughForms,
+    MadeOfMains,
+    ReadsRows,
+    low_rank_form,
+    pass_numbers,
+    resident_products,
+    rough_forms,
+    row_length,
+    zero_kernels,
+)
 from multikernel.gram.matrix import GramMatrix, Products, RestrictedMatrix, padded_to
+from multikernel.gram.refine import Refinable, full_forms, residual_traces
 from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.tall import TallMatrix
 
@@ -18,7 +31,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledStack(GramStack):
+class ScaledStack(
+    HasFactors, HasProducts, HasRoughForms, MadeOfMains, ReadsRows, Refinable
+):
     """The matrices scales[m] K_m of another stack.
 
     Parameters
@@ -68,7 +83,7 @@ class ScaledStack(GramStack):
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and what they are off by at most."""
-        forms, errors = self.stack.rough_forms(v)
+        forms, errors = rough_forms(self.stack, v)
         return self._scale(forms), self._scale(errors)
 
     def matvec(self, v: Array) -> Array:
@@ -115,7 +130,7 @@ class ScaledStack(GramStack):
 
     def row_length(self, wanted: int) -> int:
         """Return how many entries of a row are looked at where so many are wanted."""
-        return self.stack.row_length(wanted)
+        return row_length(self.stack, wanted)
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -129,7 +144,7 @@ class ScaledStack(GramStack):
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies by a few kernels again and again."""
-        unscaled = self.stack.resident_products(kernels)
+        unscaled = resident_products(self.stack, kernels)
         scales = self.scales[kernels]
 
         def products(positions: Indices, rows: Array) -> Array:
@@ -146,7 +161,7 @@ class ScaledStack(GramStack):
         """Return the kernels whose matrix is zero."""
         # Without the product of scales and diagonals, which may be a large array.
         zero = np.flatnonzero(self.scales == 0.0)
-        return np.union1d(zero, self.stack.zero_kernels())
+        return np.union1d(zero, zero_kernels(self.stack))
 
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
@@ -154,7 +169,7 @@ class ScaledStack(GramStack):
 
     def pass_numbers(self) -> float:
         """Return how many numbers one quadratic form of every kernel reads."""
-        return self.stack.pass_numbers()
+        return pass_numbers(self.stack)
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:
         """Return the stack as one tall matrix, where its factors are in memory."""
@@ -163,7 +178,7 @@ class ScaledStack(GramStack):
 
     def low_rank_form(self) -> "LowRankStack | None":
         """Return the same matrices as factors in memory, which are a copy."""
-        factors = self.stack.low_rank_form()
+        factors = low_rank_form(self.stack)
         return None if factors is None else factors.scaled(self.scales)
 
     def residual_bounds(self, v: Array) -> Array:
@@ -171,18 +186,12 @@ class ScaledStack(GramStack):
         return self.scales * self.stack.residual_bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
-        return self.scales * self.stack.residual_traces(shares)
+        """Return weighted traces of what is left; see `refine.residual_traces`."""
+        return self.scales * residual_traces(self.stack, shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
-        return self.scales[kernels] * self.stack.full_forms(kernels, v)
-
-    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
-        """Return what to ask of `refine`; see `GramStack.refinement`."""
-        # What a kernel of scale zero leaves is nothing.
-        inner = {m: g / self.scales[m] for m, g in goals.items() if self.scales[m]}
-        return self.stack.refinement(dual, inner) if inner else None
+        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        return self.scales[kernels] * full_forms(self.stack, kernels, v)
 
     def _scale(self, values: Array) -> Array:
         """Multiply the values of each kernel by its factor."""
@@ -190,7 +199,7 @@ class ScaledStack(GramStack):
 
 
 @dataclass(frozen=True, eq=False)
-class RestrictedStack(GramStack):
+class RestrictedStack(Refinable):
     """Some samples of any stack: others have a coefficient of zero.
 
     Parameters
@@ -234,12 +243,12 @@ class RestrictedStack(GramStack):
         return self.whole.residual_bounds(self._padded(v))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
-        return self.whole.full_forms(kernels, self._padded(v))
+        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        return full_forms(self.whole, kernels, self._padded(v))
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
-        return self.whole.residual_traces(self._padded(shares))
+        """Return weighted traces of what is left; see `refine.residual_traces`."""
+        return residual_traces(self.whole, self._padded(shares))
 
     def _padded(self, v: Array) -> Array:
         return padded_to(v, self.samples, self.whole.shape[1])

@@ -13,6 +13,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import shown
 from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
+from multikernel.gram.refine import Refinement
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.tables import per_kernel
 from multikernel.losses.weighted import WeightedLoss
@@ -116,8 +117,20 @@ def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
     norms, weights = np.zeros((2, n_kernels))
     norms[used], weights[used] = solution.norms, solution.kernel_weights
     return replace(
-        solution, active=used[solution.active], norms=norms, kernel_weights=weights
+        solution,
+        active=used[solution.active],
+        norms=norms,
+        kernel_weights=weights,
+        refinement=_refinement(solution, used, np.ones(used.size)),
     )
+
+
+def _refinement(
+    solution: Solution, kernels: Indices, scales: Array
+) -> Refinement | None:
+    """Return what a stack lacks where a solution is over scales[i] K of its kernels."""
+    found = solution.refinement
+    return None if found is None else found.of_all(kernels, scales)
 
 
 def inverse_sizes(sizes: Array) -> Array:
@@ -157,4 +170,5 @@ def from_scaled(solution: Solution, scales: Array) -> Solution:
         coefs=per_kernel(scales[solution.active], solution.coefs),
         norms=solution.norms * np.sqrt(scales),
         kernel_weights=solution.kernel_weights * scales,
+        refinement=_refinement(solution, np.arange(scales.size), scales),
     )

@@ -282,6 +282,9 @@ class _Search:
         solver = replace(cast(Any, self.settings.solver), tol=tol)
         found: Solution = solver.solve(inner, self.squares)
         self.recorder.inner_steps += found.n_iter
+        if found.refinement is not None:
+            whole = fit.projection.transposed(found.refinement.dual)
+            found = replace(found, refinement=replace(found.refinement, dual=whole))
         self.squares = found
         self.inner_dual = fit.projection.transposed(found.dual)
         return found

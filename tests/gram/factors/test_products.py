@@ -7,6 +7,7 @@ from sklearn.base import clone
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.gram import LowRank, build_part, build_stack
 from multikernel.gram.factors.products import FactoredProducts
+from multikernel.gram.refine import Refinement
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -105,8 +106,7 @@ def test_refinement_meets_its_goals():
     assert before[-1] > 1.0
     finer = stack
     while finer.residual_bounds(rho)[-1] > 1e-6:
-        asked = finer.refinement(rho, {len(before) - 1: 1e-6})
-        finer = finer.refine(asked)
+        finer = finer.refine(Refinement(rho, {len(before) - 1: 1e-6}))
         finer.take(np.arange(stack.shape[0]))
     K = finer.columns(np.arange(len(X)))
     np.testing.assert_allclose(K[-1], whole()[-1], atol=1e-5)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseStack, LowRankStack
+from multikernel.gram.capabilities import tall_form
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
@@ -60,7 +61,7 @@ def test_the_solution_is_that_of_whole_matrices(loss, sorted_labels, fit_interce
 def test_steps_end_where_a_block_is_zero():
     """Its norm has no slope there; nothing is divided by it."""
     problem, solver = make_problem(SquaredLoss()), SpicyMKL(tol=TOL)
-    tall, found = problem.gram.tall_form(), solver.solve(problem)
+    tall, found = tall_form(problem.gram), solver.solve(problem)
     u = tall[0].inner(found.dual)
     curvature = sample.Curvature.of(problem, tall, sample.Point(u, 0.0), 1.0)
     u[:RANK] = 0.0

@@ -18,6 +18,7 @@ from multikernel.estimators.publish.predict import (
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, LowRank, build_stack
+from multikernel.gram.capabilities import outside_products
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.factors.file_engine import rows_for_files
@@ -25,6 +26,7 @@ from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.files import Storage
 from multikernel.gram.matrix import Products, column_runs, products_of_cuts
 from multikernel.gram.normalization import GivenScales, Steps, check_steps
+from multikernel.gram.refine import landmarks_of
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
 
@@ -134,7 +136,7 @@ def gram_matrices(
 def additive_model(training: "Training", expansion: Expansion) -> AdditiveModel:
     """Return a model that predicts, with no more training data than it needs."""
     active, intercept, design = expansion.active, expansion.intercept, training.design
-    if training.stack.landmarks is None:
+    if landmarks_of(training.stack) is None:
         used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
         grams, kept = cross_grams(training, active, used)
         coefs = expansion.coefs[:, kept]
@@ -179,7 +181,7 @@ def over_landmarks(training: "Training", m: int, coefs: Array) -> Array:
     Those over the training samples, (n_samples, n_outputs), become (rank[ + 1],
     n_outputs): the last row is a constant, where kernels are centred.
     """
-    landmarks, stack = training.stack.landmarks, training.stack
+    landmarks, stack = landmarks_of(training.stack), training.stack
     assert landmarks is not None
     values, constant = landmarks.coefficients(stack, m, coefs)
     return np.vstack([values, constant]) if landmarks.centred else values
@@ -190,7 +192,7 @@ def landmark_grams(training: "Training", active: Indices) -> LandmarkGrams:
 
     `active` are the kernels, shape (n_active,).
     """
-    landmarks = training.stack.landmarks
+    landmarks = landmarks_of(training.stack)
     assert landmarks is not None
     kernels, columns, samples = [], [], []
     for m in active.tolist():
@@ -244,7 +246,7 @@ def images_outside(
 
         def image(m: int, coefs: Array) -> Array:
             one = np.array([m])
-            if training.stack.landmarks is not None:
+            if landmarks_of(training.stack) is not None:
                 own = over_landmarks(training, m, coefs)
                 return landmark_grams(training, one)(X, 0) @ own
             grams, _ = cross_grams(training, one, everyone)
@@ -256,7 +258,7 @@ def images_outside(
 
         return images
     if normalization.only_scales:
-        products = stack.outside_products(test, train)
+        products = outside_products(stack, test, train)
 
         def scaled(kernels: Indices, coefs: Array) -> Array:
             factors = normalization.factors(kernels)

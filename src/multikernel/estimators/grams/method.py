@@ -29,6 +29,7 @@ from multikernel.estimators.publish.fitted import (
 )
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import ConvergenceWarning, warn_user
+from multikernel.gram.capabilities import term_covariances
 from multikernel.problem import Solution, Status
 from multikernel.solvers.base import continued, follow_each, solve_path
 
@@ -266,7 +267,7 @@ def described_terms(training: Training, expansion: Expansion) -> dict[str, Any]:
     stack, active = training.stack, expansion.active
     given = training.samples.sample_weight
     weights = np.ones(stack.shape[1]) if given is None else given
-    squares, products = stack.term_covariances(active, expansion.coefs, weights)
+    squares, products = term_covariances(stack, active, expansion.coefs, weights)
     norms = np.sqrt(np.maximum(squares, 0.0))
     return spread_terms(norms, shares_of(products), active, stack.shape[0])
 

@@ -17,6 +17,7 @@ from multikernel.certificates import constant_model
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.progress import Watch
 from multikernel.gram import GramStack
+from multikernel.gram.capabilities import pass_numbers
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_each
@@ -36,7 +37,7 @@ STRENGTHS = 4
 def is_shortened(training: Training) -> bool:
     """Return whether a pass over all kernels costs much less than to hold them."""
     stack = training.stack
-    held = 2.0 * stack.pass_numbers() <= float(stack.held_numbers().sum())
+    held = 2.0 * pass_numbers(stack) <= float(stack.held_numbers().sum())
     return bool(held and stack.shape[0] > 2 * LISTED)
 
 

@@ -26,8 +26,10 @@ from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
+from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.definite import WITHOUT_PROOF
 from multikernel.gram.least_squares import LeastSquares
+from multikernel.gram.refine import refined
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
@@ -157,7 +159,7 @@ class Training:
     @property
     def n_bytes(self) -> float:
         """Return what the matrices take in memory."""
-        return 8.0 * self.stack.pass_numbers()
+        return 8.0 * pass_numbers(self.stack)
 
     @property
     def precomputed(self) -> bool:
@@ -253,9 +255,14 @@ class Training:
         open_gaps = [s for s in solutions if s.refinement is not None]
         if not open_gaps:
             return False
-        worst = max(open_gaps, key=lambda solution: solution.duality_gap).refinement
-        assert worst is not None
-        finer = self.stack.refine(worst, self.options.max_bytes)
+        worst = max(open_gaps, key=lambda solution: solution.duality_gap)
+        refinement = worst.refinement
+        assert refinement is not None
+        if self.least_squares is not None and worst.effects is None:
+            # The problem was one in projected kernels.
+            dual = self.least_squares.projection.transposed(refinement.dual)
+            refinement = replace(refinement, dual=dual)
+        finer = refined(self.stack, refinement, self.options.max_bytes)
         if finer is not None:
             self.built = replace(self.built, stack=finer)
         return finer is not None

@@ -33,6 +33,7 @@ from multikernel.estimators.publish.predict import (
 )
 from multikernel.estimators.read.numbers import finite_predictions
 from multikernel.estimators.read.unpenalized import Design
+from multikernel.gram.refine import landmarks_of
 from multikernel.kernels.columns import Columns
 from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status
@@ -238,7 +239,7 @@ def staged_model(
     """Return the models of a path, and the training samples that they need."""
     coefs, free = path.coefs, (training.design, path.effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
-    if training.stack.landmarks is None:
+    if landmarks_of(training.stack) is None:
         kernels, kept = cross_grams(training, path.order, used)
         own = coefs[:, kept]
         return StagedModel(kernels, own, path.intercepts, None, *free), kept

@@ -31,7 +31,7 @@ class Expansion:
         Kernels with a non-zero norm in at least one output, ascending.
     coefs : ndarray of shape (n_active, n_samples, n_outputs)
         f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]; or of another
-        length, as `GramStack.expansion_length` has it.
+        length, as `capabilities.expansion_length` has it.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
     effects : ndarray of shape (n_columns, n_outputs), optional

@@ -14,6 +14,7 @@ from multikernel.estimators.read import numbers
 from multikernel.estimators.read.named_grams import NamedGrams
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
+from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.checks import ROUNDING, take_census
 from multikernel.gram.definite import is_cheap
 from multikernel.gram.files import PathLike, Storage, joined, open_stack
@@ -285,7 +286,7 @@ def precomputed_stack(
     else:
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
-    zero = stack.zero_kernels()
+    zero = zero_kernels(stack)
     return BuiltStack(stack, normalization, zero, census.suspects)
 
 

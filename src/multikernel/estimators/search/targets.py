@@ -41,6 +41,7 @@ from multikernel.estimators.search.target_scores import (
     target_means,
 )
 from multikernel.exceptions import SearchWarning, warn_user
+from multikernel.gram.refine import residual_traces
 from multikernel.problem import Solution, Status
 
 BLOCK_BYTES = 2.0**27
@@ -200,7 +201,7 @@ def _blocks(whole: Training, n_folds: int) -> list[Indices]:
     n_kernels, n_samples, _ = whole.stack.shape
     n_targets = len(whole.samples.targets)
     shares = np.full(n_samples, 1.0 / n_samples)
-    if not whole.stack.in_memory or whole.stack.residual_traces(shares).any():
+    if not whole.stack.in_memory or residual_traces(whole.stack, shares).any():
         return [np.arange(n_targets)]
     each = 8.0 * n_samples * (ARRAYS + n_kernels) * n_folds
     return target_blocks(n_targets, each, BLOCK_BYTES)

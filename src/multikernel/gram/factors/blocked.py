@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import TakesCoordinates
 from multikernel.gram.factors.engine import BlockedColumns, FactorBlock, RowBlocks
 from multikernel.gram.factors.low_rank import (
     FactorMatrix,
@@ -23,6 +24,7 @@ from multikernel.gram.factors.low_rank import (
 )
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, check_room
+from multikernel.gram.refine import Refinement
 from multikernel.linalg.tall import TallMatrix, padded, slices, unpadded
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockedStack(FactorStack):
+class BlockedStack(TakesCoordinates, FactorStack):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, in blocks of rows.
 
     Parameters
@@ -202,7 +204,7 @@ class BlockedStack(FactorStack):
         return np.array(self.forms_and_bounds(v)[1])
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return functions by their coordinates; see `GramStack.own_expansions`."""
+        """Return functions by their coordinates; see `capabilities.own_expansions`."""
         return padded(self.coordinates(coefs), self.ranks, self.expansion_length)
 
     def term_products(self, coefs: Array) -> "BlockedTerms":
@@ -214,8 +216,6 @@ class BlockedStack(FactorStack):
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
         """Return squares and covariances without the values of every term."""
-        if not kernels.size:
-            return super().term_covariances(kernels, coefs, weights)
         chosen = self.take(kernels)
         u, starts = chosen.coordinates(coefs), chosen.places[:-1]
         f = chosen.factors.times(u)
@@ -231,10 +231,13 @@ class BlockedStack(FactorStack):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "BlockedStack | None":
-        """Return factors with more landmarks; see `GramStack.refine`."""
+        """Return factors with more landmarks; see `refine.refined`."""
         from multikernel.gram.factors.blocked_build import refine_blocked
 
-        finer = refine_blocked(self, refinement.dual, refinement.goals, max_bytes)
+        goals = self.attainable(refinement.goals)
+        if not goals:
+            return None
+        finer = refine_blocked(self, refinement.dual, goals, max_bytes)
         return finer if np.any(finer.ranks > self.ranks) else None
 
 

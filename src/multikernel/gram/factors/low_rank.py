@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import HasFactors
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.refine import Refinable, Refinement
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.tall import TallArray, TallMatrix, gathered, slices_between
 
@@ -157,7 +159,7 @@ class Residual:
         return Residual(self.roots * factors[:, None], self.means * factors)
 
 
-class FactorStack(GramStack):
+class FactorStack(HasFactors, Refinable):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, wherever the factors are."""
 
     @property
@@ -210,18 +212,16 @@ class FactorStack(GramStack):
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
         return np.asarray(float(self.shape[1]) * self.ranks)
 
-    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
-        """Return what to ask of `refine`; see `GramStack.refinement`."""
-        landmarks, numbers = self.landmarks, self.numbers
+    def attainable(self, goals: Mapping[int, float]) -> dict[int, float]:
+        """Return the goals of kernels that may have more landmarks, all to be refined.
+
+        None is left where nothing is known of the landmarks.
+        """
+        landmarks = self.landmarks
         if landmarks is None:
-            return None
+            return {}
         most = min(landmarks.options.max_rank, self.shape[1])
-        own = {
-            int(numbers[m]): goal
-            for m, goal in goals.items()
-            if landmarks.chosen[numbers[m]].size < most
-        }
-        return Refinement(dual, own) if own else None
+        return {m: g for m, g in goals.items() if landmarks.chosen[m].size < most}
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,13 +387,13 @@ class LowRankStack(FactorStack):
         return self.residual.bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
+        """Return weighted traces of what is left; see `refine.residual_traces`."""
         if self.residual is None:
             return np.zeros(self.shape[0])
         return np.asarray(self.residual.roots**2 @ shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        """Return forms of the kernels themselves; see `refine.full_forms`."""
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.numbers[kernels], v)
@@ -401,10 +401,13 @@ class LowRankStack(FactorStack):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "LowRankStack | None":
-        """Return factors with more landmarks; see `GramStack.refine`."""
+        """Return factors with more landmarks; see `refine.refined`."""
         from multikernel.gram.factors.factorise import refine
 
-        finer = refine(self, refinement.dual, refinement.goals, max_bytes)
+        goals = self.attainable(refinement.goals)
+        if not goals:
+            return None
+        finer = refine(self, refinement.dual, goals, max_bytes)
         return finer if np.any(finer.ranks > self.ranks) else None
 
     def _columns_of(self, kernels: Indices) -> Indices:

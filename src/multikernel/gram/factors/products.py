@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Refinement
+from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import MadeOfMains
 from multikernel.gram.factors.centred import (
     CenteredMains,
     ProductFactor,
@@ -29,6 +30,7 @@ from multikernel.gram.factors.landmarks import Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization
+from multikernel.gram.refine import Refinable, Refinement
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.dictionary import ListDictionary
@@ -79,7 +81,7 @@ class ProductLandmarks(Landmarks):
 
 
 @dataclass(frozen=True, eq=False)
-class FactoredProducts(GramStack):
+class FactoredProducts(MadeOfMains, Refinable):
     r"""Products of at most two of some kernels, all centred, in factors.
 
     Quadratic forms of all come from the mains' factors; kernels that are taken get
@@ -287,7 +289,7 @@ class FactoredProducts(GramStack):
         return traces
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        """Return forms of the kernels themselves; see `refine.full_forms`."""
         # Of more samples every block would be centred anew: refinement takes less.
         if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
             return np.full(kernels.size, np.nan)
@@ -299,18 +301,13 @@ class FactoredProducts(GramStack):
         """Return the numbers of the kernels among those of the landmarks."""
         return np.arange(self.shape[0]) if self.chosen is None else self.chosen
 
-    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
-        """Return what to ask of `refine`; see `GramStack.refinement`."""
-        if self.landmarks is None or not goals:
-            return None
-        return Refinement(dual, {int(self._numbers[m]): g for m, g in goals.items()})
-
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "FactoredProducts | None":
         """Return mains with more landmarks, and products nearer to them."""
         mains, landmarks = self.mains, self.landmarks
-        assert landmarks is not None
+        if landmarks is None or not refinement.goals:
+            return None
         dictionary = landmarks.dictionary
         assert isinstance(dictionary, InteractionDictionary)
         sizes = sizes_of(refinement.dual)

@@ -10,6 +10,7 @@ from numpy.linalg import LinAlgError
 from scipy.sparse.linalg import LinearOperator, cg
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.capabilities import row_length
 from multikernel.gram.matrix import GramMatrix
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class LazyMatrix(GramMatrix):
         lock = Lock()
         if self.note is not None:
             n_kernels, n_rows, n_cols = self.stack.shape
-            self.note(float(n_kernels) * n_rows * self.stack.row_length(n_cols))
+            self.note(float(n_kernels) * n_rows * row_length(self.stack, n_cols))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:
             part = image(np.tensordot(self.weights[kernels], block, axes=1))

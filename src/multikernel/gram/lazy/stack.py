@@ -8,6 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import HasRoughForms, ReadsRows
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.lazy.evaluate import (
     BATCH,
@@ -40,7 +41,7 @@ Visit = Callable[[Indices, slice, Array], None]
 
 
 @dataclass(frozen=True, eq=False)
-class LazyStack(GramStack):
+class LazyStack(HasRoughForms, ReadsRows):
     """Gram matrices that are never held: each pass computes them block by block.
 
     Blocks of a few kernels and rows go through all threads. Gaussian kernels on the
@@ -103,7 +104,7 @@ class LazyStack(GramStack):
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, those of Gaussian kernels in single precision."""
         if self.cols is not None or not in_single_range(self.plan.radial, self.samples):
-            return super().rough_forms(v)
+            return self.quadratic_forms(v), np.zeros(self.shape[0])
         self._require_square("quadratic forms")
         forms, errors = np.zeros(self.shape[0]), np.zeros(self.shape[0])
         vectors = v[:, None] if v.ndim == 1 else v

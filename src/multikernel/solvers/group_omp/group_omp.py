@@ -12,6 +12,7 @@ from multikernel._typing import Array
 from multikernel.certificates import centred, constant_model, half_range
 from multikernel.certificates.progress import metered
 from multikernel.exceptions import UnsupportedProblemError
+from multikernel.gram.capabilities import low_rank_form
 from multikernel.losses.base import is_polyhedral
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
@@ -222,7 +223,7 @@ class GroupOMP:
         if reason is not None:
             raise UnsupportedProblemError(reason)
         problem = centred(problem)
-        factors, geometry = problem.gram.low_rank_form(), whitening(problem)
+        factors, geometry = low_rank_form(problem.gram), whitening(problem)
         selector: Selector
         if factors is None:
             selector = BoundSelector(problem.gram, geometry)
@@ -308,7 +309,7 @@ class _Growth:
         self.problem, self.geometry = problem, geometry
         watched, self.recorder = metered(problem, callback)
         # Factors are read by refits for what is new of them only.
-        by_factors = problem.gram.low_rank_form() is not None
+        by_factors = low_rank_form(problem.gram) is not None
         machine = solver._machine(problem)
         self.refit = refit_for(problem if by_factors else watched, machine)
         self.n_outputs = problem.y.size // problem.y.shape[0]

@@ -9,6 +9,7 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array
 from multikernel.certificates import half_range, relative_gap
 from multikernel.exceptions import ConvergenceWarning, warn_user
+from multikernel.gram.capabilities import low_rank_form
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
@@ -126,7 +127,7 @@ def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
     The ``alpha`` of the problem's regulariser is the ridge, and the machine learns
     where factors cannot be updated.
     """
-    factors = problem.gram.low_rank_form()
+    factors = low_rank_form(problem.gram)
     if factors is not None and is_squared(problem.loss):
         return FactorRefit(problem, factors)
     return MachineRefit(problem, machine)

@@ -18,7 +18,8 @@ import numpy as np
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
-from multikernel.gram.base import HELD_NUMBERS, GramStack
+from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import HELD_NUMBERS, pass_numbers, resident_products
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import column_runs
@@ -353,12 +354,12 @@ class _Race:
         n_kernels, n_samples, _ = self.stack.shape
         size = int(np.clip(SETTINGS.chunk_numbers // n_samples**2, 1, 64))
         # Where several kernels are made of the same numbers, more go into a cache.
-        size *= max(1, int(n_kernels * n_samples**2 / self.stack.pass_numbers()))
+        size *= max(1, int(n_kernels * n_samples**2 / pass_numbers(self.stack)))
         chunks = [kernels[i : i + size] for i in range(0, kernels.size, size)]
         run_blocks(self._refine, chunks)
 
     def _refine(self, kernels: Indices) -> None:
-        multiply = self.stack.resident_products(kernels)
+        multiply = resident_products(self.stack, kernels)
         bounds = start_bounds(
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
         )

@@ -19,6 +19,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, support_images
+from multikernel.gram.capabilities import count, expansion_length, tall_form
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.column_products import (
     BlockColumns,
@@ -199,7 +200,7 @@ class FactorSpaces:
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
         """Return the sums, or the images where functions are given by these."""
-        length = self.gram.expansion_length
+        length = expansion_length(self.gram)
         if length == self.Z.shape[0]:
             return coefs + v
         return padded(images, self._ranks, length)
@@ -240,7 +241,7 @@ class FactorSpaces:
         """Count a product with some kernels, of which Z^T v is the dear half."""
         n_kernels, n_samples, _ = self.gram.shape
         kernels = n_kernels if kernels is None else kernels
-        self.gram.count(kernels, n_samples, vectors)
+        count(self.gram, kernels, n_samples, vectors)
 
     def _sums(self, values: Array) -> Array:
         return np.asarray(np.add.reduceat(values, self.offsets[:-1]))
@@ -257,7 +258,7 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
 
     They are by ranks where the stack holds factors.
     """
-    factors = gram.tall_form()
+    factors = tall_form(gram)
     return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
 
 

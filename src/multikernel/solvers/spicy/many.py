@@ -43,6 +43,8 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import constant_model
 from multikernel.certificates.side_by_side import SideBySide, TargetModels
+from multikernel.gram.capabilities import low_rank_form, tall_form
+from multikernel.gram.refine import residual_traces
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.losses.base import (
     Loss,
@@ -76,7 +78,7 @@ def side_by_side(
         and _is_steep(first.loss, first.y)
         and n_kernels <= min(SETTINGS.most_kernels, n_samples)
         and roots <= SETTINGS.roots_bytes
-        and (gram.in_memory if gram.tall_form() is None else _is_exact(problems))
+        and (gram.in_memory if tall_form(gram) is None else _is_exact(problems))
     )
 
 
@@ -87,8 +89,8 @@ def _is_exact(problems: Sequence[Problem]) -> bool:
     return (
         len(problems) > 1
         and is_squared(problems[0].loss)
-        and gram.low_rank_form() is not None
-        and not gram.residual_traces(shares).any()
+        and low_rank_form(gram) is not None
+        and not residual_traces(gram, shares).any()
     )
 
 

@@ -30,6 +30,7 @@ from multikernel.certificates import (
     relative_gap,
     scaled_dual_value,
 )
+from multikernel.gram.capabilities import count, expansion_length, tall_form
 from multikernel.linalg.tall import TallMatrix
 from multikernel.losses import WeightedLoss
 from multikernel.losses.base import SmoothConjugateLoss, is_smooth
@@ -55,7 +56,7 @@ def start_on_some(
     size = SETTINGS.sampled * round(problem.gram.held_numbers().sum() / n_samples)
     if max(1, SETTINGS.many * size) > n_samples:
         return None
-    if problem.gram.expansion_length != n_samples:
+    if expansion_length(problem.gram) != n_samples:
         return None
     some = np.random.default_rng(0).choice(n_samples, size, replace=False)
     some.sort()
@@ -69,7 +70,7 @@ def start_on_some(
         regularizer=penalty,
         offset=0.0,
     )
-    whole, own = problem.gram.tall_form(), part.gram.tall_form()
+    whole, own = tall_form(problem.gram), tall_form(part.gram)
     if whole is None or own is None or np.ptp(part.y) == 0.0:
         return None
     found = solve(part)
@@ -177,7 +178,7 @@ def _corrected(
         f = Z.times(point.u) + point.b
         rho, norms = -problem.loss.gradient(y, f), point.norms(offsets)
         slopes = Z.inner(rho)
-        problem.gram.count(*problem.gram.shape[:2])
+        count(problem.gram, *problem.gram.shape[:2])
         sizes = np.sqrt(np.add.reduceat(slopes**2, offsets[:-1]))
         inside = project_dual(problem, rho)
         _, dual = scaled_dual_value(problem, inside, norms, sizes)

@@ -26,6 +26,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
 from multikernel.gram.base import FEW, GramStack
+from multikernel.gram.capabilities import pass_numbers, rough_forms
 from multikernel.problem import Problem
 from multikernel.solvers.spicy.settings import SETTINGS
 
@@ -117,7 +118,7 @@ class DualNorms:
         image = 8 * n_kernels * n_samples
         # Thin factors, and products of few mains, leave no room: a pass over them reads
         # little more than images.
-        held = 8 * self.gram.pass_numbers()
+        held = 8 * pass_numbers(self.gram)
         room = min(SETTINGS.max_bytes, SETTINGS.share * held)
         capacity = min(int(room // max(image, 1)), n_samples, SETTINGS.most)
         # With fewer the bounds are too loose to earn their extra arithmetic.
@@ -144,7 +145,7 @@ class DualNorms:
         The dual point has shape (n_samples,) or (n_samples, n_outputs).
         """
         if self._span is None:
-            forms, errors = self.gram.rough_forms(rho)
+            forms, errors = rough_forms(self.gram, rho)
             forms += errors
             check_forms(self.gram, forms, rho)
             inexact = errors > 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from multikernel._validation import OneOf, check_parameter
 from multikernel.certificates import centred
 from multikernel.certificates.incumbent import Incumbent
+from multikernel.gram.capabilities import tall_form
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import is_polyhedral, is_smooth
@@ -237,6 +238,6 @@ def targets_of(problems: Sequence[Problem]) -> ManyTargets:
     n_kernels, n_samples, _ = problems[0].gram.shape
     many = len(problems) >= SETTINGS.least_spanned
     thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
-    thin |= problems[0].gram.tall_form() is not None
+    thin |= tall_form(problems[0].gram) is not None
     spanned = many and thin and is_squared(problems[0].loss)
     return SpannedTargets(centred_ones) if spanned else ManyTargets(centred_ones)

@@ -17,6 +17,11 @@ from multikernel.certificates import (
 )
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.gram.base import GramStack
+from multikernel.gram.capabilities import (
+    expansion_length,
+    makes_factors,
+    own_expansions,
+)
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.threads import with_one_blas_thread
@@ -93,7 +98,7 @@ class WorkingSet:
         else:
             self.rho = init.dual
             part = self._part(init.active)
-            self._certify(init.active, part.own_expansions(init.coefs))
+            self._certify(init.active, own_expansions(part, init.coefs))
 
     def go_on_from(self, last: "WorkingSet") -> None:
         """Begin where the search for another regulariser has ended."""
@@ -117,7 +122,7 @@ class WorkingSet:
 
     def _zeros(self, n_kernels: int) -> Array:
         """Return expansions of so many functions that are zero."""
-        length = self.problem.gram.expansion_length
+        length = expansion_length(self.problem.gram)
         return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
     @property
@@ -298,7 +303,7 @@ class WorkingSet:
         # The dearer a pass, the more kernels it may bring in.
         least = SETTINGS.new_together if self._joint else SETTINGS.new_kernels
         n_new = max(least, round(self.problem.gram.shape[0] ** SETTINGS.new_power))
-        made = self.problem.gram.makes_factors
+        made = makes_factors(self.problem.gram)
         room = max(SETTINGS.new_made if made else n_new, active.size // 2)
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]

@@ -1,0 +1,299 @@
+"""What some storages do in a way of their own, and what is done with the others.
+
+A function for each, which any stack may be given; a class for each kind of storage that
+has something better than the function's default. Stacks around other stacks hand on
+what these have.
+"""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
+from multikernel.gram.matrix import (
+    IMAGE_BYTES,
+    ImageProducts,
+    Products,
+    TermProducts,
+    products_of_arrays,
+    products_of_cuts,
+)
+from multikernel.linalg.tall import TallMatrix, covariances_with_sum
+
+if TYPE_CHECKING:
+    from multikernel.gram.factors.low_rank import LowRankStack
+
+HELD_NUMBERS = 2**26
+"""Entries of Gram matrices that a thread may hold; above, products recompute them."""
+
+
+# Factors.
+
+
+class HasFactors(GramStack):
+    """A stack of factors side by side, or one around it."""
+
+    @abstractmethod
+    def tall_form(self) -> tuple[TallMatrix, Indices] | None:
+        """Return what `tall_form` does."""
+
+    def low_rank_form(self) -> "LowRankStack | None":
+        """Return what `low_rank_form` does."""
+        return None
+
+
+def tall_form(stack: GramStack) -> tuple[TallMatrix, Indices] | None:
+    """Return a stack as one tall matrix Z, K_m = Z_m Z_m^T; None if it is none.
+
+    Returns
+    -------
+    Z : TallMatrix
+        The factors, side by side.
+    offsets : ndarray of shape (n_kernels + 1,)
+        The first column of every kernel, and the end.
+    """
+    return stack.tall_form() if isinstance(stack, HasFactors) else None
+
+
+def low_rank_form(stack: GramStack) -> "LowRankStack | None":
+    """Return the same matrices as factors in memory; None where there are none."""
+    return stack.low_rank_form() if isinstance(stack, HasFactors) else None
+
+
+# First looks.
+
+
+class HasRoughForms(GramStack):
+    """A stack whose forms cost less where they may be off by a little."""
+
+    @abstractmethod
+    def rough_forms(self, v: Array) -> tuple[Array, Array]:
+        """Return what `rough_forms` does."""
+
+
+def rough_forms(stack: GramStack, v: Array) -> tuple[Array, Array]:
+    """Return `GramStack.quadratic_forms` as a first look gives them, and their errors.
+
+    Returns
+    -------
+    forms, errors : ndarray of shape (n_kernels,)
+        Forms that are off by these at most, double precision's rounding aside;
+        errors are zero where there is no quicker way than `quadratic_forms`.
+    """
+    if isinstance(stack, HasRoughForms):
+        return stack.rough_forms(v)
+    return stack.quadratic_forms(v), np.zeros(stack.shape[0])
+
+
+# Products with a few kernels, again and again.
+
+
+class HasProducts(GramStack):
+    """A stack that multiplies by a few of its kernels without a copy of them."""
+
+    @abstractmethod
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return what `resident_products` does."""
+
+    def outside_products(self, rows: Indices, cols: Indices) -> Products:
+        """Return what `outside_products` does."""
+        return products_of_cuts(lambda m: self.entries(m, rows, cols))
+
+
+def resident_products(stack: GramStack, kernels: Indices) -> Products:
+    """Return a function that multiplies by a few kernels again and again.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The stack.
+    kernels : ndarray of shape (n_chosen,)
+        The kernels; held as arrays from here on, unless they are very large.
+
+    Returns
+    -------
+    products : callable
+        Maps positions in `kernels` and one block of rows for each to the products.
+    """
+    if isinstance(stack, HasProducts):
+        return stack.resident_products(kernels)
+    n_samples = stack.shape[2]
+    if kernels.size * n_samples**2 <= HELD_NUMBERS:
+        matrices = stack.take(kernels).columns(np.arange(n_samples))
+        return products_of_arrays(list(matrices))
+
+    def products(positions: Indices, rows: Array) -> Array:
+        vectors = np.ascontiguousarray(rows.transpose(0, 2, 1))
+        images = stack.take(kernels[positions]).block_matvec(vectors)
+        return np.ascontiguousarray(images.transpose(0, 2, 1))
+
+    return products
+
+
+def outside_products(stack: GramStack, rows: Indices, cols: Indices) -> Products:
+    """Return a function that multiplies rows and columns of kernels by blocks.
+
+    It maps kernels and a block for each, (n_chosen, n_cols, n_outputs), to the
+    products K_m[rows, cols] blocks[m], again and again.
+    """
+    if isinstance(stack, HasProducts):
+        return stack.outside_products(rows, cols)
+    return products_of_cuts(lambda m: stack.entries(m, rows, cols))
+
+
+# The terms of a model, f_m = K_m c_m.
+
+
+class TakesCoordinates(GramStack):
+    """A stack that takes a function f = Z u by u, where others take c of f = K c."""
+
+    @property
+    @abstractmethod
+    def expansion_length(self) -> int:
+        """Return what `expansion_length` does."""
+
+    @abstractmethod
+    def own_expansions(self, coefs: Array) -> Array:
+        """Return what `own_expansions` does."""
+
+    @abstractmethod
+    def term_products(self, coefs: Array) -> TermProducts:
+        """Return what `term_products` does."""
+
+    @abstractmethod
+    def term_covariances(
+        self, kernels: Indices, coefs: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return what `term_covariances` does."""
+
+
+def expansion_length(stack: GramStack) -> int:
+    """Return how many numbers give a function in the space of a kernel.
+
+    The number of samples, where it is c of f = K c; another one where the stack
+    holds K = Z Z^T and takes u of f = Z u, of as many numbers as Z has columns,
+    rows filled up with zeros. It is never n_samples then: so they are told apart.
+    """
+    if isinstance(stack, TakesCoordinates):
+        return stack.expansion_length
+    return stack.shape[1]
+
+
+def own_expansions(stack: GramStack, coefs: Array) -> Array:
+    """Return functions in the spaces of all kernels as the stack takes them.
+
+    What gives them, (n_kernels, n_samples or length[, n_outputs]), becomes
+    (n_kernels, expansion_length[, n_outputs]).
+    """
+    return stack.own_expansions(coefs) if isinstance(stack, TakesCoordinates) else coefs
+
+
+def term_products(stack: GramStack, coefs: Array) -> TermProducts:
+    """Multiply every kernel by a vector of its own, for what the images add up to.
+
+    The vectors are those of `GramStack.block_matvec`, or what `own_expansions` returns.
+    """
+    if isinstance(stack, TakesCoordinates):
+        return stack.term_products(coefs)
+    return ImageProducts(coefs, stack.block_matvec(coefs), stack.diagonals())
+
+
+def term_covariances(
+    stack: GramStack, kernels: Indices, coefs: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Return squared norms of terms, and covariances with their sum.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The stack.
+    kernels : ndarray of shape (n_terms,)
+        The kernels.
+    coefs : ndarray of shape (n_terms, n_samples, n_outputs)
+        Their expansions.
+    weights : ndarray of shape (n_samples,)
+        Weights of the samples.
+
+    Returns
+    -------
+    squares, covariances : ndarray of shape (n_outputs, n_terms)
+        Covariances are times the total weight.
+    """
+    if isinstance(stack, TakesCoordinates) and kernels.size:
+        return stack.term_covariances(kernels, coefs, weights)
+    images = np.empty(coefs.shape)
+    step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
+    for start in range(0, kernels.size, step):
+        part = slice(start, start + step)
+        images[part] = stack.once(kernels[part]).block_matvec(coefs[part])
+    squares = np.einsum("mik,mik->km", coefs, images)
+    return squares, covariances_with_sum(np.moveaxis(images, 0, 2), weights)
+
+
+# Kernels that are products of a few matrices.
+
+
+class MadeOfMains(GramStack):
+    """A stack whose kernels are made of a few main ones, which it holds."""
+
+    makes_factors: bool = False
+    """Whether kernels get factors once they are taken, which costs more than a pass."""
+
+    @abstractmethod
+    def pass_numbers(self) -> float:
+        """Return what `pass_numbers` does."""
+
+    @abstractmethod
+    def zero_kernels(self) -> Indices:
+        """Return what `zero_kernels` does."""
+
+
+def makes_factors(stack: GramStack) -> bool:
+    """Return whether kernels get factors once they are taken, for more than a pass."""
+    return isinstance(stack, MadeOfMains) and stack.makes_factors
+
+
+def pass_numbers(stack: GramStack) -> float:
+    """Return how many numbers one quadratic form of every kernel reads."""
+    if isinstance(stack, MadeOfMains):
+        return stack.pass_numbers()
+    return float(stack.held_numbers().sum())
+
+
+def zero_kernels(stack: GramStack) -> Indices:
+    """Return the kernels whose matrix is zero: those with a zero diagonal."""
+    if isinstance(stack, MadeOfMains):
+        return stack.zero_kernels()
+    return np.flatnonzero(~np.any(stack.diagonals() > 0.0, axis=1))
+
+
+# Counting what is read.
+
+
+class ReadsRows(GramStack):
+    """A stack that may look at whole rows where a part of them is wanted."""
+
+    @abstractmethod
+    def row_length(self, wanted: int) -> int:
+        """Return what `row_length` does."""
+
+
+def row_length(stack: GramStack, wanted: int) -> int:
+    """Return how many entries of a row are looked at where so many are wanted."""
+    return stack.row_length(wanted) if isinstance(stack, ReadsRows) else wanted
+
+
+class Counts(GramStack):
+    """A stack that counts what is read of it."""
+
+    @abstractmethod
+    def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
+        """Count products that are made with what `tall_form` gave."""
+
+
+def count(stack: GramStack, kernels: int, rows: int, vectors: int = 1) -> None:
+    """Note products that are made with what `tall_form` gave; a meter does."""
+    if isinstance(stack, Counts):
+        stack.count(kernels, rows, vectors)

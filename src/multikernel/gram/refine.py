@@ -1,0 +1,123 @@
+"""Matrices that stand for kernels they are near to, and how they come nearer.
+
+A fit solves over the matrices. Where what they leave of the kernels hides the rest of a
+gap, the proof says what their residuals may be (`Refinement`), the storage makes finer
+matrices (`refined`), and the fit solves again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
+
+if TYPE_CHECKING:
+    from multikernel.gram.factors.landmarks import Landmarks
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """What matrices lack of their kernels for a proof.
+
+    Parameters
+    ----------
+    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A dual point.
+    goals : mapping of int to float
+        What upper bounds on the residuals' forms of it must become, by kernel.
+    """
+
+    dual: Array
+    goals: Mapping[int, float]
+
+    def of_all(self, kernels: Indices, scales: Array) -> "Refinement":
+        """Return the same for a stack, scales[i] K of which this one's kernels are.
+
+        Parameters
+        ----------
+        kernels : ndarray of shape (n_chosen,)
+            The kernels K in the stack.
+        scales : ndarray of shape (n_chosen,)
+            What they are multiplied by here; a kernel of scale zero leaves nothing.
+        """
+        goals = {
+            int(kernels[m]): goal / float(scales[m])
+            for m, goal in self.goals.items()
+            if scales[m] > 0.0
+        }
+        return replace(self, goals=goals)
+
+
+class Refinable(GramStack):
+    """A stack whose matrices may leave something of their kernels."""
+
+    landmarks: "Landmarks | None" = None
+    """What factors were made of, where new samples are compared with landmarks only."""
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return what `residual_traces` does."""
+        return np.zeros(self.shape[0])
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return what `full_forms` does."""
+        return np.full(kernels.size, np.nan)
+
+    def refine(
+        self, refinement: Refinement, max_bytes: int | None = None
+    ) -> "GramStack | None":
+        """Return what `refined` does."""
+        return None
+
+
+def landmarks_of(stack: GramStack) -> "Landmarks | None":
+    """Return what the factors of a stack were made of, None where it has no such."""
+    return stack.landmarks if isinstance(stack, Refinable) else None
+
+
+def residual_traces(stack: GramStack, shares: Array) -> Array:
+    """Return the weighted traces of what matrices leave, shape (n_kernels,).
+
+    The shares, (n_samples,), are sample weights that sum to one.
+    """
+    if isinstance(stack, Refinable):
+        return stack.residual_traces(shares)
+    return np.zeros(stack.shape[0])
+
+
+def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
+    """Return v^T K_m v of the kernels that some matrices stand for.
+
+    It costs n^2 values of each where the stack holds less. For v of shape
+    (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,) as the kernels
+    are, are summed over outputs; not a number where they cannot be computed.
+    """
+    if isinstance(stack, Refinable):
+        return stack.full_forms(kernels, v)
+    return np.full(kernels.size, np.nan)
+
+
+def refined(
+    stack: GramStack, refinement: Refinement, max_bytes: int | None = None
+) -> GramStack | None:
+    """Return a stack nearer to its kernels, None where there is none.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The stack that the refinement is for.
+    refinement : Refinement
+        What its matrices lack.
+    max_bytes : int, optional
+        Limit on the bytes of the stack; half of the memory that is available now
+        when left out.
+
+    Returns
+    -------
+    finer : GramStack or None
+    """
+    if isinstance(stack, Refinable):
+        return stack.refine(refinement, max_bytes)
+    return None
