@@ -427,7 +427,9 @@ samples, of sequences the letters (of proteins counts of pairs). Where a set has
 labels, each split predicts another. Similarities that are no kernels are repaired
 before the split. Seconds are of the processor, on one thread, from columns to
 predictions; a method has {LIMIT} of them on a split. On large tables SpicyMKL is fitted
-once, as its search with interactions takes minutes there.
+once: its search, at most 200 s of each at cb426dc9, took 9 s on banana (accuracy
+0.893), 28 s on mushroom (1.000), 81 s on pumadyn 32nm (R² 0.938), 105 s on pumadyn 32nh
+(0.650), and did not end on magic04 and bank 32fm; others were not tried.
 """
 
 
