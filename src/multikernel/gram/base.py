@@ -2,8 +2,8 @@
 
 The storage owns the linear algebra, so no solver ever asks how a stack is held. A new
 one says four things of its matrices: products with vectors, weighted sums, columns, and
-the stack of some kernels. All else has a default made of these, in place of which a
-storage does what it can do faster. What only some storages do in a way of their own is
+the stack of some kernels. All else has a default made of these four, and a storage
+replaces what it can do faster. What only some storages do in a way of their own is
 in `capabilities`, and how matrices come nearer to their kernels in `refine`. Arrays
 cross this boundary as float64 NumPy arrays.
 """

@@ -82,7 +82,7 @@ def build_stack(
     """Compute and normalise every Gram matrix of a dictionary.
 
     Kernels are computed on all threads that BLAS may use, and Gaussian kernels on the
-    same columns share their distances. Peak memory is that of the stack and a few
+    same columns share their distances. Peak memory is the stack and a few
     matrices per thread.
 
     Parameters

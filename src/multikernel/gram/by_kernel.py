@@ -1,4 +1,4 @@
-"""Kernels of high rank held whole, and those of low rank as factors, in one stack."""
+"""Kernels of high rank held whole, kernels of low rank as factors, in one stack."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
@@ -31,8 +31,8 @@ from multikernel.kernels.base import KernelDictionary
 class ByKernelStack(Refinable):
     r"""Some kernels as whole matrices, the others as factors.
 
-    Forms, images and sums are those of both parts. Whole matrices leave nothing of
-    their kernels, so that residuals are those of the factors.
+    Forms, images and sums come from both parts. Whole matrices leave nothing of their
+    kernels, so that residuals come from the factors alone.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class ByKernelStack(Refinable):
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix.
 
-        Factors are multiplied out and added to whole matrices where some of these are
+        Factors are multiplied out and added to whole matrices if any whole matrix is
         in use: a system is then factorised once, of the order of the samples anyway.
         """
         own, others = weights[self.is_whole], weights[~self.is_whole]
@@ -153,7 +153,7 @@ class ByKernelStack(Refinable):
         return part.entries(int(self.positions[kernel]), rows, cols)
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, that of one part where it can be."""
+        """Return the stack of the chosen kernels, one part of this if that suffices."""
         return self._part(kernels, lambda stack, own: stack.take(own))
 
     def once(self, kernels: Indices) -> GramStack:
@@ -259,7 +259,7 @@ class ByKernelStack(Refinable):
 
 @dataclass(frozen=True, eq=False)
 class SampleLandmarks(Landmarks):
-    """The landmarks of a `ByKernelStack`, of which whole kernels have all samples."""
+    """The landmarks of a `ByKernelStack`; whole kernels have all samples as such."""
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
         """Return how many coefficients the functions of some kernels have."""

@@ -193,7 +193,8 @@ def own_expansions(stack: GramStack, coefs: Array) -> Array:
 def term_products(stack: GramStack, coefs: Array) -> TermProducts:
     """Multiply every kernel by a vector of its own, for what the images add up to.
 
-    The vectors are those of `GramStack.block_matvec`, or what `own_expansions` returns.
+    The vectors are what `GramStack.block_matvec` takes, or what `own_expansions`
+    returns.
     """
     if isinstance(stack, TakesCoordinates):
         return stack.term_products(coefs)

@@ -31,14 +31,14 @@ GPU makes, lose another digit.
 
 SAMPLED_ROWS = 16
 """Rows of every matrix that are looked at. With 150 samples their ratio lay on the same
-side of `MEMORISES` as that of the whole matrix in 212 of 216 cases, the Gaussians of
-``benchmarks/defaults`` (memory)."""
+side of `MEMORISES` as the ratio of the whole matrix in 212 of 216 cases, the Gaussians
+of ``benchmarks/defaults`` (memory)."""
 
 FETCHED_ROWS = 1000
 """Samples that are looked at where the factors of all are in blocks."""
 
 KERNELS_PER_TASK = 64
-"""Kernels of which a thread looks at some rows at a time."""
+"""Kernels whose rows a thread looks at in one task."""
 
 STEPS = 6
 """Products that the probe makes with each matrix.
@@ -60,7 +60,7 @@ lowest 8 vectors, once 1 vector, 6 x   1 vector, 8 x
 """
 
 FAR = 0.01
-"""Where a factor lacks more than this share of its trace, its columns are not those of
+"""Where a factor lacks more than this share of its trace, its columns do not stand for
 its kernel."""
 
 
@@ -175,7 +175,7 @@ is -1, its largest 3. Repair it with repair_gram(K, 'clip'), 'shift' or 'flip'.
 class Probe:
     """What some steps of Lanczos's method and all pairs of samples say of matrices.
 
-    Arrays are those of `write_lanczos`, of matrices divided by their traces.
+    `write_lanczos` fills the arrays, for matrices divided by their traces.
     """
 
     alphas: Array
@@ -215,7 +215,7 @@ class Census:
         |u^T K v| for two random vectors: of the size of the Frobenius norm of K, so
         that a single entry that is too large is found. Not finite where one is not.
     asymmetry : ndarray of shape (n_kernels,)
-        u^T K v - v^T K u, of the size of that of K - K^T.
+        u^T K v - v^T K u, as large as K - K^T.
     forms : ndarray of shape (n_kernels,)
         Quadratic forms of the weights.
     suspects : ndarray of shape (n_suspects,), or None

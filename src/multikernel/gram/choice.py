@@ -32,7 +32,7 @@ SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
 """Kernels, and samples, whose ranks are measured: tens of milliseconds."""
 
 HIGH = 100
-"""Landmarks after which such a rank counts as that of a whole matrix."""
+"""Landmarks after which such a rank counts as full."""
 
 # Nanoseconds on one core, from breast cancer x 837 kernels and from one-column
 # Gaussians of 20 000 samples: to compute an entry of a matrix, to multiply by it, to
@@ -80,8 +80,8 @@ class Choice:
         What a fit may take, to an order of magnitude.
     factors : Choice, optional
         What factors of all kernels are expected to take, where that is less than half
-        of the time. They are not chosen, as those of high rank may be too coarse for a
-        gap as small as asked for.
+        of the time. They are not chosen, as factors of high rank may be too coarse for
+        the gap that is asked for.
     """
 
     storage: Storage
@@ -190,7 +190,7 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return what is expected of mains, whole or in factors, and products of these.
+    """Return what is expected of mains, whole or in factors, and of their products.
 
     Kernels that fit in neither way are recomputed. None where something else is asked
     for.
@@ -245,7 +245,7 @@ def divides_centred(normalize: Steps) -> bool:
 
 
 def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
-    """Return the ranks of a few kernels; that of a whole matrix where one is high."""
+    """Return the ranks of a few kernels; a high one counts as full."""
     # Each stands for its neighbours: at the ends of a dictionary are special kernels.
     middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
     chosen = np.unique((middles * len(dictionary)).astype(np.intp))
@@ -253,7 +253,7 @@ def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
 
 
 def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
-    """Return the ranks of all kernels; that of a whole matrix where one is high."""
+    """Return the ranks of all kernels; a high one counts as full."""
     return _ranks_of(dictionary, X, np.arange(len(dictionary)))
 
 
@@ -329,7 +329,7 @@ class Costs:
         return Choice("dense", why, self.n_kernels, 8 * entries, seconds)
 
     def products(self, n_kernels: int) -> Choice:
-        """Return what is expected of whole mains, and so many products of these."""
+        """Return what is expected of whole mains, and of so many of their products."""
         whole, limit = self.dense(), readable_bytes(self.limit)
         # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2

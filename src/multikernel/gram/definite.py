@@ -74,7 +74,7 @@ def check_definite(
 
     What remains proven then rests on the weighted sum, which is factorised: that
     :math:`K_\theta = \sum_m \theta_m K_m` is positive semidefinite at the weights of
-    the model. Weak duality asks that of the weights which are compared, not of each
+    the model. Weak duality asks this at the weights that are compared, and not for each
     matrix: a dual point :math:`\rho` bounds the objective of all weights whose sum is
     positive semidefinite from below, as :math:`\rho^\top K_\theta \rho` is a sum of
     the forms that the gap is computed from. So among these weights the gap holds; what
@@ -90,8 +90,8 @@ def check_definite(
         The kernels of the model.
     how : {"auto", "active", "all", "none"}, default="auto"
         "active" looks at the kernels of the model in full, "all" at every kernel,
-        "none" at none. "auto" looks at those of the model: in full where they are few
-        or small, so that it takes no more than a pass over all kernels or some
+        "none" at no kernel. "auto" looks at the model's kernels: in full where they are
+        few or small, so that it takes no more than a pass over all kernels or some
         hundredths of a second; otherwise by the probe, and at their sum.
     weights : ndarray of shape (n_kernels,) or (n_outputs, n_kernels), optional
         Of the sums that models use; the plain sum over `active` when left out.
@@ -129,7 +129,7 @@ def check_definite(
     ]
     if not unknown:
         return "formula"
-    # The eigenvalue named is that of the matrix as it was given, where it is known.
+    # The eigenvalue belongs to the matrix as it was given, where that is known.
     held = stack.stack if isinstance(stack, ScaledStack) else stack
     if landmarks_of(held) is not None:
         return "factors"

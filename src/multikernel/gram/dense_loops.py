@@ -1,12 +1,12 @@
 """Compiled loops over matrices in memory: of single precision, and parts of them.
 
 Of a part the entries of other samples are passed over, not copied, and only the lower
-triangle is read: measured on 300 matrices of 569 x 569 of which 455 samples count, a
-product takes 0.9 of the time of a product with a copy of their rows and columns, and a
-quadratic form 0.75 of it, while making that copy takes as long as some twenty passes.
+triangle is read: on 455 samples of 300 matrices of 569 x 569 a product takes 0.9 of the
+time that it takes on a copy of their rows and columns, and a quadratic form 0.75, while
+making that copy takes as long as some twenty passes.
 
 Throughout, `array` are symmetric matrices of float64 or float32, (n_matrices, n, n),
-`kernels` the n_chosen of them that are wanted, `weights` a number for each of these,
+`kernels` the n_chosen of them that are wanted, `weights` a number for each wanted one,
 and `rows` the samples that count, ascending; `out` is overwritten unless it says
 otherwise.
 """
@@ -24,7 +24,7 @@ from multikernel.linalg.loops import write_symmetric_product
 def add_forms(
     array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
 ) -> None:
-    """Add the quadratic forms of a vector to those of some matrices, (n_chosen,).
+    """Add the quadratic forms of a vector by some matrices to `out`, (n_chosen,).
 
     The vector, (n,), may differ from zero at `rows` alone.
     """
@@ -94,7 +94,7 @@ def write_images(
 def _write_sum(
     rows: Stored, place: int, steps: Indices, factors: Array, out: Array
 ) -> None:
-    """Write the sum over k of ``factors[k] * rows[place + steps[k]]``, as far as asked.
+    """Write the sum over k of ``factors[k] * rows[place + steps[k]]`` into `out`.
 
     Eight rows at a time: each is in a page of its own, so that the memory is asked for
     eight things at once. Sums of 16 to 300 rows take two thirds of the time of one by
@@ -311,7 +311,7 @@ def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
     The entries on the diagonals, `alphas`, and at their sides, `betas`, (n_chosen,
     n_steps), are overwritten; the last of those at a side belongs to no row. So is
     `excess`, (n_chosen,): a sum over pairs of samples of what |K_ij| is above the root
-    of K_ii K_jj, where diagonal entries may be below those of a kernel by `allowed`.
+    of K_ii K_jj, where diagonal entries may be too small for a kernel by `allowed`.
     """
     diagonal, image, v = np.empty(start.size), np.empty(start.size), start.copy()
     for c in range(places.size):
@@ -380,7 +380,7 @@ def write_sums(
     """Write sums over k of ``factors[i, k] * rows[places[i] + steps[k]]``, (n, n_cols).
 
     Of the rows of all matrices, one matrix after another: a sum of some matrices' rows
-    of one number, or of some rows of one matrix. A single row of factors is that of
+    of one number, or of some rows of one matrix. A single row of factors is for
     every sum.
     """
     for i in range(places.size):

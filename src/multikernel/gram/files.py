@@ -308,8 +308,7 @@ def joined(
 ) -> Array:
     """Copy matrices, in memory or in files of their own, into one file, and map it.
 
-    Numbers are float32 where those of all are; without a folder a temporary one is
-    taken.
+    Numbers are float32 if all matrices are; without a folder a temporary one is taken.
     """
     single = all(matrix.dtype == np.float32 for matrix in matrices)
     shape = (len(matrices), *matrices[0].shape)

@@ -64,7 +64,7 @@ class LeastSquares:
     def coefficients(self, residuals: Array) -> tuple[Array, Array]:
         """Return intercepts, (n_outputs,), and coefficients, (n_columns, n_outputs).
 
-        They are those of the best fit to residuals of shape (n_samples, n_outputs).
+        They fit residuals of shape (n_samples, n_outputs) best.
         """
         Q, R, order, sizes = self._factors
         effects = np.zeros((len(sizes), residuals.shape[1]))

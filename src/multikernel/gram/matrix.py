@@ -14,7 +14,7 @@ from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.threads import compiled
 
 IMAGE_BYTES = 2**26
-"""Bytes of products K v, or of columns of which little is wanted, that are kept at a
+"""Bytes of products K v, or of whole columns for a few entries, that are held at a
 time."""
 
 Products = Callable[[Indices, Array], Array]
@@ -212,7 +212,7 @@ def symmetric_product(matrix: GramMatrix) -> Callable[[Array], Array]:
 
 
 def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
-    """Return a vector over all samples, zero at others; those of a repeated one add."""
+    """Return a vector over all samples, zero at others; repeated samples add up."""
     padded = np.zeros((n_all, *v.shape[1:]))
     np.add.at(padded, samples, v)
     return padded

@@ -60,7 +60,7 @@ def _group_bytes(root: Path) -> Iterator[int]:
             continue
         top = root / "sys/fs/cgroup" / ("memory" if controllers else "")
         group = top / path.lstrip("/")
-        # In a container the path may be that of the host: its own group is the top.
+        # In a container the path may be the host's: its own group is the top.
         for folder in (group, *group.parents):
             yield from _left(folder, V1 if controllers else V2)
             if folder == top:
@@ -165,7 +165,7 @@ def check_size(
 
 
 def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
-    """Return an array in a new file, the room of which is taken at once.
+    """Return an array in a new file, whose room is taken at once.
 
     A file that exists, or a full disk, raises an OSError. A process that went on to
     write by way of its memory on a full disk would be ended by the system.

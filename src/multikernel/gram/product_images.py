@@ -28,7 +28,7 @@ def inside_images(
     terms : ndarray of shape (n_kernels, 2)
         The two mains of every product; the second is -1 where the first is alone.
     samples : ndarray of shape (n_samples,)
-        The samples, among those of the mains.
+        The samples, by their numbers in the mains.
     rows : ndarray of shape (n_kernels, n_rows, n_samples)
         The rows.
 

@@ -1,4 +1,4 @@
-r"""All products of two of some matrices, at the price of these.
+r"""All products of two of some matrices, at the price of the matrices themselves.
 
 With d main Gram matrices :math:`K_1, \dots, K_d`, the elementwise product of two is
 the kernel of their interaction, and a stack of all of them need hold none: with V the
@@ -68,7 +68,7 @@ entries are one at most, with room to spare."""
 def center_in_place(K: Array, kernel: CenteredKernel, X: Array) -> None:
     """Center the matrix of a kernel on samples, as `CenteredKernel` does.
 
-    A matrix of which rounding alone is left becomes zero.
+    A matrix that is nothing but rounding becomes zero.
     """
     if kernel.samples is not None and np.array_equal(kernel.samples, X, equal_nan=True):
         # The columns of the samples are there already.
@@ -108,7 +108,7 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
     Raises
     ------
     ValueError
-        If a number is not that of a main.
+        If a number is no main's.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
 
     @cached_property
     def _places(self) -> Indices:
-        """Return the samples, by their numbers among those of the mains."""
+        """Return the samples, by their numbers in the mains."""
         if self.samples is None:
             return np.arange(self.mains.shape[1])
         return self.samples
@@ -155,7 +155,7 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
 
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
-        """Return the mains of the products, and the places of these among them."""
+        """Return the mains of the products, and where each factor stands among them."""
         used, places = np.unique(self.terms[self._pairs], return_inverse=True)
         return used, places.reshape(-1, 2)
 
@@ -186,7 +186,7 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
         return self._forms(v, np.float32 if steps > SHORT else np.float64)
 
     def _forms(self, v: Array, dtype: type) -> tuple[Array, Array]:
-        """Return quadratic forms, and what those of products are off by at most."""
+        """Return quadratic forms, and by how much forms of products may be off."""
         forms, errors = np.empty(self.shape[0]), np.zeros(self.shape[0])
         alone, pairs = self.alone, self._pairs
         if alone.size:
@@ -217,7 +217,7 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array, dtype: type) -> tuple[Array, Array, int]:
-        r"""Return the forms G of all products of mains, and roots of those of squares.
+        r"""Return the forms G of all products of mains, and roots of squares' forms.
 
         Both factors of an entry get the root of its weight, so that G is the difference
         of two products of a matrix with its own transpose, one of the positive weights
@@ -427,7 +427,7 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
         return DenseStack(self._products(kernels, every, every))
 
     def _runs(self, kernels: Indices) -> Iterator[Indices]:
-        """Cut kernels into runs of which whole matrices are made at a time."""
+        """Cut kernels into runs whose whole matrices are made at a time."""
         for part in column_runs(kernels.size, self.shape[1] ** 2):
             if part.size:
                 yield kernels[part]

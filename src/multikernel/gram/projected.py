@@ -5,7 +5,7 @@ with the best beta has residuals P (y - f), where
 
 .. math:: P = I - B (B^\top W B)^{-1} B^\top W .
 
-So a weighted sum of squares is that of a problem in :math:`P K_m P^\top` alone. Where W
+So a weighted sum of squares is a problem in :math:`P K_m P^\top` alone. Where W
 is not the identity, P is not symmetric.
 """
 

@@ -34,7 +34,7 @@ class Refinement:
     goals: Mapping[int, float]
 
     def of_all(self, kernels: Indices, scales: Array) -> "Refinement":
-        """Return the same for a stack, scales[i] K of which this one's kernels are.
+        """Return the same for the stack whose kernels, scaled, are this one's.
 
         Parameters
         ----------

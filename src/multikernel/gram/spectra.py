@@ -35,8 +35,8 @@ are asked for, or more. At n = 1000 Lanczos takes 0.06 s for 16, 0.9 s for 250 a
 for 500, LAPACK 0.4 s."""
 
 BEYOND = 1e-3
-"""Leading eigenvalues that add up to more than the trace, by this share of it, are
-those of no kernel: single precision leaves 1e-7 of each."""
+"""Leading eigenvalues that add up to more than the trace, by this share of it, belong
+to no kernel: single precision leaves 1e-7 of each."""
 
 VANISHES = 1e-6
 """Share of the trace below which a tail counts as none: that is how exact it is."""
@@ -91,8 +91,8 @@ class TailSums:
         Parameters
         ----------
         theta : int
-            The cut-off, at most that of the sums; any one beyond the number of samples
-            stands for that.
+            The cut-off, at most the largest of the sums; beyond the number of samples
+            it is that number.
 
         Returns
         -------

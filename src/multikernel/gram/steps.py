@@ -35,8 +35,8 @@ class Step:
             Which kernels of the step they are.
         stack : GramStack
             Their matrices on the training samples, as the steps before left them.
-            Their diagonals, products with the weights, and quadratic forms of these
-            are all that a step needs, so any storage will do.
+            Their diagonals, products with the weights, and quadratic forms of the
+            weights are all that a step needs, so any storage will do.
         """
 
     def take(self, kernels: Indices) -> Self:
@@ -226,7 +226,7 @@ class VarianceStep(MomentStep):
 class CosineStep(Step):
     """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 stays at zero.
 
-    Factors are those of cosines from the start.
+    Factors belong to cosines from the start.
     """
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
@@ -268,7 +268,7 @@ class CenterStep(Step):
         )
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise unless the means are those of so many kernels and samples."""
+        """Raise unless the means are for so many kernels and samples."""
         check_shapes("CenterStep", means=(self.means, (n_kernels, n_train)))
 
     def learn(self, kernels: slice, stack: GramStack) -> None:

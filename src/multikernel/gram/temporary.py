@@ -97,7 +97,7 @@ def made_folder(folder: PathLike) -> Path:
     Raises
     ------
     NotADirectoryError
-        If there is a file in its place, or in that of a folder above.
+        If a file stands in its place, or in the place of a folder above.
     """
     path = Path(folder)
     try:

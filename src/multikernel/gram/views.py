@@ -46,8 +46,8 @@ class ScaledStack(
     Raises
     ------
     ValueError
-        If the number of factors is not that of the kernels, or one is negative or
-        not finite.
+        If there are not as many factors as kernels, or one is negative or not
+        finite.
 
     Examples
     --------

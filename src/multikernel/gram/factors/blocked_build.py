@@ -2,8 +2,8 @@
 
 They are chosen from a sample of the rows, by the same greedy Cholesky as in memory.
 What they leave of every row is computed with the factors, so that the proof is as good
-as in memory; rows of which much is left join the sample, a few at a time, until little
-is left of all rows together.
+as in memory; rows with large residuals join the sample, a few at a time, until the
+residuals of all rows together are small.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
 ROUNDS = 5
-"""Times that rows of which much is left join the sample. Outliers are what a sample
+"""Times that rows with large residuals join the sample. Outliers are what a sample
 lacks: of a million normal rows none was left short after two."""
 
 JOINING = 16
@@ -164,7 +164,7 @@ class LandmarkSearch:
     def rows_left_most(
         self, raw: RowBlocks, kernels: Sequence[int], sizes: Sequence[Array]
     ) -> Array:
-        """Return the rows of which most is left of some kernels."""
+        """Return the rows with the largest residuals of some kernels."""
         if not kernels:
             return self.landmarks.X[:0]
         pairs = self.blocks.map(
@@ -219,7 +219,7 @@ class LandmarkSearch:
     def scalings(
         self, raw: RowBlocks, kernels: Sequence[int], old: Landmarks
     ) -> list[Scaling]:
-        """Return the scalings of a stack of which some kernels have new factors."""
+        """Return the scalings of a stack where some kernels have new factors."""
         pairs = zip(old.scales.tolist(), old.shifts, strict=True)
         scalings = [Scaling(scale, shift) for scale, shift in pairs]
         _, _, mean = raw.sum(moments)
@@ -276,8 +276,8 @@ def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
     squares = np.einsum("ri,ri->i", added, added)
     left = np.zeros(rows.shape[0])
     if found.bound is not None:
-        # What the bound adds for rounding is none of the residual: a landmark for it
-        # would be one for nothing.
+        # What the bound adds for rounding is no residual: a landmark for it would be
+        # for nothing.
         unit = rounding_share(plan.rank)
         left = np.maximum(found.bound - unit * squares, 0.0) / (1.0 + unit)
     return Factor(
@@ -334,9 +334,9 @@ def build_blocked(
         max_bytes,
     )
     search.choose_from_sample()
-    # In a list, out of which they are taken: else they would be held until the end.
+    # They are taken out of a list: else they would be held until the end.
     raw = [search.factors_of_all_rows()]
-    # One number a kernel is learnt of the rows, and none of these is looked at.
+    # One number a kernel is learnt of the rows, and no row is looked at.
     learnt = empty_normalization(steps, len(dictionary), 0)
     return search.normalized(raw, learnt)
 
@@ -360,7 +360,7 @@ def refine_blocked(
     raw = old.blocks.made(raw_block, old.row_weights, plans=search.plans(kernels))
     joining = search.rows_left_most(raw, kernels, old.blocks.split(sizes**2))
     total = float(sizes.sum())
-    # A sample stands for all rows: of these it is known what the mean root may be.
+    # A sample stands for all rows, whose mean root has a known limit.
     search.join(
         joining,
         {m: float(np.sqrt(goals[m] / old.scales[m])) / total for m in kernels},

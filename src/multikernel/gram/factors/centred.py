@@ -117,7 +117,7 @@ class CenteredMains:
         return np.asarray(self.roots @ sizes_of(v) + drift * self.drifts)
 
     def product_roots(self, v: Array) -> Array:
-        """Return those of products, (n_mains, n_mains).
+        """Return the roots of products, (n_mains, n_mains).
 
         With z and e a row and the root of what is left of a main, what is left of a
         product has a diagonal of at most (z_i e_j + e_i z_j + e_i e_j)^2.
@@ -260,7 +260,7 @@ def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 def centred_mains(
     mains: KernelDictionary, stack: LowRankStack, tol: float
 ) -> CenteredMains:
-    """Return the factors of kernels, centred in what each of these is centred in.
+    """Return the factors of kernels, each centred in its own samples.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Blocks of rows: maps over them, and sums that are the same whoever computes them.
 
-The blocks are those of factors of kernels; engines say where functions are called.
+The blocks hold factors of kernels; engines say where functions are called.
 """
 
 from collections.abc import Callable, Sequence
@@ -87,7 +87,7 @@ class RowBlocks:
         return np.split(rows, self.ends[1:-1])
 
     def made(self, task: Task, *each: Sequence[Any], **common: Any) -> "RowBlocks":
-        """Return blocks that a function makes of these; they stay where they are."""
+        """Return the blocks that a function makes; they stay where they are."""
         handles = self.engine.map(partial(task, **common), self.handles, *each)
         return RowBlocks(self.engine, tuple(handles), self.ends)
 

@@ -64,7 +64,7 @@ def build_low_rank(
         Training samples, float64.
     normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
         As in `build_stack`; centred kernels cannot be divided ("cosine"). A variance
-        is that of the factor and its residual.
+        comes from the factor and its residual.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the statistics that normalisation learns.
     options : LowRank, optional
@@ -135,7 +135,7 @@ def cut_low_rank(
 ) -> BuiltStack:
     """Return the factors of a stack on some samples, normalised by what these say.
 
-    Landmarks stay those of all samples: they are chosen without labels. The stack is
+    All samples keep their landmarks, which are chosen without labels. The stack is
     from `build_low_rank` with no step but "cosine", which is not repeated.
     """
     old = whole.landmarks

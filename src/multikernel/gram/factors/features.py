@@ -49,7 +49,7 @@ class CenteredFeatures:
         features = np.zeros((len(X), self.shift.size))
         given = kernel_features(self.kernel, X)
         if given is not None:
-            # Shorter sequences have fewer features, the others of which are zero.
+            # Shorter sequences have fewer features; the others are zero.
             width = min(given.shape[1], self.shift.size)
             features[:, :width] = given[:, :width]
         return features - self.shift

@@ -20,7 +20,7 @@ FIRST_ROWS = 32
 
 WHOLE = 3
 """Where there are at most so many times more samples than landmarks at first, there may
-be as many of these as samples: refining starts another solve on a new stack, and breast
+be a landmark for every sample: refining starts another solve on a new stack, and breast
 cancer x 837 kernels took 2.2 s with two such rounds where whole factors took 2.0."""
 
 COMPLETED = 5
@@ -30,7 +30,7 @@ column after another 45."""
 
 ROUNDING = 4
 """Units in the last place of the diagonal that a residual is off by, and one more for
-each landmark, each of which is subtracted from it once."""
+each landmark, as each is subtracted from it once."""
 
 
 @dataclass(frozen=True)

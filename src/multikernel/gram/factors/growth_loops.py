@@ -45,7 +45,7 @@ def add_landmark(
 
     The factor, transposed, (capacity, n_samples), has `rank` rows, and in the next one
     the column of the pivot, whose residual is positive. Residuals are lowered, and the
-    pivot is appended to the landmarks, (capacity,), -1 for what is none of the samples.
+    pivot is appended to the landmarks, (capacity,), -1 for what is no sample.
     """
     n_samples, row = residual.size, factor[rank]
     root = math.sqrt(residual[pivot])
@@ -119,7 +119,7 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     """Return whether a residual is small: it is rounding, or meets a goal.
 
     The goal is for its weighted mean, `total`, as a share of the centred kernel's; or
-    with `sizes`, the absolute values of a dual point, for the sum of these times its
+    with `sizes`, the absolute values of a dual point, for the sum of sizes times its
     roots.
     """
     if largest <= floor:

@@ -50,7 +50,7 @@ MOST_MONOMIALS = 64
 
 @dataclass(frozen=True)
 class LowRank:
-    """Storage of kernels by their values at landmarks: how many of these there may be.
+    """Storage of kernels by their values at landmarks: how many landmarks there may be.
 
     Every kernel starts with as many landmarks as its residual asks for, `first` at
     most. Where a duality gap over the full kernels asks for more, it gets them, up to
@@ -157,7 +157,7 @@ class Landmarks:
         return any(shift is not None for shift in self.shifts)
 
     def restrict(self, samples: Indices, weights: Array) -> "Landmarks":
-        """Return those of the same factors on some of the samples."""
+        """Return the landmarks of the same factors on some of the samples."""
         return replace(self, rows=self.rows[samples], weights=weights)
 
     def columns(self, m: int) -> KernelColumns:
@@ -361,7 +361,7 @@ def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
-    """Return those of the kernel inside."""
+    """Return the features of the kernel inside."""
     if type(kernel) is not ColumnKernel:
         return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
@@ -381,7 +381,7 @@ def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
     dictionary : KernelDictionary
         The kernels.
     X : ndarray of shape (n_samples, n_features)
-        Samples, of which only the first is looked at.
+        Samples; only the first is looked at.
 
     Returns
     -------

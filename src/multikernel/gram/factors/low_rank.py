@@ -114,7 +114,7 @@ class LowRankMatrix(FactorMatrix):
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    r"""What factors leave of the kernels they are made of, as far as it is known.
+    r"""What factors leave of the kernels they are made of, or a bound on it.
 
     The matrices :math:`E_m = K_m - Z_m Z_m^\top` are positive semidefinite, and of
     them the diagonals are known. So by the inequality of Cauchy and Schwarz
@@ -146,7 +146,7 @@ class Residual:
         return np.asarray((self.roots @ sizes + drift * self.means) ** 2)
 
     def take(self, kernels: Indices) -> "Residual":
-        """Return that of the chosen kernels."""
+        """Return the residual of the chosen kernels."""
         return Residual(self.roots[kernels], self.means[kernels])
 
     def restrict(self, samples: Indices) -> "Residual":
@@ -154,7 +154,7 @@ class Residual:
         return Residual(self.roots[:, samples], self.means)
 
     def scaled(self, scales: Array) -> "Residual":
-        """Return that of the kernels scales[m] K_m."""
+        """Return the residual of the kernels scales[m] K_m."""
         factors = np.sqrt(scales)
         return Residual(self.roots * factors[:, None], self.means * factors)
 
@@ -170,7 +170,7 @@ class FactorStack(HasFactors, Refinable):
     @property
     @abstractmethod
     def numbers(self) -> Indices:
-        """Return the numbers of the kernels among those of the landmarks."""
+        """Return the numbers of the kernels in the landmarks."""
 
     @abstractmethod
     def tall_form(self) -> tuple[TallMatrix, Indices]:
@@ -228,8 +228,8 @@ class FactorStack(HasFactors, Refinable):
 class LowRankStack(FactorStack):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, as factors side by side.
 
-    A quadratic form costs O(n r) and memory is that of the factors. All products are
-    those of the factors, exactly; where the kernels have a residual beside them, its
+    A quadratic form costs O(n r), and only the factors are held. Products are exactly
+    the products of the factors; where the kernels have a residual beside them, its
     diagonal is known, and with it upper bounds on the kernels' own quadratic forms
     (`residual_bounds`).
 
@@ -292,7 +292,7 @@ class LowRankStack(FactorStack):
 
     @property
     def numbers(self) -> Indices:
-        """Return the numbers of the kernels among those of the landmarks."""
+        """Return the numbers of the kernels in the landmarks."""
         return np.arange(self.shape[0]) if self.chosen is None else self.chosen
 
     def quadratic_forms(self, v: Array) -> Array:

@@ -1,4 +1,4 @@
-r"""All products of two of some kernels in factors, at the price of these.
+r"""All products of two of some kernels in factors, at the price of the factors.
 
 With factors :math:`Z_i` of the mains, the quadratic form of the product of two is the
 squared Frobenius norm of a block of :math:`Z^\top \operatorname{diag}(\rho) Z`,
@@ -40,7 +40,7 @@ from multikernel.linalg import EPS
 from multikernel.linalg.tables import equal_shares
 
 ROUGHER = 100.0
-"""Tolerance of the factors of products, in that of the mains: a product's factor has
+"""Tolerance of the factors of products over the mains': a product's factor has
 ten times as many columns, and what it leaves is in the bounds. With 1 a factor of
 100 000 samples had 145 columns, with 100 it has 107."""
 
@@ -250,7 +250,7 @@ class FactoredProducts(MadeOfMains, Refinable):
         return self._of_each(weighted.sum(axis=1), weighted @ squares.T)
 
     def _of_each(self, mains: Array, products: Array) -> Array:
-        """Return numbers of every kernel from those of mains and of all products."""
+        """Return numbers of every kernel from numbers of mains and of all products."""
         first, second = self.terms.T
         numbers = np.where(second < 0, mains[first], products[first, second])
         return np.asarray(self.scales * numbers)
@@ -298,7 +298,7 @@ class FactoredProducts(MadeOfMains, Refinable):
 
     @property
     def _numbers(self) -> Indices:
-        """Return the numbers of the kernels among those of the landmarks."""
+        """Return the numbers of the kernels in the landmarks."""
         return np.arange(self.shape[0]) if self.chosen is None else self.chosen
 
     def refine(
@@ -386,7 +386,7 @@ class FactoredProducts(MadeOfMains, Refinable):
 class WholeTraces(FactoredProducts):
     """The same with the traces of the kernels, for what is learnt of their sizes.
 
-    Diagonals are those of mains before they are centred in what factors leave.
+    Diagonals belong to mains before they are centred in what factors leave.
     """
 
     def traces(self, shares: Array | None = None) -> Array:
@@ -438,7 +438,7 @@ def cut_products(
 ) -> BuiltStack:
     """Return a stack on some samples, normalised by what these say alone.
 
-    Mains stay centred in what they were, and landmarks are those of all samples.
+    Mains stay centred in what they were, and all samples keep their landmarks.
     """
     stack = cut_low_rank(
         whole.mains.stack, samples, sample_weight=sample_weight, max_bytes=max_bytes

@@ -222,7 +222,7 @@ def renewed(
 ) -> FactorBlock:
     """Return a block in which some kernels have new factors, which are normalised.
 
-    The scalings are those of all kernels, the parts their columns in the old block.
+    There is a scaling for every kernel; the parts are their columns in the old block.
     """
     n_rows = old.Z.shape[0]
     ranks = [

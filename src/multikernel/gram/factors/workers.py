@@ -115,7 +115,7 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
 
 
 def whole_rows(X: Any) -> Any:
-    """Return a collection none of whose partitions holds a part of a row."""
+    """Return a collection whose partitions hold whole rows."""
     if hasattr(X, "chunks") and X.ndim == 2 and X.numblocks[1] > 1:
         return X.rechunk({1: -1})
     return X

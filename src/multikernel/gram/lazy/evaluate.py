@@ -66,7 +66,7 @@ class Samples:
 
     @property
     def others(self) -> Array | None:
-        """Return the samples of the columns, None where they are those of the rows."""
+        """Return the samples of the columns, None where rows have the same."""
         return None if self.symmetric else self.cols
 
     def restrict(self, rows: Indices, cols: Indices) -> "Samples":

@@ -63,10 +63,10 @@ def rough_radial_forms(
     a value of the kernel by :math:`\theta / (e (1 - \theta))` at most. The power of two
     is off by another 4 u, its weight and their product by u each, and a sum of `TERMS`
     of them by that many u less one. Two more u are room for sums in double precision,
-    powers too small for single, and products of these errors. All is in proportion to
+    powers too small for single, and products of errors. All is in proportion to
     the absolute values of the weights.
 
-    Parameters are those of `radial_forms`, and must be `in_single_range`.
+    Parameters are as in `radial_forms`, and must be `in_single_range`.
     """
     size = float(np.abs(v).max())
     if size == 0.0:
@@ -111,7 +111,7 @@ class _PairProducts:
         self._first = _n_pairs(rows.start)
 
     def block(self, rows: slice) -> Array:
-        """Return the products of a run of these rows."""
+        """Return the products of a run of rows."""
         first, last = _n_pairs(rows.start), _n_pairs(rows.stop)
         return self.values[first - self._first : last - self._first]
 

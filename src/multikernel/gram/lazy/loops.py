@@ -132,7 +132,7 @@ def add_single_forms(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> None:
     """Add quadratic forms of a batch of Gaussian kernels, in single precision.
 
-    Columns of kernels are as in `BatchLayout`, and factors are those of the squared
+    Columns of kernels are as in `BatchLayout`, and factors multiply the squared
     distance, for powers of two. The products v_i v_j of pairs in the lower triangle,
     row after row from `first_row` on, are in double precision.
     """

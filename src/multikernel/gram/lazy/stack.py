@@ -102,7 +102,7 @@ class LazyStack(HasRoughForms, ReadsRows):
         return forms
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, those of Gaussian kernels in single precision."""
+        """Return quadratic forms; Gaussian kernels have them in single precision."""
         if self.cols is not None or not in_single_range(self.plan.radial, self.samples):
             return self.quadratic_forms(v), np.zeros(self.shape[0])
         self._require_square("quadratic forms")
