@@ -180,18 +180,18 @@ class Method(Protocol[D, P, S]):
         """Return what it learns from."""
         ...
 
-    def problem(self, data: D) -> P:
-        """Return its problem on such data, with the solver."""
+    def problems(self, data: D) -> P:
+        """Return its problems on such data, with the solver."""
         ...
 
-    def solve(self, problem: P, data: D, watch: Watch) -> S:
+    def solve(self, problems: P, data: D, watch: Watch, /) -> S:
         """Return the solution, and warn where it ended before its time.
 
         Factors of kernels in the data may be refined.
         """
         ...
 
-    def publish(self, problem: P, data: D, solution: S) -> dict[str, Any]:
+    def publish(self, problems: P, data: D, solution: S, /) -> dict[str, Any]:
         """Return the fitted attributes, with the model that predicts as ``_model``."""
         ...
 

@@ -44,7 +44,7 @@ class OneClassMethod:
 
     why_no_path: ClassVar[str] = "has a share of outliers, and no strength."
 
-    def problem(self, data: Training) -> Scales:
+    def problems(self, data: Training) -> Scales:
         """Return the scales of the problem, whose numbers are the estimator's."""
         return Scales()
 

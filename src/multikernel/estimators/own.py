@@ -52,7 +52,7 @@ class OwnMethod(GramMethod):
     solver: Solver
     alpha: float
 
-    def problem(self, data: Training) -> Recipe:
+    def recipe(self, data: Training) -> Recipe:
         """Return the recipe; the penalty of a mean loss is total times that of sums."""
         total = data.samples.total_weight
         scale = target_scale(self.source.owner, data.samples, self.loss.kind())

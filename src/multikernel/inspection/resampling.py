@@ -126,10 +126,10 @@ class Resamples:
         self._weights = _weights_of(whole.samples)
         # Which of the merged samples every sample has become a part of.
         self._owners = firsts if copies is None else copies.owners
-        problem = method.problem(whole)
-        self.watch = watching(estimator, problem.objective_scale, None)
-        solution = method.solve(problem, whole, self.watch)
-        self.attributes = method.publish(problem, whole, solution)
+        problems = method.problems(whole)
+        self.watch = watching(estimator, problems.objective_scale, None)
+        solution = method.solve(problems, whole, self.watch)
+        self.attributes = method.publish(problems, whole, solution)
         # A solution of another kind is no start.
         self.starts: tuple[Solution, ...] = ()
         if isinstance(method, GramMethod):
@@ -151,13 +151,13 @@ class Resamples:
         part, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(part.samples)
         method = self.method
-        problem = method.problem(part)
+        problems = method.problems(part)
         if isinstance(method, GramMethod):
             starts = self._starts(part.samples, rows)
-            solution: Any = method.solve(problem, part, self.watch, starts)
+            solution: Any = method.solve(problems, part, self.watch, starts)
         else:
-            solution = method.solve(problem, part, self.watch)
-        return method.publish(problem, part, solution)
+            solution = method.solve(problems, part, self.watch)
+        return method.publish(problems, part, solution)
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
         """Return the model on all samples as one on some of them.

@@ -12,7 +12,7 @@ from multikernel._typing import Array
 from multikernel._validation import NON_NEGATIVE, Check
 from multikernel.estimators.grams.method import follow_outputs, solved
 from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.lp.candidates import (
     MarginCandidates,
     default_margins,
@@ -113,10 +113,10 @@ class WeightedSumMethod(MarginMethod):
         return replace(self, solver=replace(solver, solver=machine))
 
     def publish(
-        self, problem: Recipe, data: Training, solution: list[Solution]
+        self, problems: Problems, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the attributes; a gap of weights by a rule is the machine's alone."""
-        attributes = super().publish(problem, data, solution)
+        attributes = super().publish(problems, data, solution)
         if self.by_rule:
             gap = attributes["duality_gap_"]
             attributes["machine_gap_"] = gap
@@ -186,7 +186,7 @@ def weighted_search(model: Any) -> AnyMethod:
 
     def candidates(whole: Training) -> KernelCandidates:
         if model.Cs is None:
-            loss = method.problem(whole).losses[0]
+            loss = method.recipe(whole).losses[0]
             Cs = default_margins(loss, whole, np.ones(1))
         else:
             Cs = grid_of(model.Cs)[:, None]

@@ -12,7 +12,7 @@ from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.source import GramSource
-from multikernel.estimators.grams.training import Recipe, Scales, Training
+from multikernel.estimators.grams.training import Problems, Recipe, Scales, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import LossSetting
 from multikernel.estimators.progress import Watch
@@ -52,8 +52,12 @@ class GramMethod(ABC):
     why_no_path: ClassVar[str | None] = None
 
     @abstractmethod
-    def problem(self, data: Training) -> Recipe:
+    def recipe(self, data: Training) -> Recipe:
         """Return loss, penalty and solver for such samples."""
+
+    def problems(self, data: Training) -> Problems:
+        """Return the problems on such samples, one per output or one for all."""
+        return data.problems(self.recipe(data))
 
     def along_path(self) -> Self:
         """Return the method whose strength a path replaces."""
@@ -61,26 +65,26 @@ class GramMethod(ABC):
 
     def solve(
         self,
-        problem: Recipe,
+        problems: Problems,
         data: Training,
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions of all outputs, with their gaps, from warm starts."""
-        watch.expect_problems(len(problem.penalties))
-        solutions = solve_outputs(problem, data, watch, starts)
+        watch.expect_problems(len(problems.each))
+        solutions = solve_outputs(problems, data, watch, starts)
         warn_unfinished(self.source.owner, data, solutions)
         return solutions
 
     def publish(
-        self, problem: Recipe, data: Training, solution: list[Solution]
+        self, problems: Problems, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the fitted attributes."""
-        return fitted_attributes(problem, data, solution)
+        return fitted_attributes(problems.recipe, data, solution)
 
 
 def solve_outputs(
-    recipe: Recipe,
+    problems: Problems,
     training: Training,
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
@@ -88,42 +92,38 @@ def solve_outputs(
     """Return the solutions of all problems, from one warm start each.
 
     All are over the same matrices, those that `training` holds in the end: they are
-    refined where the tolerance asks for it.
+    refined where the tolerance asks for it, and the problems solved again from there.
     """
-    known: list[Solution] = []
-
-    def solve() -> list[list[Solution]]:
-        problems = training.problems(recipe)
-        before: Sequence[Solution | None] = known or [None] * len(problems)
-        begin = known or starts or before
-        pairs = zip(problems, begin, strict=True)
-        solver = training.solver(recipe)
-        found = [solver.solve(p, init, watch) for p, init in pairs]
-        known[:] = [continued(*pair) for pair in zip(before, found, strict=True)]
-        return [[solution] for solution in known]
-
-    return [path[0] for path in on_finest(training, solve)]
+    before: Sequence[Solution | None] = [None] * len(problems.each)
+    starts = starts or before
+    while True:
+        pairs = zip(problems.each, starts, strict=True)
+        ends = [problems.solver.solve(p, init, watch) for p, init in pairs]
+        solutions = [continued(*pair) for pair in zip(before, ends, strict=True)]
+        if not training.refine(solutions):
+            return solutions
+        problems = training.problems(problems.recipe)
+        before = starts = solutions
 
 
 def solve_strengths(
-    recipe: Recipe, training: Training, strengths: Array, watch: Watch | None
+    problems: Problems, training: Training, strengths: Array, watch: Watch | None
 ) -> list[list[Solution]]:
     """Return the solutions of all problems for strengths in turn, a path per output.
 
     Strengths are in the summed scale of `Problem`, best in descending order; of shape
     (n_strengths, n_problems) where problems have their own. A callback may end paths
-    early.
+    early. Where matrices are refined, all paths begin again.
     """
-
-    def solve() -> list[list[Solution]]:
-        problems = training.problems(recipe)
-        own = np.broadcast_to(strengths.T, (len(problems), len(strengths)))
-        return [
-            solve_path(problem, training.solver(recipe), each, watch)
-            for problem, each in zip(problems, own, strict=True)
+    each = np.broadcast_to(strengths.T, (len(problems.each), len(strengths)))
+    while True:
+        paths = [
+            solve_path(problem, problems.solver, alphas, watch)
+            for problem, alphas in zip(problems.each, each, strict=True)
         ]
-
-    return on_finest(training, solve)
+        if not training.refine([s for path in paths for s in path]):
+            return paths
+        problems = training.problems(problems.recipe)
 
 
 def follow_outputs(
@@ -137,12 +137,13 @@ def follow_outputs(
     Recipes differ in their penalties, and each solve starts from the one before.
     Solutions are over the matrices that `training` holds now.
     """
-    starts = starts or [None] * len(training.problems(recipes[0]))
+    starts = starts or [None] * len(training.problems(recipes[0]).each)
     done = 0
     while done < len(recipes):
         left = [recipe.penalties for recipe in recipes[done:]]
-        problems, solver = training.problems(recipes[0]), training.solver(recipes[0])
-        for found in follow_each(solver, problems, left, starts, watch):
+        problems = training.problems(recipes[0])
+        solver, each = problems.solver, problems.each
+        for found in follow_each(solver, each, left, starts, watch):
             starts = found
             if training.refine(found):
                 break  # and begin here again, on the finer matrices
@@ -182,16 +183,6 @@ def follow_to(
     else:
         found = []
     return [*found, next(follow_outputs([last], training, watch, starts))]
-
-
-def on_finest(
-    training: Training, solve: Callable[[], list[list[Solution]]]
-) -> list[list[Solution]]:
-    """Return the solutions of the last call, once matrices are as fine as they ask."""
-    while True:
-        paths = solve()
-        if not training.refine([s for path in paths for s in path]):
-            return paths
 
 
 def fitted_attributes(

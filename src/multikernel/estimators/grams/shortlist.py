@@ -49,7 +49,8 @@ def follow_shortlist(
     They are optimal among the kernels on the list of their problem, and numbered among
     all. Gaps are those on the list.
     """
-    problems, solver = training.problems(recipes[0]), training.solver(recipes[0])
+    stated = training.problems(recipes[0])
+    problems, solver = stated.each, stated.solver
     models: list[Solution] | None = None
     for first in range(0, len(recipes), STRENGTHS):
         block = [recipe.penalties for recipe in recipes[first : first + STRENGTHS]]

@@ -43,7 +43,8 @@ def follow_targets(
     starts: list[Solution | None] = [None] * len(recipes[0].penalties)
     done = 0
     while done < len(recipes):
-        problems, solver = training.problems(recipes[0]), recipes[0].solver
+        problems = training.problems(recipes[0]).each
+        solver = recipes[0].solver
         steps = (
             _of_those(recipe, ends >= place)
             for place, recipe in enumerate(recipes[done:], start=done)

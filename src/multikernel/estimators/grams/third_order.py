@@ -34,7 +34,7 @@ def solve_with_thirds(
             break
         training.rebuild(larger)
         starts = [among_more(solution, len(larger)) for solution in found]
-        ends = solve_outputs(recipe, training, watch, starts)
+        ends = solve_outputs(training.problems(recipe), training, watch, starts)
         found = [continued(*pair) for pair in zip(starts, ends, strict=True)]
         dictionary = larger
     training.stored = {**training.stored, "offered_": offer_of(dictionary)}

@@ -89,6 +89,30 @@ class Recipe(Scales):
     solver: Solver
 
 
+@dataclass(frozen=True, eq=False)
+class Problems:
+    """The problems of a fit, all on one stack, and what solves them.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What they are made of, to state them again on finer matrices.
+    each : list of Problem
+        One per output; one for all where they share a selection.
+    solver : Solver
+        The algorithm.
+    """
+
+    recipe: Recipe
+    each: list[Problem]
+    solver: Solver
+
+    @property
+    def objective_scale(self) -> float | Array:
+        """Return what turns objectives into those of the estimator."""
+        return self.recipe.objective_scale
+
+
 @dataclass(eq=False)
 class Training:
     """Samples and their Gram matrices: all that a method learns from.
@@ -195,7 +219,7 @@ class Training:
             return problems
         return residual_problems(self.least_squares, problems)
 
-    def solver(self, recipe: Recipe) -> Solver:
+    def _solver(self, recipe: Recipe) -> Solver:
         """Return the solver of a recipe, with columns where these have no penalty."""
         if self.design is None:
             return recipe.solver
@@ -370,8 +394,8 @@ class Training:
         each = weighted(loss, weights)
         return Problem(self.stack, y, each, penalty, self.fit_intercept)
 
-    def problems(self, recipe: Recipe) -> list[Problem]:
-        """Return the problems of a fit, all on one stack.
+    def problems(self, recipe: Recipe) -> Problems:
+        """Return the problems of a fit, all on one stack, with their solver.
 
         One per output; one for all where they share a selection. What the solver of the
         recipe cannot treat raises an UnsupportedProblemError.
@@ -403,10 +427,11 @@ class Training:
         elif self.design is not None:
             columns = self.design(self.X)
             problems = [replace(problem, columns=columns) for problem in problems]
-        reason = self.solver(recipe).unsupported(problems[0])
+        solver = self._solver(recipe)
+        reason = solver.unsupported(problems[0])
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        return problems
+        return Problems(recipe, problems, solver)
 
 
 def by_name(error: IndefiniteKernelError, names: list[str]) -> IndefiniteKernelError:

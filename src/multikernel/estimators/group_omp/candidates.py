@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.shortlist import greedy_list, is_shortened
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.group_omp.method import (
     GreedyMethod,
     joint_problem,
@@ -113,7 +113,7 @@ class PrefixCandidates:
     def _recipes(self, training: Training) -> list[Recipe]:
         """Return the recipes of all strengths."""
         return [
-            replace(self.method, alpha=alpha).problem(training)
+            replace(self.method, alpha=alpha).recipe(training)
             for alpha in self.alphas.tolist()
         ]
 
@@ -147,7 +147,7 @@ def _expansion(path: PublishedPath, k: int) -> Expansion:
 
 def prefix_search(
     model: Any, method: GreedyMethod
-) -> Search[Training, Recipe, GreedyPath]:
+) -> Search[Training, Problems, GreedyPath]:
     """Return the search of an estimator among sparsities and strengths.
 
     The method has an alpha of one.

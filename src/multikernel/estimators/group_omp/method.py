@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
 from multikernel.estimators.grams.source import GramSource, gram_source
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.group_omp.stages import (
     make_stages,
 )
@@ -107,7 +107,7 @@ class GreedyMethod:
         "selection_order_ and prefix."
     )
 
-    def problem(self, data: Training) -> Recipe:
+    def recipe(self, data: Training) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         total = data.samples.total_weight
         owner, loss = self.source.owner, self.loss.kind()
@@ -120,17 +120,22 @@ class GreedyMethod:
             losses, [ridge], self.solver, objective_scale=1.0 / total, numbers=numbers
         )
 
-    def solve(self, problem: Recipe, data: Training, watch: Watch) -> GreedyPath:
+    def problems(self, data: Training) -> Problems:
+        """Return the one problem of all outputs."""
+        recipe = self.recipe(data)
+        return Problems(recipe, [joint_problem(recipe, data)], recipe.solver)
+
+    def solve(self, problems: Problems, data: Training, watch: Watch) -> GreedyPath:
         """Select kernels, and return the models with none, one, two, ..."""
-        path = self.solver.path(joint_problem(problem, data), watch)
+        path = self.solver.path(problems.each[0], watch)
         warn_interrupted(self.source.owner, path)
         return path
 
     def publish(
-        self, problem: Recipe, data: Training, solution: GreedyPath
+        self, problems: Problems, data: Training, solution: GreedyPath
     ) -> dict[str, Any]:
         """Return the fitted attributes, with the models of all prefixes."""
-        return prefix_attributes(solution, len(solution), problem, data)
+        return prefix_attributes(solution, len(solution), problems.recipe, data)
 
 
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:

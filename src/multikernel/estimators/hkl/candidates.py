@@ -170,7 +170,7 @@ class HullCandidates:
     def _tasks(self, data: HullData) -> list[HullTask]:
         """Return the problems at all strengths."""
         return [
-            replace(self.method, alpha=alpha).problem(data)
+            replace(self.method, alpha=alpha).problems(data)
             for alpha in self.alphas.tolist()
         ]
 

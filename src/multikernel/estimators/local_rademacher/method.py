@@ -16,7 +16,7 @@ from multikernel.estimators.grams.method import (
     solved,
     warn_unfinished,
 )
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.grams.useless import warn_short
 from multikernel.estimators.lp.candidates import default_margins, margin_path
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
@@ -99,7 +99,7 @@ class TailMethod(MarginMethod):
 
     theta: int
 
-    def problem(self, data: Training) -> TailRecipe:
+    def recipe(self, data: Training) -> TailRecipe:
         """Compute the tails, and return the recipe with them."""
         sums = tail_sums(data.stack, self.theta, data.samples.weights)
         warn_short(data, sums.short, self.theta)
@@ -110,7 +110,7 @@ class TailMethod(MarginMethod):
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         known = replace(solver, theta=theta, tails=sums.bounded(theta))
-        own = MarginMethod.problem(self, data)
+        own = MarginMethod.recipe(self, data)
         return TailRecipe(**(vars(own) | {"solver": known}), sums=sums)
 
     def with_tol(self, tol: float) -> Self:
@@ -122,26 +122,27 @@ class TailMethod(MarginMethod):
 
     def solve(
         self,
-        problem: Recipe,
+        problems: Problems,
         data: Training,
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions; "dc" has random starts, and no others."""
-        watch.expect_problems(len(problem.penalties))
-        solutions = solve_outputs(problem, data, watch)
+        watch.expect_problems(len(problems.each))
+        solutions = solve_outputs(problems, data, watch)
         warn_unfinished(self.source.owner, data, certified(solutions))
         return solutions
 
     def publish(
-        self, problem: Recipe, data: Training, solution: list[Solution]
+        self, problems: Problems, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the fitted attributes, and what the method says of its solutions."""
-        assert isinstance(problem, TailRecipe)
+        recipe = problems.recipe
+        assert isinstance(recipe, TailRecipe)
         return (
-            super().publish(problem, data, solution)
-            | method_attributes(problem, solution)
-            | {"tail_sums_": problem.sums.tails}
+            super().publish(problems, data, solution)
+            | method_attributes(recipe, solution)
+            | {"tail_sums_": recipe.sums.tails}
         )
 
 
@@ -318,7 +319,7 @@ def _followed(
     starts: Sequence[Solution],
 ) -> Iterator[list[Solution]]:
     """Yield the solutions of all outputs for recipes that differ in C, in turn."""
-    problems = training.problems(recipes[0])
+    problems = training.problems(recipes[0]).each
     penalties = zip(*(recipe.penalties for recipe in recipes), strict=True)
     begun = starts or itertools.repeat(None, len(problems))
     outputs = [
@@ -331,12 +332,12 @@ def _followed(
 
 def tail_search(
     model: Any, method: TailMethod
-) -> Search[Training, Recipe, list[Solution]]:
+) -> Search[Training, Problems, list[Solution]]:
     """Return the search of an estimator among C and theta; its method's are unused."""
 
     def candidates(whole: Training) -> TailCandidates:
         if model.Cs is None:
-            loss = MarginMethod.problem(method, whole).losses[0]
+            loss = MarginMethod.recipe(method, whole).losses[0]
             sums = np.array([method.weight_sum(whole.stack.shape[0])])
             Cs = default_margins(loss, whole, sums)[:, 0]
         else:

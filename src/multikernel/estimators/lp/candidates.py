@@ -14,7 +14,7 @@ from multikernel.estimators.grams.method import (
     solved,
     warn_unfinished,
 )
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.lp.method import MarginMethod, margin_unit
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
@@ -147,7 +147,7 @@ class MarginCandidates:
         separated, and the optimum only changes with p.
         """
         method = replace(self.method, p=float(self.ps[j]))
-        return [replace(method, C=C).problem(training) for C in self.Cs[:, j].tolist()]
+        return [replace(method, C=C).recipe(training) for C in self.Cs[:, j].tolist()]
 
 
 def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
@@ -158,7 +158,7 @@ def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
 
 def margin_search(
     model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
-) -> Search[Training, Recipe, list[Solution]]:
+) -> Search[Training, Problems, list[Solution]]:
     """Return the search of an estimator among C, and among p where it has one.
 
     The C and p of its method do not matter.
@@ -167,7 +167,7 @@ def margin_search(
 
     def candidates(whole: Training) -> MarginCandidates:
         if model.Cs is None:
-            loss = method.problem(whole).losses[0]
+            loss = method.recipe(whole).losses[0]
             n_kernels = whole.stack.shape[0]
             alike = [replace(method, p=p) for p in exponents.tolist()]
             sums = np.array([each.weight_sum(n_kernels) for each in alike])

@@ -105,7 +105,7 @@ class MarginMethod(GramMethod):
         solver: Any = self.solver
         return replace(self, solver=replace(solver, tol=tol))
 
-    def problem(self, data: Training) -> Recipe:
+    def recipe(self, data: Training) -> Recipe:
         """Return the recipe.
 
         The solvers take the objective over C, so that dual points of one C are

@@ -117,10 +117,10 @@ class Search(Generic[D, P, S]):
         """Return what prepares data that folds are cut from."""
         return self.method.source.for_parts()
 
-    def problem(self, data: D) -> Trial[D]:
+    def problems(self, data: D) -> Trial[D]:
         """Return all samples, and what to choose among."""
         whole = data.whole()
-        scale = self.method.problem(whole).objective_scale
+        scale = self.method.problems(whole).objective_scale
         return Trial(whole, self.candidates(whole), scale)
 
     def solve(self, problem: Trial[D], data: D, watch: Watch) -> Outcome:

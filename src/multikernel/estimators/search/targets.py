@@ -17,7 +17,7 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.forecast import Work
 from multikernel.estimators.grams.method import merge
 from multikernel.estimators.grams.targets import target_blocks
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.method import Candidates, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
@@ -82,7 +82,7 @@ class TargetCandidates(Candidates[Training], Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TargetSearch(Search[Training, Recipe, list[Solution]]):
+class TargetSearch(Search[Training, Problems, list[Solution]]):
     """A `Search` that chooses for every target where `has_own_strengths` says so."""
 
     def solve(  # type: ignore[override]

@@ -53,7 +53,7 @@ def alpha_search(model: Any) -> TargetSearch:
     def candidates(whole: Training) -> AlphaCandidates:
         if model.alphas is not None:
             return AlphaCandidates(method, grid_of(model.alphas)[::-1], open_ends=True)
-        problems = whole.problems(method.problem(whole))
+        problems = method.problems(whole).each
         alphas = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
         return AlphaCandidates(method, alphas, open_ends=False)
 
@@ -167,6 +167,6 @@ class AlphaCandidates:
         owner, loss = self.method.source.owner, self.method.loss.kind()
         scale = target_scale(owner, samples, loss)
         return [
-            replace(self.method, alpha=alpha).recipe(scale, samples.total_weight)
+            replace(self.method, alpha=alpha).recipe_at(scale, samples.total_weight)
             for alpha in self.alphas.tolist()
         ]

@@ -28,7 +28,7 @@ from multikernel.estimators.grams.method import (
 )
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.third_order import solve_with_thirds
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.parameters import default_of, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import Scale, target_scale
@@ -104,7 +104,7 @@ class SparseMethod(GramMethod):
     by_default: bool = False
     null_alpha: NullAlpha | None = None
 
-    def problem(self, data: Training) -> Recipe:
+    def recipe(self, data: Training) -> Recipe:
         """Return the recipe; say where many samples deserve a search."""
         n_samples, owner = len(data.samples.y), self.source.owner
         if self.by_default and n_samples >= MANY_SAMPLES:
@@ -120,23 +120,23 @@ class SparseMethod(GramMethod):
             strength = self.null_alpha.on(data, self.loss.kind())
             method = replace(self, alpha=strength / (self.l1_ratio or 1.0))
         scale = target_scale(owner, data.samples, self.loss.kind())
-        return method.recipe(scale, data.samples.total_weight)
+        return method.recipe_at(scale, data.samples.total_weight)
 
     def solve(
         self,
-        problem: Recipe,
+        problems: Problems,
         data: Training,
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions of all outputs; see `GramMethod.solve`."""
-        watch.expect_problems(len(problem.penalties))
-        solutions = solve_outputs(problem, data, watch, starts)
-        solutions = solve_with_thirds(problem, data, watch, solutions)
+        watch.expect_problems(len(problems.each))
+        solutions = solve_outputs(problems, data, watch, starts)
+        solutions = solve_with_thirds(problems.recipe, data, watch, solutions)
         warn_unfinished(self.source.owner, data, solutions)
         return solutions
 
-    def recipe(self, scale: Scale, total: float) -> Recipe:
+    def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         losses, numbers = self.loss.on(scale)
         alphas, ratios = self.strengths(scale)

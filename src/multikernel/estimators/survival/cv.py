@@ -10,7 +10,7 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import Check, check_weights
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import merge, solve_outputs
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.folds import cut_fold, make_splits
 from multikernel.estimators.search.scores import takes
@@ -31,7 +31,7 @@ from multikernel.problem import Callback, Solution
 
 
 @dataclass(frozen=True, eq=False)
-class SurvivalSearch(Search[Training, Recipe, list[Solution]]):
+class SurvivalSearch(Search[Training, Problems, list[Solution]]):
     """A search whose folds say the scale of the answers, at the strength chosen."""
 
     def publish(
@@ -60,7 +60,7 @@ def _outside(
 ) -> Array:
     """Return what a fold's model says of the samples that it did not learn from."""
     fold = cut_fold(data, split, 1, "log")
-    solutions = solve_outputs(method.problem(fold.training), fold.training, None)
+    solutions = solve_outputs(method.problems(fold.training), fold.training, None)
     values: Array = fold.decision_values([merge(solutions)])[0, :, 0]
     return values
 
