@@ -135,7 +135,7 @@ def main() -> None:
     if options.only:
         kinds = {options.only: kinds[options.only]}
     # Compiled loops are loaded once.
-    searched(SpicyMKLRegressorCV, problem(1, 10, 60))
+    searched(SpicyMKLRegressorCV, problem(3, 10, 60))
     for n_targets in options.targets:
         data = problem(n_targets, options.columns, options.samples)
         found = {kind.__name__: searched(kind, data) for kind in kinds.values()}

@@ -44,7 +44,7 @@ from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.gram.refine import residual_traces
 from multikernel.problem import Solution, Status
 
-BLOCK_BYTES = 2.0**27
+BLOCK_BYTES = 2.0**26
 """What solves of a block of targets hold on all folds together, beside the kernels."""
 
 ARRAYS = 36
