@@ -117,6 +117,8 @@ class Progress:
     left : float or None, default=None
         Seconds that the rest of a search may take, within a factor of two as a rule;
         None where nobody knows.
+    note : str, default=""
+        How far a search with a strength for every target is, in words.
     """
 
     iteration: int
@@ -128,6 +130,7 @@ class Progress:
     inner_steps: int = 0
     done: float | None = None
     left: float | None = None
+    note: str = ""
 
 
 Callback = Callable[[Progress], bool]

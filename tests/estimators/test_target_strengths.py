@@ -1,9 +1,11 @@
 """Searches with separate selections: a strength for every target."""
 
+import io
+
 import numpy as np
 import pytest
 
-from multikernel import load, report, save
+from multikernel import ProgressBar, load, report, save
 from multikernel.certificates import alpha_max, largest_alphas
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
@@ -220,3 +222,16 @@ def test_means_leave_out_folds_without_a_score():
     outcome.done[:] = True
     means = target_scores.target_means(outcome)["mean_test_score"]
     np.testing.assert_array_equal(means, [[2.0, 5.0], [2.0, 4.0]])
+
+
+def test_a_bar_tells_how_many_targets_are_done(data, monkeypatch):
+    monkeypatch.setattr(targets, "BLOCK_BYTES", 1.0)
+    X, Y = data
+    log = io.StringIO()
+    bar = ProgressBar(every=0.0, file=log)
+    search().fit(X, Y, callback=bar)
+    lines = log.getvalue().splitlines()
+    size = Y.shape[1]
+    assert any(f"1 of {size} targets have a strength" in line for line in lines)
+    assert any(f"1 of {size} targets have a model" in line for line in lines)
+    assert f"{size} of {size} targets have a model" in lines[-1]

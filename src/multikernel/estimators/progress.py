@@ -99,7 +99,7 @@ class Watch:
     ) -> None:
         self.callbacks = tuple(callbacks)
         self.clock = time.perf_counter if clock is None else clock
-        self.stopped = False
+        self.stopped, self.note = False, ""  # how far it is, in words
         self._last: Progress | None = None
         self._work: Work | None = None
         self._done, self._started, self._share = 0, 0.0, 0.0
@@ -179,7 +179,8 @@ class Watch:
         if not self.stopped:
             if self._work is not None:
                 done = self._share_done(line, self._work)
-                line = replace(line, done=done, left=self.seconds_left())
+                left = self.seconds_left()
+                line = replace(line, done=done, left=left, note=self.note)
             self._last = line
             answers = [callback(line) for callback in self.callbacks]
             # Never taken back: another thread may have been told to stop meanwhile.
@@ -196,7 +197,7 @@ class Watch:
         if line is None:
             return
         if self._work is not None and not self.stopped:
-            line = replace(line, done=1.0, left=0.0)
+            line = replace(line, done=1.0, left=0.0, note=self.note)
         for callback in self.callbacks:
             if hasattr(callback, "finished"):
                 callback.finished(line)
@@ -261,7 +262,8 @@ class ProgressBar:
         """Show one line of progress; never asks a solver to stop."""
         share = None if line.done is None else f"{self._course.solving(line.done):.0%}"
         gap = "" if math.isnan(line.duality_gap) else f"gap {line.duality_gap:.1e}, "
-        state = f"iteration {line.iteration}, {gap}{line.n_active} active kernels"
+        note = f"{line.note}, " if line.note else ""
+        state = f"{note}iteration {line.iteration}, {gap}{line.n_active} active kernels"
         self._tell(share, line.left, state)
         return False
 

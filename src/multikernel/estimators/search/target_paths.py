@@ -104,6 +104,7 @@ def refit_targets(
     """
     paths = TargetPaths.empty(best.size, len(way), training.stack.shape[0])
     for block in blocks:
+        watch.note = f"{block[0]} of {best.size} targets have a model"
         own, places = training, best[block]
         if block.size < best.size:
             own = training.among(training.samples.of_targets(block))
@@ -115,6 +116,8 @@ def refit_targets(
             paths.write(target, int(best[target]), solution)
             paths.solutions.append(solution)
         watch.advance(len(way) - len(steps))
+    if not watch.stopped:
+        watch.note = f"{best.size} of {best.size} targets have a model"
     return paths
 
 

@@ -242,6 +242,8 @@ class FoldsOfTargets:
             return
         folds = [cut() for cut in self.cuts]
         for block in blocks:
+            n_targets = int(blocks[-1][-1]) + 1
+            self.watch.note = f"{block[0]} of {n_targets} targets have a strength"
             runs = [self._run(fold, block) for fold in folds]
             going = np.ones(block.size, dtype=bool)
             while not all(run.ended for run in runs):
