@@ -13,7 +13,7 @@ from multikernel.kernels import (
     kernel_names,
     per_column,
 )
-from multikernel.kernels.columns import Features
+from multikernel.kernels.columns import Features, resolve_kernel
 from multikernel.kernels.interactions import Interactions, with_interactions
 
 RNG = np.random.default_rng(0)
@@ -153,3 +153,17 @@ def test_what_has_no_interactions_is_refused(kernels, sentence):
 def test_wrong_columns_are_said_to_be_those_of_between(between):
     with pytest.raises(ValueError, match="Interactions, between: "):
         made(Interactions(between=between))
+
+
+def test_columns_within_centred_kernels_are_those_of_the_data():
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    inner = CenteredKernel(ColumnKernel(GaussianKernel(1.0), "b"))
+    by_name = resolve_kernel(inner, Features(3, ("a", "b", "c")))
+    assert by_name.kernel.columns == (1,)
+    beyond = CenteredKernel(ColumnKernel(GaussianKernel(1.0), 7))
+    for kernel in (beyond, ProductKernel([beyond, GaussianKernel(1.0)])):
+        with pytest.raises(ValueError, match="index 7, but the data has 3 columns"):
+            resolve_kernel(kernel, Features(3))
+    learnt = CenteredKernel(GaussianKernel(1.0)).learnt(X)
+    with pytest.raises(ValueError, match="samples of 3 columns, and the data has 2"):
+        resolve_kernel(learnt, Features(2))

@@ -178,7 +178,7 @@ Stream = Annotated[
     typer.Option(
         "--stream/--no-stream",
         help="Read the file by batches; if not given, where the memory is less than "
-        "eight times its size, or a folder is named for a fit.",
+        "eight times its size.",
         show_default=False,
     ),
 ]

@@ -113,14 +113,14 @@ def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
     """Return the kernel with column names replaced by indices.
 
     A `ColumnKernel` then holds a tuple of non-negative indices, and its label gives the
-    names where they are known; so do the factors of a product. Any other kernel is
-    returned as it is.
+    names where they are known; so do the factors of a product, and what is centred. Any
+    other kernel is returned as it is.
 
     Raises
     ------
     ValueError
         If a name is not among the columns, if names are used and the data has none,
-        or if an index is out of range.
+        if an index is out of range, or what a kernel is centred in has other columns.
     """
     return kernel
 

@@ -244,6 +244,17 @@ class ProductKernel:
 
 
 @resolve_kernel.register
+def _resolve_centred(kernel: CenteredKernel, features: Features) -> Kernel:
+    samples = kernel.samples
+    if samples is not None and samples.shape[1] != features.number:
+        raise ValueError(
+            f"A CenteredKernel has samples of {samples.shape[1]} columns, and the data "
+            f"has {features.number}."
+        )
+    return replace(kernel, kernel=resolve_kernel(kernel.kernel, features))
+
+
+@resolve_kernel.register
 def _resolve_factors(kernel: ProductKernel, features: Features) -> Kernel:
     factors = [resolve_kernel(factor, features) for factor in kernel.kernels]
     return replace(kernel, kernels=factors)
