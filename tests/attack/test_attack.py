@@ -1,5 +1,8 @@
 """A share of the attack (`make attack`), and what it found once."""
 
+from dataclasses import replace
+from itertools import islice
+
 import numpy as np
 import pytest
 from attack import (
@@ -13,6 +16,7 @@ from attack import (
     targets,
     ufo,
 )
+from attack.beside import make_beside_case
 from attack.cases import Case, make_case
 from attack.certificate import recompute
 from attack.problems import inspect_model, judge
@@ -166,6 +170,14 @@ def test_problems_with_offsets():
     assert share(problems.run_offsets, 10_000, 30) == []
 
 
+def test_problems_of_other_losses():
+    assert share(problems.run_losses, 10_000, 20) == []
+
+
+def test_problems_with_columns_weights_known_parts_and_times():
+    assert share(problems.run_beside, 10_000, 40) == []
+
+
 def test_mutated_inputs():
     assert share(inputs.run_one, 20_000, 50) == []
 
@@ -229,3 +241,34 @@ def _spoilt(case, name):
     value = getattr(model, name)
     setattr(model, name, -1.0 + 0.0 * value if name == "duality_gap_" else 1.5 * value)
     return inspect_model(case, model, warned=True)[0][0]
+
+
+def _other(case, name):
+    """The case with another of what stands beside its kernels."""
+    if name == "penalty_weights":
+        weights = np.multiply(1.01, case.settings[name]).tolist()
+        return replace(case, settings=case.settings | {name: weights})
+    if name == "times":
+        return replace(case, times=tuple(end[::-1] for end in case.times))
+    return replace(case, **{name: getattr(case, name)[::-1]})
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ["offset", "columns", "penalty_weights", "times"])
+def test_what_stands_beside_kernels_is_looked_at(name):
+    """A model of other columns, weights, known parts or times is found out."""
+    cases = map(make_beside_case, range(10_000, 10_250))
+    able = (
+        case
+        for case in cases
+        if case.family == "SpicyMKL" and case.settings["tol"] <= 1e-6
+        if (name in case.settings) or getattr(case, name, None) is not None
+    )
+    found = []
+    for case in islice(able, 2):
+        known = {} if case.offset is None else {"offset": case.offset}
+        X, y = case.inputs()[0], case.y
+        model = case.estimator().fit(X, y, case.weights, **known)
+        assert inspect_model(case, model, warned=True) == []
+        found.append(inspect_model(_other(case, name), model, warned=True) != [])
+    assert any(found)
