@@ -146,7 +146,7 @@ def inspect_greedy(case, model, outputs, warned, slack):
     if abs(model.objective_ - primal) > 100 * slack * size:
         text = f"objective {model.objective_:.12g} published, {primal:.12g} true"
         found.append(("inconsistent", text))
-    if primal - dual > REFIT * size and not warned:
+    if primal - dual > (REFIT + slack) * size and not warned:
         found.append(("below", f"refit with a gap of {(primal - dual) / size:.3g}"))
     return found
 

@@ -75,3 +75,14 @@ def test_wide_and_narrow_intervals_are_finite():
 def test_wrong_tables_get_a_sentence(lower, upper, scale, sentence):
     with pytest.raises(ValueError, match=sentence):
         LogLogisticLoss(np.array(lower), np.array(upper), scale)
+
+
+@pytest.mark.parametrize("scale", [0.025052, 0.0127, 0.83, 1.0971663891026557, 49.0])
+def test_the_conjugate_is_steep_at_the_ends_of_its_domain(scale):
+    """Where a scale times its inverse is not one, it passed for one that is not."""
+    loss = LogLogisticLoss(*table(24, np.random.default_rng(0)), scale)
+    y = np.arange(24.0)
+    for end in loss.dual_bounds(y):
+        with np.errstate(divide="ignore"):
+            assert np.isinf(loss.conjugate_gradient(y, end)).all()
+            assert np.isposinf(loss.conjugate_hessian(y, end)).all()

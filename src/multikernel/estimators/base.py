@@ -337,7 +337,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         -------
         terms : ndarray of shape (n_samples, n_outputs, n_active)
             f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
-            ``intercept_`` is the decision value or prediction. Outputs are targets,
+            ``intercept_``, and columns without a penalty times ``unpenalized_coef_``,
+            is the decision value or prediction. Outputs are targets,
             labels, or more than two classes; the axis of a single one is left out,
             (n_samples, n_active).
         """

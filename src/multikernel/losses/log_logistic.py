@@ -94,7 +94,7 @@ class LogLogisticLoss:
         a, b = self.ends(y)
         early = expit((a - f) / self.scale)
         late = expit((f - b) / self.scale)
-        slope: Array = (late - early) / self.scale
+        slope: Array = (late - early) * self._steepest
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:
@@ -123,7 +123,7 @@ class LogLogisticLoss:
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the decision value of slope u."""
         a, b = self.ends(y)
-        v = -self.scale * u
+        v = self._shares(u)
         below, above = np.isinf(b), np.isinf(a)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.where(below, _logit(v), -_logit(-v))
@@ -140,8 +140,8 @@ class LogLogisticLoss:
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative, sigma squared over the slope of v in z."""
         a, b = self.ends(y)
-        v = -self.scale * u
-        bend = np.where(np.isinf(b), v * (1.0 - v), -v * (1.0 + v))
+        v = self._shares(u)
+        bend = np.abs(v) * (1.0 - np.abs(v))  # no negative zero at the ends
         both = np.isfinite(a) & np.isfinite(b)
         bend = np.where(both, 0.5 * (1.0 - v) * (1.0 + v), bend)
         between = both & (a < b)
@@ -155,8 +155,8 @@ class LogLogisticLoss:
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return -1 / sigma to 1 / sigma, half of that for a censored time."""
         a, b = self.ends(y)
-        slope = 1.0 / self.scale
-        return np.where(np.isinf(a), 0.0, -slope), np.where(np.isinf(b), 0.0, slope)
+        most = self._steepest
+        return np.where(np.isinf(a), 0.0, -most), np.where(np.isinf(b), 0.0, most)
 
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no constant model, or None."""
@@ -177,11 +177,23 @@ class LogLogisticLoss:
         rows: Indices = np.asarray(y).astype(np.intp)
         return self.lower[rows], self.upper[rows]
 
+    @property
+    def _steepest(self) -> float:
+        """Return the largest slope."""
+        return 1.0 / self.scale
+
+    def _shares(self, u: Array) -> Array:
+        """Return v = -sigma u, exactly one where the slope is the largest.
+
+        Multiplied by sigma it might be a little less, and the conjugate not steep.
+        """
+        return np.clip(-u / self._steepest, -1.0, 1.0)
+
     def _inside(self, y: Array, u: Array) -> tuple[Mask, Array]:
-        """Return which slopes are in the domain, and v, its rounding taken off."""
+        """Return which slopes are in the domain, and v of these."""
         lower, upper = self.dual_bounds(y)
         inside = (u >= lower) & (u <= upper)
-        return inside, np.clip(-self.scale * np.where(inside, u, 0.0), -1.0, 1.0)
+        return inside, self._shares(np.where(inside, u, 0.0))
 
 
 def _middle(a: Array, b: Array) -> tuple[Array, Array]:
