@@ -83,6 +83,16 @@ class Status(Enum):
         "That is the optimum over the landmarks; what these leave of the kernels hides "
         "the rest: allow a larger max_rank, see LowRank, or loosen tol."
     )
+    NOISE_LIMITED = (
+        "The gap on the nodes looked at (reduced_gap_) is below tol, that over the "
+        "whole graph (duality_gap_) is not. The kernels left out could not be proven "
+        "useless: what their sums amount to does not stand out from noise. "
+        "certify=True and a larger weight_base go on."
+    )
+    MAX_KERNELS = (
+        "The hull has max_kernels nodes and its optimality is not proven: raise "
+        "max_kernels, alpha or the weight_base of the graph."
+    )
     SELECTED = "The requested number of kernels is selected."
     STATIONARY = (
         "The weights are stationary: the problem is not convex, and has no certificate."

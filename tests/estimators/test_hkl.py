@@ -187,7 +187,7 @@ def test_a_fit_ends_below_tol_where_it_looked_or_warns(alpha, loss):
         warnings.simplefilter("always")
         model.fit(X, y)
     warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-    assert warned == (model.status_ not in ("certified", "noise_limited"))
+    assert warned == (model.status_ not in ("converged", "noise_limited"))
     assert warned or model.reduced_gap_ <= model.tol
     assert model.reduced_gap_ <= model.duality_gap_
     page, above = report(model), model.duality_gap_ > model.tol

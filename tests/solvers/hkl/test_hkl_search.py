@@ -25,7 +25,8 @@ from multikernel.losses import (
     SquaredLoss,
     weighted,
 )
-from multikernel.solvers.hkl import HullProblem, HullSearch, HullStatus
+from multikernel.problem import Status
+from multikernel.solvers.hkl import HullProblem, HullSearch
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import smoothed_norm
 
@@ -104,7 +105,7 @@ def test_objectives_are_those_of_a_conic_solver(graph, loss):
     problem = problem_of(GRAPHS[graph], X, y, loss, alpha, weights, intercept)
     optimum = true_optimum(problem, loss)
     solution = HullSearch(tol=1e-6, certify=True).solve(problem)
-    assert solution.status is HullStatus.CERTIFIED
+    assert solution.status is Status.CONVERGED
     assert 0.0 <= solution.duality_gap <= 1e-6
     assert abs(solution.objective - optimum) <= 1.1e-6 * optimum
 
@@ -132,7 +133,7 @@ def gap_is_honest(seed, log_alpha, loss, max_kernels, graph, tol):
     optimum = true_optimum(problem, loss)
     true_gap = (solution.objective - optimum) / solution.objective
     assert solution.duality_gap >= true_gap - 1e-7
-    if solution.status is HullStatus.CERTIFIED:
+    if solution.status is Status.CONVERGED:
         assert solution.duality_gap <= tol
     assert set(solution.nodes) == hull(problem.samples.graph, solution.nodes)
 
@@ -165,7 +166,7 @@ def test_no_node_outside_was_looked_at_and_yet_counts():
     X, y = data(0)
     problem = problem_of(GRAPHS["grid"], X, y, "squared_error", 1e-3)
     solution = HullSearch(max_kernels=1).solve(problem)
-    assert solution.status is HullStatus.MAX_KERNELS
+    assert solution.status is Status.MAX_KERNELS
     assert solution.reduced_gap < 1e-3 < 0.5 < solution.duality_gap
 
 
@@ -265,7 +266,7 @@ def test_a_callback_stops_the_search():
         HullSearch().path(problem, [1.0, 0.1], lambda line: not lines.append(line))
     )
     assert len(lines) == len(found) == 1
-    assert found[0].status in (HullStatus.STOPPED, HullStatus.CERTIFIED)
+    assert found[0].status in (Status.STOPPED, Status.CONVERGED)
     assert found[0].duality_gap >= 0.0
 
 
@@ -273,7 +274,7 @@ def test_status_at_the_iteration_limit():
     X, y = data(0)
     problem = problem_of(GRAPHS["grid"], X, y, "squared_error", 1e-3)
     solution = HullSearch(max_iter=1).solve(problem)
-    assert solution.status is HullStatus.MAX_ITER
+    assert solution.status is Status.MAX_ITER
     assert solution.duality_gap > 1e-3
 
 
@@ -283,7 +284,7 @@ def test_certifying_goes_on_where_noise_ends_the_search():
     problem = problem_of(spec, X, y, "squared_error", 3e-2)
     short = HullSearch(max_kernels=20).solve(problem)
     proven = HullSearch(certify=True).solve(problem)
-    assert proven.status is HullStatus.CERTIFIED
+    assert proven.status is Status.CONVERGED
     assert proven.duality_gap <= 1e-3
     assert proven.objective <= short.objective * (1.0 + 1e-3)
 
@@ -292,7 +293,7 @@ def test_constant_targets_are_solved_by_the_intercept():
     X, _ = data(0)
     problem = problem_of(GRAPHS["grid"], X, np.full(40, 3.0), "squared_error", 0.1)
     solution = HullSearch().solve(problem)
-    assert solution.status is HullStatus.CERTIFIED
+    assert solution.status is Status.CONVERGED
     np.testing.assert_allclose(decision_values(problem, solution), 3.0)
 
 
@@ -305,7 +306,7 @@ def test_targets_within_the_tube_need_no_kernel(width, intercept):
     loss = EpsilonInsensitiveLoss(0.1)
     problem = HullProblem(samples, y, loss, 0.1, 40.0, fit_intercept=intercept)
     solution = HullSearch().solve(problem)
-    assert solution.status is HullStatus.CERTIFIED
+    assert solution.status is Status.CONVERGED
     assert (solution.objective, solution.duality_gap) == (0.0, 0.0)
     assert solution.nodes == ()
 

@@ -24,8 +24,9 @@ from multikernel.estimators.publish.fitted import (
     shares_of,
     single,
     spread_terms,
+    status_attributes,
     steps_taken,
-    told,
+    worst_status,
 )
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import ConvergenceWarning, warn_user
@@ -221,7 +222,7 @@ def fitted_attributes(
         "n_iter_": iterations([[s] for s in solutions]),
         "history_": history_array(solutions, scales),
         "solver_": steps_taken(solutions),
-        **told(worst_status(solutions)),
+        **status_attributes(worst_status(solutions)),
         "psd_checked_": checked,
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **described_effects(training.design, expansion.effects),
@@ -305,12 +306,3 @@ def warn_unfinished(
             f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
             ConvergenceWarning,
         )
-
-
-# From best to worst: the worst of several problems is what a fit reports.
-_SEVERITY = (*FINISHED, Status.LIMITED, Status.STOPPED, Status.MAX_ITER, Status.STALLED)
-
-
-def worst_status(solutions: Sequence[Solution]) -> Status:
-    """Return the status of the solution that went worst."""
-    return max((solution.status for solution in solutions), key=_SEVERITY.index)

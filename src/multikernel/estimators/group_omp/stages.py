@@ -23,7 +23,7 @@ from multikernel.estimators.publish.fitted import (
     shares_of,
     single,
     spread_terms,
-    told,
+    status_attributes,
 )
 from multikernel.estimators.publish.predict import (
     AdditiveModel,
@@ -374,7 +374,7 @@ class Stages:
                 "duality_gap_": np.nan,
                 "n_iter_": len(self),
                 "history_": self.history,
-                **told(Status[self.status]),
+                **status_attributes(Status[self.status]),
                 "solver_": "GroupOMP",
                 "psd_checked_": self.psd_checked,
                 "_model": model,

@@ -23,7 +23,8 @@ from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.patience import no_better
 from multikernel.estimators.search.search import Search, loosened
-from multikernel.solvers.hkl import HullSolution, HullStatus
+from multikernel.problem import Status
+from multikernel.solvers.hkl import HullSolution
 
 FIRST_ALPHA = 1.0
 """Where default paths start. The penalty is
@@ -148,7 +149,7 @@ class HullCandidates:
         """Yield the models along the path; it ends where a callback stops it."""
         tasks = self._tasks(data)
         for place, found in enumerate(self._steps(tasks, watch)):
-            if any(s.status is HullStatus.STOPPED for s in found):
+            if any(s.status is Status.STOPPED for s in found):
                 return
             model = self._solved(place, tasks[place], data, found)
             if no_better((yield model), model.chain):

@@ -73,8 +73,8 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Rounds of the search along the path on all samples.
     status_ : str
-        Why the search stopped, the worst of all classes: the name of a `HullStatus` in
-        small letters, such as "certified" or "noise_limited".
+        Why the search stopped, the worst of all classes: the name of a `Status` in
+        small letters, such as "converged" or "noise_limited".
 
     See Also
     --------
@@ -199,8 +199,8 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
     n_iter_ : int
         Rounds of the search along the path on all samples.
     status_ : str
-        Why the search stopped: the name of a `HullStatus` in small letters, such as
-        "certified" or "noise_limited".
+        Why the search stopped: the name of a `Status` in small letters, such as
+        "converged" or "noise_limited".
 
     See Also
     --------

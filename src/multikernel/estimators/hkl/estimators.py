@@ -66,8 +66,8 @@ class HKLClassifier(ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Rounds of the search.
     status_ : str
-        Why the search stopped, the worst of all classes: the name of a `HullStatus` in
-        small letters, such as "certified" or "noise_limited".
+        Why the search stopped, the worst of all classes: the name of a `Status` in
+        small letters, such as "converged" or "noise_limited".
 
     See Also
     --------
@@ -176,8 +176,8 @@ class HKLRegressor(RegressorMKL):
     n_iter_ : int
         Rounds of the search.
     status_ : str
-        Why the search stopped: the name of a `HullStatus` in small letters, such as
-        "certified" or "noise_limited".
+        Why the search stopped: the name of a `Status` in small letters, such as
+        "converged" or "noise_limited".
 
     See Also
     --------

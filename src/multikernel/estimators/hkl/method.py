@@ -27,8 +27,9 @@ from multikernel.estimators.publish.fitted import (
     iterations,
     single,
     spread_terms,
-    told,
+    status_attributes,
     variance_shares,
+    worst_status,
 )
 from multikernel.estimators.scale import target_scale
 from multikernel.exceptions import (
@@ -40,7 +41,8 @@ from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.kernels.graph.base import KnownNodes
 from multikernel.losses import weighted
 from multikernel.losses.answers import check_answers
-from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution, HullStatus
+from multikernel.problem import Status
+from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution
 
 
 def graph_choice(value: Any) -> str | None:
@@ -293,7 +295,7 @@ def hull_attributes(
         "n_iter_": iterations([[s] for s in solutions]),
         "history_": history_array(solutions, task.objective_scale),
         "solver_": "HullSearch",
-        **told(worst(solutions)),
+        **status_attributes(worst_status(solutions)),
         **{f"{name}_": number for name, number in task.numbers.items()},
         "_model": model,
         "_names": HullNames(None, len(names), names=names),
@@ -332,22 +334,6 @@ def kernel_weights(model: HullModel) -> Array:
     return weights
 
 
-SEVERITY = (
-    HullStatus.CERTIFIED,
-    HullStatus.NOISE_LIMITED,
-    HullStatus.STOPPED,
-    HullStatus.MAX_KERNELS,
-    HullStatus.MAX_ITER,
-    HullStatus.STALLED,
-)
-"""From best to worst."""
-
-
-def worst(solutions: Sequence[HullSolution]) -> HullStatus:
-    """Return the status of the solution that went worst."""
-    return max((solution.status for solution in solutions), key=SEVERITY.index)
-
-
 def warn_unproven(
     owner: str,
     search: HullSearch,
@@ -359,9 +345,9 @@ def warn_unproven(
     the nodes looked at is below the tolerance. That over the whole graph, and its
     status, tell that no more is proven.
     """
-    status = worst(solutions)
-    asked = (HullStatus.CERTIFIED,) if search.certify else SEVERITY[:2]
-    if status in asked:
+    status = worst_status(solutions)
+    certified = status is Status.CONVERGED
+    if certified or (status is Status.NOISE_LIMITED and not search.certify):
         return
     gap = max(solution.duality_gap for solution in solutions)
     reduced = max(solution.reduced_gap for solution in solutions)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,17 @@ from multikernel.solvers.hkl.problem import HullSolution
 
 FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)
 """Ends that a solver was asked for; any other one deserves a warning."""
+
+SEVERITY = (
+    *FINISHED,
+    Status.NOISE_LIMITED,
+    Status.LIMITED,
+    Status.STOPPED,
+    Status.MAX_KERNELS,
+    Status.MAX_ITER,
+    Status.STALLED,
+)
+"""From best to worst: the worst of several problems is what a fit reports."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +54,12 @@ class Expansion:
     effects: Array | None = None
 
 
-def told(status: Enum) -> dict[str, str]:
+def worst_status(solutions: Iterable[Solution | HullSolution]) -> Status:
+    """Return the status of the solution that went worst."""
+    return max((solution.status for solution in solutions), key=SEVERITY.index)
+
+
+def status_attributes(status: Status) -> dict[str, str]:
     """Return why a solver stopped: ``status_``, a code, and ``status_message_``."""
     return {"status_": status.name.lower(), "status_message_": str(status.value)}
 

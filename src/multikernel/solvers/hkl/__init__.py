@@ -16,7 +16,7 @@ References
    learning. NIPS 21.
 """
 
-from multikernel.solvers.hkl.problem import HullProblem, HullSolution, HullStatus
+from multikernel.solvers.hkl.problem import HullProblem, HullSolution
 from multikernel.solvers.hkl.search import HullSearch
 
-__all__ = ["HullProblem", "HullSearch", "HullSolution", "HullStatus"]
+__all__ = ["HullProblem", "HullSearch", "HullSolution"]

@@ -1,13 +1,12 @@
 """What hierarchical multiple kernel learning solves, and what comes back."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from multikernel._typing import Array
 from multikernel.kernels.graph.base import GraphSamples, KnownNodes
 from multikernel.losses import Loss
-from multikernel.problem import Progress
+from multikernel.problem import Progress, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,28 +52,6 @@ class HullProblem:
     known: KnownNodes | None = None
 
 
-class HullStatus(Enum):
-    """Why a search stopped; the value is the sentence shown to the user."""
-
-    CERTIFIED = "The total duality gap, over all nodes of the graph, is below tol."
-    NOISE_LIMITED = (
-        "The gap on the nodes looked at (reduced_gap_) is below tol, that over the "
-        "whole graph (duality_gap_) is not. The kernels left out could not be proven "
-        "useless: what their sums amount to does not stand out from noise. "
-        "certify=True and a larger weight_base go on."
-    )
-    MAX_KERNELS = (
-        "The hull has max_kernels nodes and its optimality is not proven: raise "
-        "max_kernels, alpha or the weight_base of the graph."
-    )
-    MAX_ITER = "The iteration limit was reached: raise max_iter or loosen tol."
-    STOPPED = "A callback asked to stop."
-    STALLED = (
-        "No further progress is possible in floating-point arithmetic: loosen tol, or "
-        "check the scaling of features and targets."
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class HullSolution:
     """A model over a hull, with its certificate.
@@ -103,7 +80,7 @@ class HullSolution:
         Nodes of the active set, those without a part in the model included.
     n_iter : int
         Rounds of the search.
-    status : HullStatus
+    status : Status
         Why it stopped.
     history : tuple of Progress
         One line per round.
@@ -120,5 +97,5 @@ class HullSolution:
     reduced_gap: float
     n_searched: int
     n_iter: int
-    status: HullStatus
+    status: Status
     history: tuple[Progress, ...] = field(default=())

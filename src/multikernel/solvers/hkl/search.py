@@ -17,7 +17,7 @@ from multikernel.certificates import (
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.kernels.graph.base import Evidence, FarSighted, of_more
 from multikernel.losses.base import is_polyhedral, is_smooth
-from multikernel.problem import Callback, Progress
+from multikernel.problem import Callback, Progress, Status
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
     ReducedPoint,
@@ -26,7 +26,7 @@ from multikernel.solvers.hkl.certificate import (
     objective,
 )
 from multikernel.solvers.hkl.noise import standing_out
-from multikernel.solvers.hkl.problem import HullProblem, HullSolution, HullStatus
+from multikernel.solvers.hkl.problem import HullProblem, HullSolution
 from multikernel.solvers.hkl.reduced import solve_reduced
 
 
@@ -212,9 +212,9 @@ class _Run:
                 status = self._status(point, gap, sources)
             self._report(problem, point, gap)
             if self.stopped:
-                status = status or HullStatus.STOPPED
+                status = status or Status.STOPPED
             elif status is None and len(self.history) >= self.settings.max_iter:
-                status = HullStatus.MAX_ITER
+                status = Status.MAX_ITER
             if status is not None:
                 return self._finish(problem, point, status, within, outside)
             # Where zero is a solution for all that J gains, the point stays.
@@ -300,17 +300,17 @@ class _Run:
 
     def _status(
         self, point: ReducedPoint, gap: float, chosen: Indices
-    ) -> HullStatus | None:
+    ) -> Status | None:
         """Return why the search ends here, None where it goes on."""
         if gap <= self.settings.tol:
-            return HullStatus.CERTIFIED
+            return Status.CONVERGED
         if not self._room:
-            return HullStatus.MAX_KERNELS
+            return Status.MAX_KERNELS
         if chosen.size:
             return None
         if point.gap > 2.0 * SETTINGS.share * self.settings.tol:
-            return HullStatus.STALLED
-        return HullStatus.NOISE_LIMITED
+            return Status.STALLED
+        return Status.NOISE_LIMITED
 
     def _needed(self, problem: HullProblem, point: ReducedPoint) -> Mask:
         """Return the nodes that the model at the last point is pruned to."""
@@ -323,7 +323,7 @@ class _Run:
         self,
         problem: HullProblem,
         point: ReducedPoint,
-        status: HullStatus,
+        status: Status,
         within: float,
         outside: float | None,
     ) -> HullSolution:
@@ -343,9 +343,9 @@ class _Run:
             max(with_rounding(relative_gap(primal, bound), hidden, primal), 0.0)
             for bound in (point.dual.value(problem, within), below)
         )
-        reached = {HullStatus.CERTIFIED: gap, HullStatus.NOISE_LIMITED: reduced}
+        reached = {Status.CONVERGED: gap, Status.NOISE_LIMITED: reduced}
         if reached.get(status, 0.0) > settings.tol:
-            status = HullStatus.STALLED
+            status = Status.STALLED
         places = np.flatnonzero(used)
         solution = HullSolution(
             nodes=tuple(active.known.named(active.nodes[places])),
