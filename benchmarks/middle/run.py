@@ -37,6 +37,14 @@ KEY = ("method", "rows")
 ROWS = (1000, 2000, 5000, 9000, 20_000, 50_000)
 COLUMNS, TEST = 20, 4000
 LIMIT = 300
+BESIDE, LEAST, MOST_BESIDE = 10.0, 1.5, 9000
+"""Seconds may be so many times SVC's, or the least number if that is more, up to so
+many rows."""
+LARGEST, MOST_SECONDS = 50_000, 60.0
+POWER = 2.2
+"""Of the ratio of two sizes next to each other: the ratio of their times at most."""
+TOL = 1e-3
+MEMORY_ROWS, MOST_BYTES = 20_000, 2e9
 
 METHODS: dict[str, Callable[[], Any]] = {
     "SVC": SVC,
@@ -114,7 +122,81 @@ def page(path: Path) -> str:
     for title, text in titles.items():
         lines = [[name, *_cells(cells, name, sizes, text)] for name in names]
         parts += [f"## {title}\n", *table(["method", *map(str, sizes)], lines)]
+    ours = [name for name in names if name not in ("SVC", "boosting")]
+    parts += ["## Limits\n", LIMITS]
+    for title, check in CHECKS.items():
+        lines = [
+            [name, *(check(cells, name, n, sizes) for n in sizes)] for name in ours
+        ]
+        parts += [f"### {title}\n", *table(["method", *map(str, sizes)], lines)]
     return "\n".join([*parts, measured(path)])
+
+
+Cells = dict[tuple[str, int], Row]
+
+LIMITS = (
+    f"Seconds: at most {BESIDE:.0f} times those of SVC or {LEAST} up to {MOST_BESIDE} "
+    f"rows, and {MOST_SECONDS:.0f} for {LARGEST}. Steps from one size to the next: at "
+    f"most the ratio of the sizes to the power {POWER}; times below {LEAST} s count as "
+    f"this. Gaps: at most {TOL:g}. Memory: at most {MOST_BYTES / 1e9:.0f} GB for "
+    f"{MEMORY_ROWS} rows. In brackets is the limit of each number.\n"
+)
+
+
+def verdict(value: float, limit: float, text: str) -> str:
+    """Return a number with its limit, and whether it is within."""
+    word = "met" if value <= limit else "missed"
+    return f"{text.format(value)} ({text.format(limit)}: {word})"
+
+
+def seconds_check(cells: Cells, name: str, size: int, _: Sequence[int]) -> str:
+    """Return the seconds of a fit beside their limit."""
+    row, beside = cells.get((name, size)), cells.get(("SVC", size))
+    if row is None or not (size == LARGEST or size <= MOST_BESIDE):
+        return ""
+    limit = MOST_SECONDS
+    if size <= MOST_BESIDE:
+        if beside is None:
+            return ""
+        limit = max(LEAST, BESIDE * beside["seconds"])
+    return verdict(row.get("seconds", np.inf), limit, "{:.1f}")
+
+
+def step_check(cells: Cells, name: str, size: int, sizes: Sequence[int]) -> str:
+    """Return the ratio of times of a size and the one before beside its limit."""
+    place = sizes.index(size)
+    if not place:
+        return ""
+    before = sizes[place - 1]
+    rows = cells.get((name, before)), cells.get((name, size))
+    if rows[0] is None or rows[1] is None or "seconds" not in rows[0]:
+        return ""
+    first, second = (max(LEAST, row.get("seconds", np.inf)) for row in rows if row)
+    return verdict(second / first, (size / before) ** POWER, "{:.1f}")
+
+
+def gap_check(cells: Cells, name: str, size: int, _: Sequence[int]) -> str:
+    """Return the gap beside the tolerance; nothing for a method without one."""
+    row = cells.get((name, size))
+    if row is None or not np.isfinite(row.get("gap", np.nan)):
+        return ""
+    return verdict(row["gap"], TOL, "{:.0e}")
+
+
+def memory_check(cells: Cells, name: str, size: int, _: Sequence[int]) -> str:
+    """Return the peak memory, in GB, beside its limit."""
+    row = cells.get((name, size))
+    if row is None or size != MEMORY_ROWS or "peak_bytes" not in row:
+        return ""
+    return verdict(row["peak_bytes"] / 1e9, MOST_BYTES / 1e9, "{:.1f}")
+
+
+CHECKS = {
+    "Seconds": seconds_check,
+    "Steps": step_check,
+    "Gaps": gap_check,
+    "Memory": memory_check,
+}
 
 
 def _cells(

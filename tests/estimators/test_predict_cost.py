@@ -1,0 +1,61 @@
+"""Predictions evaluate the kernels in use, at the samples that these need, alone."""
+
+from collections import Counter
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from multikernel import GroupOMPRegressor, LpMKLRegressor, SpicyMKLRegressor
+from multikernel.kernels import ListDictionary
+
+N, N_NEW = 120, 50
+STORAGES = ["auto", "dense", "dense32", "lazy", "low_rank", "by_kernel", "memmap"]
+
+
+class Counted:
+    """A Gaussian kernel of one column that notes how many values it is asked for."""
+
+    asked: ClassVar[Counter] = Counter()
+
+    def __init__(self, column, width=1.0):
+        self.column, self.width = column, width
+
+    def __call__(self, X, Y=None):
+        Y = X if Y is None else Y
+        self.asked[self.column] += len(X) * len(Y)
+        gaps = X[:, [self.column]] - Y[:, self.column]
+        return np.exp(-0.5 * (gaps / self.width) ** 2)
+
+    def diag(self, X):
+        return np.ones(len(X))
+
+
+def problem():
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, size=(N + N_NEW, 12))
+    return X[:N], np.sin(2.0 * X[:N, 1]) + X[:N, 4] ** 2, X[N:]
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("kind", [SpicyMKLRegressor, GroupOMPRegressor])
+def test_kernels_out_of_use_are_not_evaluated(kind, storage):
+    X, y, new = problem()
+    kernels = ListDictionary([Counted(m) for m in range(12)])
+    model = kind(kernels=kernels, storage=storage).fit(X, y)
+    assert 0 < model.active_kernels_.size < 12
+    Counted.asked.clear()
+    model.predict(new)
+    assert set(Counted.asked) == set(model.active_kernels_.tolist())
+    assert max(Counted.asked.values()) <= N_NEW * N
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLRegressor, LpMKLRegressor])
+def test_factors_are_evaluated_at_landmarks(kind):
+    X, y, new = problem()
+    kernels = ListDictionary([Counted(m) for m in range(12)])
+    model = kind(kernels=kernels, storage="low_rank").fit(X, y)
+    Counted.asked.clear()
+    model.predict(new)
+    assert set(Counted.asked) == set(model.active_kernels_.tolist())
+    # A Gaussian of one column has some dozen landmarks.
+    assert max(Counted.asked.values()) <= N_NEW * N // 2
