@@ -113,11 +113,20 @@ def test_default_fits_of_the_middle(run, tmp_path):
     assert {row["method"] for row in rows} == {"SVC", "SpicyMKL"}
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "## Relative duality gap" in page
+    assert "### Steps" in page
     folder = BENCHMARKS / "middle"
     (tmp_path / "results.json").write_bytes((folder / "results.json").read_bytes())
     run("middle/run.py", "--rows", "--output", tmp_path)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
+
+
+def test_real_tables_of_the_middle(run, tmp_path):
+    folder = BENCHMARKS / "middle"
+    (tmp_path / "sets.json").write_bytes((folder / "sets.json").read_bytes())
+    run("middle/sets.py", "--sets", "--output", tmp_path)
+    page = (tmp_path / "SETS.md").read_text(encoding="utf-8")
+    assert page == (folder / "SETS.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
