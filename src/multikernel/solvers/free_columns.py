@@ -124,7 +124,7 @@ class FreeColumns:
         if problem.columns is None:
             return self.solver.solve(problem, init, callback)
         whole, recorder = metered(centred(problem), callback)
-        return _Search(self, whole, recorder).run(init)
+        return _SquaresSearch(self, whole, recorder).run(init)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class _Point:
 
 
 @dataclass(eq=False)
-class _Search:
+class _SquaresSearch:
     """The state of the method on one problem."""
 
     settings: FreeColumns

@@ -94,7 +94,7 @@ class OneClass:
         quadratic form is refused.
         """
         meter = Meter(math.prod(gram.shape))
-        search = _Search(
+        search = _OneClassSearch(
             self, MeteredStack(gram, meter), shares, Recorder(callback, meter)
         )
         return search.run()
@@ -130,7 +130,7 @@ class OneClassPoint:
 
 
 @dataclass
-class _Search:
+class _OneClassSearch:
     """The planes so far, and the best points."""
 
     settings: OneClass

@@ -275,7 +275,7 @@ def images_outside(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def values_of(
+def fold_values(
     images: Products,
     n_test: int,
     models: Sequence[Expansion],

@@ -12,9 +12,9 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import (
     GramOptions,
+    fold_values,
     gram_matrices,
     images_outside,
-    values_of,
 )
 from multikernel.estimators.grams.least_squares import completed, residual_problems
 from multikernel.estimators.grams.useless import warn_degenerate
@@ -378,7 +378,7 @@ class Training:
         outside = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
         values = partial(
-            values_of, images, test.size, columns=columns, offset=outside.offset
+            fold_values, images, test.size, columns=columns, offset=outside.offset
         )
         return Fold(training, outside, values)
 

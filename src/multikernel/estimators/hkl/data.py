@@ -160,7 +160,7 @@ class HullData:
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["HullData"]:
         """Return a fold, whose models predict by themselves."""
         training, _ = self.part(train)
-        values = partial(values_of, self.X[test])
+        values = partial(hull_values, self.X[test])
         return Fold(training, self.samples.subset(test), values)
 
 
@@ -335,7 +335,7 @@ def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def values_of(X: Array, models: Sequence[HullModel]) -> Array:
+def hull_values(X: Array, models: Sequence[HullModel]) -> Array:
     """Return the decision values of models of one fold, (n_models, n_test, n_outputs).
 
     They share their samples: features of new ones are computed once.

@@ -9,11 +9,11 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.read.kinds import (
+    column_values,
     kinds_of,
     names_of,
     numbers_of,
     refuse_kinds,
-    values_of,
 )
 from multikernel.estimators.read.numbers import ENCODE, Spooled, refuse_shared_names
 from multikernel.gram.temporary import PathLike, TemporaryFolder
@@ -108,7 +108,7 @@ def unpacked(
                 f"{first_row} on): {ENCODE}"
             )
         X[:, place] = numbers_of(batch[names[name]], repr(name))
-    y = None if target is None else values_of(batch[names[target]])
+    y = None if target is None else column_values(batch[names[target]])
     return kept, X, y if y is None or y.dtype.kind != "O" else _labels(y)
 
 

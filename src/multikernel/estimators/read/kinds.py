@@ -93,7 +93,7 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
         kinds[place] = NUMBERS
         if look:
             column = X[:, place] if names is None else X[names[place]]
-            kinds[place] = _kind_of_values(values_of(column))
+            kinds[place] = _kind_of_values(column_values(column))
     return kinds
 
 
@@ -122,7 +122,7 @@ WIDE = ("Int128", "UInt128")
 """Integers of polars that NumPy has no type for: they come as objects."""
 
 
-def values_of(column: Any) -> Array:
+def column_values(column: Any) -> Array:
     """Return a column of whatever library as an array of one axis."""
     if hasattr(column, "combine_chunks"):  # a chunked array of Arrow
         column = column.combine_chunks()
@@ -135,7 +135,7 @@ def values_of(column: Any) -> Array:
 
 def numbers_of(column: Any, label: str) -> Array:
     """Return a column of numbers as float64, nan where a value is missing."""
-    values = values_of(column)
+    values = column_values(column)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64, copy=False)
     try:

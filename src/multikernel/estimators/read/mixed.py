@@ -11,13 +11,13 @@ from sklearn.utils.validation import validate_data
 from multikernel._typing import Array
 from multikernel.estimators.read.kinds import (
     TEXT,
+    column_values,
     is_frame,
     is_missing,
     kinds_of,
     names_of,
     numbers_of,
     refuse_kinds,
-    values_of,
 )
 from multikernel.estimators.read.numbers import is_text
 from multikernel.kernels.columns import Features
@@ -62,7 +62,7 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
         if said[place] == CATEGORIES:
             kinds[place] = CATEGORIES
             continue
-        values = values_of(column).tolist()
+        values = column_values(column).tolist()
         no_sequences = _why_no_sequences(values)
         no_categories = "X is an array" if names is None else _why_no_categories(values)
         if no_sequences is None:
@@ -183,7 +183,7 @@ def read_mixed(
         if chosen:
             estimator.category_features_ = np.array(chosen, dtype=np.intp)
             estimator.categories_ = [
-                _found_categories(values_of(columns[c]), layout.label(c))
+                _found_categories(column_values(columns[c]), layout.label(c))
                 for c in chosen
             ]
     else:
@@ -193,11 +193,11 @@ def read_mixed(
     for place, column in enumerate(numeric):
         if column in chosen:
             values = estimator.categories_[chosen.index(column)]
-            found = values_of(columns[column])
+            found = column_values(columns[column])
             numbers[:, place] = _codes(found, values, layout.label(column))
         else:
             numbers[:, place] = numbers_of(columns[column], layout.label(column))
-    return layout.packed(numbers, [values_of(columns[c]) for c in strings]), layout
+    return layout.packed(numbers, [column_values(columns[c]) for c in strings]), layout
 
 
 def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:

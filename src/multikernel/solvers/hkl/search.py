@@ -146,7 +146,7 @@ class HullSearch:
             raise UnsupportedProblemError(reason)
         y, offset = centred_targets(problem)
         problem = replace(problem, y=y, offset=offset)
-        run = _Run(self, problem, callback)
+        run = _HullRun(self, problem, callback)
         alpha = run.first_strength()
         while alpha > alphas[0] and not run.stopped:
             run.solve(replace(problem, alpha=alpha))
@@ -158,7 +158,7 @@ class HullSearch:
                 return
 
 
-class _Run:
+class _HullRun:
     """The state of a path."""
 
     def __init__(

@@ -120,7 +120,7 @@ def weighted_sums(
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class WeightStep:
     """A step in the weights: a `change` from a `start`, where dual norms are known.
 
     The `level` is the threshold that it is for, and `slope` the product of the change
@@ -144,7 +144,7 @@ class WeightSearch:
 
     regularizer: ProximableRegularizer
     traces: Array
-    _last: Step | None = None
+    _last: WeightStep | None = None
 
     @property
     def bend(self) -> float:
@@ -183,7 +183,7 @@ class WeightSearch:
 
     def _newton(
         self, weights: Array, sizes: Array, room: Array, hessian: Array
-    ) -> Step:
+    ) -> WeightStep:
         """Return the step of Newton's method."""
         # From afar it is the step for a strength on the way.
         nearest = SETTINGS.stride * float((sizes * room).max())
@@ -203,4 +203,4 @@ class WeightSearch:
         total, factor = float(change.sum()), SETTINGS.farthest_sum
         most = (factor if total > 0.0 else 1.0 - 1.0 / factor) * float(shares.sum())
         change *= min(1.0, most / max(abs(total), TINY)) / units
-        return Step(weights, change, sizes**3, level, float(pull @ change))
+        return WeightStep(weights, change, sizes**3, level, float(pull @ change))
