@@ -13,6 +13,7 @@ from multikernel import (
     LocalRademacherMKLRegressor,
     LpMKLRegressor,
     SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
 )
@@ -104,6 +105,26 @@ def test_exclusive_or_of_two_columns_is_found():
     model = SpicyMKLClassifier(Interactions(), alpha=0.02).fit(table, label)
     assert model.summary()["kernel"].iloc[0] in ("sex × smokes", "smokes × sex")
     assert model.score(table, label) == 1.0
+
+
+@pytest.mark.parametrize("search", [False, True])
+@pytest.mark.parametrize("kind", ["two values", "categories", "sex and age"])
+def test_default_kernels_find_an_interaction(kind, search):
+    random = np.random.default_rng(1)
+    sex, age = random.choice(["f", "m"], 240), random.normal(size=240)
+    first, second = random.integers(0, 2, (2, 240))
+    words = {
+        "two values": (first, second),
+        "categories": (np.array(["no", "yes"])[first], np.array(["a", "b"])[second]),
+        "sex and age": (sex, age),
+    }
+    left, right = words[kind]
+    table = pd.DataFrame({"left": left, "right": right, "noise": age[::-1]})
+    label = (sex == "m") ^ (age > 0.0) if kind == "sex and age" else first != second
+    model = SpicyMKLClassifierCV(cv=3) if search else SpicyMKLClassifier()
+    table_of_terms = model.fit(table, label).summary()
+    assert table_of_terms["kernel"].iloc[0] in ("left × right", "right × left")
+    assert model.score(table, label) > 0.95
 
 
 def test_views_have_interactions():

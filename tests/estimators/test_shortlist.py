@@ -83,9 +83,9 @@ def test_the_list_has_the_kernels_in_use():
     stack = DenseStack(np.arange(100.0)[:, None, None] * np.ones((100, 2, 2)))
     problem = Problem(stack, np.array([1.0, -3.0]), SquaredLoss(), BlockL1(1.0))
     model = replace(SpicyMKL().solve(problem), active=np.array([0, 3]))
-    listed = shortlist.shortlist(stack, np.ones(2), model, 20)
+    listed = shortlist.shortlist(stack, np.ones(2), [model, None], 20)
     assert listed.tolist() == [0, 3, *range(80, 100)]
-    first = shortlist.shortlist(stack, np.ones(2), None, 20)
+    first = shortlist.shortlist(stack, np.ones(2), [], 20)
     assert first.tolist() == [*range(80, 100)]
 
 
@@ -101,3 +101,27 @@ def test_greedy_folds_select_from_a_list_and_the_model_from_all(monkeypatch):
     exact = search.fit(X, y)
     np.testing.assert_allclose(scores, exact.cv_results_["mean_test_score"], atol=1e-6)
     assert best == exact.best_params_
+
+
+def test_classes_share_one_list_and_one_pass(monkeypatch):
+    X, y = product_of_columns()
+    classes = np.digitize(y, [-1.5, -0.5, 0.5, 1.5])
+    sizes = []
+    listed_of = shortlist.shortlist
+
+    def counted(stack, dual, models, most):
+        sizes.append((dual.shape[1], len(models)))
+        return listed_of(stack, dual, models, most)
+
+    monkeypatch.setattr(shortlist, "shortlist", counted)
+    search = SpicyMKLClassifierCV(PAIRS, cv=2, n_alphas=6)
+    together = search.fit(X, classes).cv_results_["mean_test_score"]
+    assert set(sizes) == {(5, 5)}
+    passes = len(sizes)
+    sizes.clear()
+    monkeypatch.setattr(shortlist, "TOGETHER", 2)
+    apart = search.fit(X, classes).cv_results_["mean_test_score"]
+    assert set(sizes) == {(2, 2), (1, 1)}
+    assert len(sizes) == 3 * passes
+    known = np.isfinite(together) & np.isfinite(apart)
+    np.testing.assert_allclose(together[known], apart[known], atol=0.05)
