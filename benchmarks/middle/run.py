@@ -27,6 +27,7 @@ from benchmarks.interactions.report import table
 from benchmarks.measure import Results, Row, cpu, measured, read
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import multikernel as mk
@@ -45,6 +46,7 @@ POWER = 2.2
 """Of the ratio of two sizes next to each other: the ratio of their times at most."""
 TOL = 1e-3
 MEMORY_ROWS, MOST_BYTES = 20_000, 2e9
+GRID = {"C": np.logspace(-2.0, 2.0, 5), "gamma": np.logspace(-3.0, 1.0, 5)}
 
 METHODS: dict[str, Callable[[], Any]] = {
     "SVC": SVC,
@@ -53,9 +55,14 @@ METHODS: dict[str, Callable[[], Any]] = {
     "SpicyMKL, hinge": lambda: mk.SpicyMKLClassifier(loss="hinge"),
     "SpicyMKL, targets": mk.SpicyMKLRegressor,
     "uniform": mk.FixedWeightsMKLClassifier,
+    "uniform, targets": mk.FixedWeightsMKLRegressor,
     "LpMKL": mk.LpMKLClassifier,
+    "LpMKL, targets": mk.LpMKLRegressor,
     "Group-OMP": mk.GroupOMPClassifier,
+    "SVC, grid": lambda: GridSearchCV(SVC(), GRID, cv=5),
     "SpicyMKL, search": mk.SpicyMKLClassifierCV,
+    "uniform, search": mk.FixedWeightsMKLClassifierCV,
+    "LpMKL, search": mk.LpMKLClassifierCV,
 }
 
 
