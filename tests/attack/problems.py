@@ -100,6 +100,13 @@ def inspect_model(case, model, warned):
     if case.times is not None:
         scale = {"loss_scale": model.loss_scale_}
         case = replace(case, settings=case.settings | scale)
+    # Of regressors the numbers in the units of y are those that were used.
+    used = {
+        name: float(np.ravel(getattr(model, f"{name}_"))[0])
+        for name in ("alpha", "C", "epsilon")
+        if case.regresses and name in case.settings and hasattr(model, f"{name}_")
+    }
+    case = replace(case, settings=case.settings | used)
     outputs = recompute(case, model)
     slack = SINGLE if is_single(case) else SLACK
     found = []
