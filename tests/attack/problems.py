@@ -103,7 +103,7 @@ def inspect_model(case, model, warned):
     # Of regressors the numbers in the units of y are those that were used.
     used = {
         name: float(np.ravel(getattr(model, f"{name}_"))[0])
-        for name in ("alpha", "C", "epsilon")
+        for name in ("alpha", "C", "epsilon", "l1_ratio")
         if case.regresses and name in case.settings and hasattr(model, f"{name}_")
     }
     case = replace(case, settings=case.settings | used)
