@@ -76,8 +76,8 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
     picture = picture_of(draw, (size, size))
     if len(shown) == len(names):
         return picture
-    said = f"Drawn are the {len(shown)} most frequent of {len(names)} classes."
-    return f"<p>{said}</p>{picture}"
+    note = f"Drawn are the {len(shown)} most frequent of {len(names)} classes."
+    return f"<p>{note}</p>{picture}"
 
 
 def _matrix(counts: Array, names: Array) -> Any:
@@ -148,25 +148,27 @@ def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
 
 def _scores(model: Any, X: Any, y: Array, predicted: Array) -> dict[str, Any]:
     """Return the scores of predictions."""
-    found: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
     if y.ndim == 1 and (is_classifier(model) or is_outlier_detector(model)):
-        found["accuracy"] = metrics.accuracy_score(y, predicted)
-        found["balanced accuracy"] = metrics.balanced_accuracy_score(y, predicted)
+        scores["accuracy"] = metrics.accuracy_score(y, predicted)
+        scores["balanced accuracy"] = metrics.balanced_accuracy_score(y, predicted)
         classes = getattr(model, "classes_", [-1, 1])
         if len(classes) == 2:
             values = model.decision_function(X)
             positive = y == classes[1]
             if 0 < positive.sum() < positive.size:
-                found["area under the ROC curve"] = metrics.roc_auc_score(
+                scores["area under the ROC curve"] = metrics.roc_auc_score(
                     positive, values
                 )
     elif is_classifier(model):
-        found["accuracy of whole rows"] = metrics.accuracy_score(y, predicted)
+        scores["accuracy of whole rows"] = metrics.accuracy_score(y, predicted)
     else:
-        found["R²"] = metrics.r2_score(y, predicted)
-        found["mean absolute error"] = metrics.mean_absolute_error(y, predicted)
-        found["root mean squared error"] = metrics.root_mean_squared_error(y, predicted)
-    return found
+        scores["R²"] = metrics.r2_score(y, predicted)
+        scores["mean absolute error"] = metrics.mean_absolute_error(y, predicted)
+        scores["root mean squared error"] = metrics.root_mean_squared_error(
+            y, predicted
+        )
+    return scores
 
 
 def picture_of(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:

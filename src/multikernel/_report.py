@@ -123,7 +123,7 @@ def report(
     """
     inner = final_estimator(model)
     # Rather now than after the work.
-    place = None if path is None else find_place(path, _files_of(inner, X))
+    target = None if path is None else find_place(path, _files_of(inner, X))
     if X is None and y is not None:
         raise ValueError("report: y holds the targets of X, and there is no X.")
     _check_same_kernels(model, inner, bootstrap, split)
@@ -142,10 +142,10 @@ def report(
         for by in _table_kinds(inner):
             cautions += outside_intervals(inner, by, bootstrap)
     cautions += [] if split is None else outside_split(split)
-    said = [*cautions, *(str(warning.message) for warning in caught)]
-    found = facts(inner)
-    title = f"{found.pop('estimator')}: {found['n_active']} of {found['n_kernels']}"
-    title += " kernels in use"
+    warnings_of_report = [*cautions, *(str(warning.message) for warning in caught)]
+    model_facts = facts(inner)
+    title = f"{model_facts.pop('estimator')}: {model_facts['n_active']} of "
+    title += f"{model_facts['n_kernels']} kernels in use"
     page = "\n".join(
         [
             "<!doctype html>",
@@ -160,13 +160,13 @@ def report(
                 _section(*part)
                 for part in (*outcomes, *_tables(inner, bootstrap), *pictures)
             ),
-            _section("What was fitted", _fitted(model, inner, found)),
-            _section("Warnings", _warned(inner, said)),
+            _section("What was fitted", _fitted(model, inner, model_facts)),
+            _section("Warnings", _warned(inner, warnings_of_report)),
             "</main></body></html>",
         ]
     )
-    if place is not None:
-        write_to(place, page.encode())
+    if target is not None:
+        write_to(target, page.encode())
     return page
 
 
@@ -194,11 +194,11 @@ def _certificate(model: Any) -> str:
         return f"<p>{html.escape(status)} This method carries no certificate.</p>"
     held = _held_gap(model)
     seen = "" if held == gap else f", and {held:.2g} over the kernels looked at"
-    said = " ".join([status, getattr(model, "offered_", "")]).strip()
+    text = " ".join([status, getattr(model, "offered_", "")]).strip()
     return (
         f"<p>No other choice of functions lowers the objective by more than "
         f"<strong>{gap:.2g}</strong> of its value (the relative duality gap{seen}; "
-        f"asked for were {model.tol:g}). {html.escape(said)}</p>"
+        f"asked for were {model.tol:g}). {html.escape(text)}</p>"
     )
 
 
@@ -268,8 +268,8 @@ def _intervals(
         for output, name in zip(rows, columns.get(by, []), strict=True)
     ]
     return {
-        "from (90 %)": [float(low[place]) for place in places],
-        "to (90 %)": [float(high[place]) for place in places],
+        "from (90 %)": [float(low[term]) for term in places],
+        "to (90 %)": [float(high[term]) for term in places],
     }
 
 

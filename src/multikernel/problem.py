@@ -280,11 +280,11 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
     if isinstance(loss, WeightedLoss):
         shares = loss.weights / loss.weights.sum()
     columns = y.reshape(len(y), -1)
-    found = [_level_of_few_digits(column, shares) for column in columns.T]
-    offset = np.array([middle for middle, _ in found])
+    levels = [_level_of_few_digits(column, shares) for column in columns.T]
+    offset = np.array([middle for middle, _ in levels])
     if not offset.any():
         return y, problem.offset
-    constant = np.array([is_constant for _, is_constant in found])
+    constant = np.array([is_constant for _, is_constant in levels])
     return np.where(constant, 0.0, columns - offset).reshape(y.shape), offset
 
 

@@ -8,6 +8,7 @@ from multikernel import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     load,
+    regularization_path,
     save,
 )
 from multikernel.estimators import NullAlpha
@@ -75,3 +76,23 @@ def test_files_and_sentences(tmp_path):
     with pytest.raises(ValueError, match="above 0, or 'null', or a NullAlpha"):
         SpicyMKLRegressor(KERNELS, alpha="noise").fit(X, y)
     assert not hasattr(LpMKLClassifier(), "alpha")
+
+
+def test_paths_begin_at_a_strength_of_one_all_the_same():
+    X, random = sample(4)
+    y = X[:, 0] + random.normal(size=60)
+    paths = [
+        regularization_path(SpicyMKLRegressor(KERNELS, alpha=alpha), X, y, n_alphas=3)
+        for alpha in ("null", 1.0)
+    ]
+    np.testing.assert_allclose(paths[0].path.alphas, paths[1].path.alphas, rtol=1e-12)
+
+
+def test_corners_of_huber_are_in_the_deviation_of_the_targets():
+    X, random = sample(6)
+    y = random.normal(size=60)
+    alphas = [
+        SpicyMKLRegressor(KERNELS, alpha="null", loss="huber").fit(X, unit * y).alpha_
+        for unit in (1.0, 1024.0)
+    ]
+    assert alphas[1] == pytest.approx(1024.0 * alphas[0], rel=1e-6)

@@ -85,7 +85,7 @@ def weighted_targets(
     """
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
-    # The curvature of a loss is one over that of its conjugate.
+    # The curvature of a loss is one over its conjugate's.
     with np.errstate(divide="ignore", over="ignore"):
         weights = 1.0 / loss.conjugate_hessian(y, slopes)
     lower, upper = loss.dual_bounds(y)
@@ -111,7 +111,7 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
         One with columns, a smooth loss and one output, its targets `centred`.
     constant : float
         The best intercept alone, zero where the problem has none. From there on the
-        loss bends: far from its targets that of a time is a line.
+        loss bends: far from its targets the loss of a time is a line.
 
     Raises
     ------

@@ -115,17 +115,17 @@ def evaluate_terms(
     step = max(1, kernels.size if held is not None else IMAGE_BYTES // each)
     for start in range(0, kernels.size, step):
         part = slice(start, start + step)
-        chosen = kernels[part]
-        own = expansions if len(expansions) == 1 else expansions[part]
-        c = per_kernel(weights[part], own)
+        some = kernels[part]
+        coefs_here = expansions if len(expansions) == 1 else expansions[part]
+        c = per_kernel(weights[part], coefs_here)
         if images is not None:
-            scaled = per_kernel(weights[part], _chosen(images, chosen))
-            diagonals = _chosen(gram.diagonals(), chosen)
+            scaled = per_kernel(weights[part], _chosen(images, some))
+            diagonals = _chosen(gram.diagonals(), some)
             products: TermProducts = ImageProducts(c, scaled, diagonals)
         else:
-            part_of_model = gram.once(chosen) if held is None else held
+            part_of_model = gram.once(some) if held is None else held
             products = term_products(part_of_model, c)
-        squares[part], rounding[part] = _squared_norms(gram, chosen, c, products)
+        squares[part], rounding[part] = _squared_norms(gram, some, c, products)
         used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
         units = np.sqrt(rounding[part] * rounding_unit(f.shape[0]))
@@ -156,7 +156,7 @@ def _squared_norms(
     # |K c|^2 / tr K is never more than c^T K c, and no digit of it cancels.
     least = lengths / np.maximum(traces, TINY)
     squares = np.where(forms > rounding, forms, np.maximum(forms, least))
-    # A product that is no more than its own rounding is zero, as far as one can tell.
+    # A product that is no more than its own rounding counts as zero.
     negligible = lengths <= unit * np.abs(traces) * rounding
     return np.where(negligible, 0.0, squares), rounding
 
@@ -164,7 +164,7 @@ def _squared_norms(
 def evaluate(
     problem: Problem, kernels: Indices, terms: Terms, intercept: Array
 ) -> Worth:
-    """Return norms and objective of a model, and what rounding may hide of these.
+    """Return norms and objective of a model, and what rounding may hide in them.
 
     Parameters
     ----------
@@ -240,10 +240,10 @@ class Model:
 
     @property
     def coefs(self) -> Array:
-        """Return those of the active kernels, shape (n_active, n_samples[, ...])."""
-        active, chosen = self.norms[self.kernels] > 0.0, self.expansions
-        chosen = chosen if len(chosen) == 1 else chosen[active]
-        return per_kernel(self.weights[active], chosen)
+        """Return the expansions of active kernels, (n_active, n_samples[, ...])."""
+        active, expansions = self.norms[self.kernels] > 0.0, self.expansions
+        expansions = expansions if len(expansions) == 1 else expansions[active]
+        return per_kernel(self.weights[active], expansions)
 
     def products(self, gram: GramStack) -> Array:
         """Return the active kernels times their own of the `coefs`."""
@@ -301,8 +301,8 @@ def model_of_expansions(
 ) -> Model:
     """Return the model of some expansions, evaluated, with its best intercept.
 
-    Where they are multiples of a point's, as those of most solutions are of their own
-    dual point, its images are those of the model.
+    Where they are multiples of a point's, as most solutions are of their own dual
+    point, the model has its images.
     """
     weights, images = np.ones(kernels.size), None
     if point is not None:
@@ -322,9 +322,9 @@ def _multiples(vectors: Array, one: Array) -> Array | None:
         return None
     flat = vectors.reshape(len(vectors), -1)
     numbers = flat @ one.reshape(-1) / square
-    left = np.abs(flat - np.outer(numbers, one)).max(axis=1)
+    rest = np.abs(flat - np.outer(numbers, one)).max(axis=1)
     # But for what a scale and a shift to a sum of zero round.
-    return numbers if (left <= 1e-13 * np.abs(flat).max(axis=1)).all() else None
+    return numbers if (rest <= 1e-13 * np.abs(flat).max(axis=1)).all() else None
 
 
 def model_of_multiples(

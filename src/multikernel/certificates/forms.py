@@ -1,4 +1,4 @@
-"""Dual norms: quadratic forms, checked to be a kernel's, and those of full kernels.
+"""Dual norms: quadratic forms, checked to be a kernel's, and full kernels' forms.
 
 Where factors leave a residual of the kernels, an upper bound on what it adds to a dual
 norm is known. The few kernels for which that bound is too loose are computed whole,
@@ -183,8 +183,8 @@ minus that eigenvalue, clip its negative eigenvalues, or leave it out.
     sizes = np.maximum(np.abs(gram.traces()[active]), np.finfo(float).tiny)
     worst = int(np.argmin(forms / sizes))
     if forms[worst] < -ROUNDING * sizes[worst]:
-        chosen = active[[worst]]
-        check_forms(gram.take(chosen), forms[[worst]], direction, chosen)
+        suspect = active[[worst]]
+        check_forms(gram.take(suspect), forms[[worst]], direction, suspect)
 
 
 @dataclass(frozen=True, eq=False)

@@ -209,9 +209,9 @@ def scaled_dual_value(
         # The value is concave in the scale and falls at the largest one. That is so
         # where Omega* is finite but steep: without this an elastic net's first dual
         # values, at points that ignore most kernels, would be useless.
-        found = _lowest(loss_of, largest, lowest)
-        if found[1] < lowest:
-            scale, lowest = found
+        best = _lowest(loss_of, largest, lowest)
+        if best[1] < lowest:
+            scale, lowest = best
     # Zero is always feasible, and the only point that proves an optimum of zero.
     if not lowest <= 0.0 and loss_of(0.0) <= lowest:
         scale, lowest = 0.0, loss_of(0.0)
@@ -228,9 +228,9 @@ def _lowest(
     bend = 2.0 * (start - 2.0 * middle + at_end)
     share = 0.5 * (start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
     if 0.0 < share < 1.0:
-        found, said = loss_of(share * end), start - bend * share * share
-        if abs(found - said) <= 1e-12 * (abs(start) + abs(at_end) + abs(middle)):
-            return share * end, found
+        value, expected = loss_of(share * end), start - bend * share * share
+        if abs(value - expected) <= 1e-12 * (abs(start) + abs(at_end) + abs(middle)):
+            return share * end, value
     searched = minimize_scalar(
         loss_of, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
     )

@@ -87,7 +87,7 @@ class Incumbent:
     """What is known of a problem while it is solved, and when that is enough.
 
     Models count as converged, and are published, as they are evaluated from their own
-    expansions: objective and gap are those of the model that is handed out.
+    expansions: objective and gap belong to the model that is handed out.
 
     Parameters
     ----------
@@ -190,15 +190,15 @@ class Incumbent:
         most, and the value that is returned is that for the stack.
         """
         problem, norms = self.problem, self.model.norms
-        own = proof = certify(problem, rho, norms, np.sqrt(forms))
+        own_proof = proof = certify(problem, rho, norms, np.sqrt(forms))
         residual = problem.gram.residual_bounds(rho)
         if residual.any():
             proof = certify(problem, rho, norms, np.sqrt(forms + residual))
-        if own.value > self.over_factors.value:
-            self.over_factors = own
+        if own_proof.value > self.over_factors.value:
+            self.over_factors = own_proof
         if proof.value > self.certificate.value:
             self.certificate = proof
-        return own.value
+        return own_proof.value
 
     def raise_bound(self, value: float) -> None:
         """Take note of a lower bound on the optimum without a dual point of its own."""
@@ -274,10 +274,10 @@ class Incumbent:
         self._publish()
         if not self.gap <= self.solved * tol:
             return None
-        problem, own, model = self.problem, self.over_factors, self.model
+        problem, inner, model = self.problem, self.over_factors, self.model
         excess = self.residual * tol * abs(model.objective)
         proof = prove_over_full_kernels(
-            problem, own.dual, own.dual_norms**2, model.norms, excess
+            problem, inner.dual, inner.dual_norms**2, model.norms, excess
         )
         if proof.certificate.value > self.certificate.value:
             self.certificate = proof.certificate

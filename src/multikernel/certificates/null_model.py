@@ -118,7 +118,7 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
         best_intercept(of_output(loss, k), *pair)
         for k, pair in enumerate(zip(columns, values, strict=True))
     ]
-    dual = np.stack([own for _, own in fits], axis=1)
+    dual = np.stack([slopes for _, slopes in fits], axis=1)
     return np.array([b for b, _ in fits]), dual
 
 
@@ -155,12 +155,12 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
         Minus a subgradient of the loss at f + b; it sums to zero.
     """
     reach = 1.0 + float(np.abs(y).max() + np.abs(f).max())
-    found = None
+    minimum = None
     if is_polyhedral(loss):
-        found = _best_intercept_by_kinks(loss, y, f)
+        minimum = _best_intercept_by_kinks(loss, y, f)
     elif is_smooth(loss):
-        found = _best_intercept_by_newton(loss, y, f, 2.0 * NEAR_ZERO * reach)
-    return _halved_best_intercept(loss, y, f, reach) if found is None else found
+        minimum = _best_intercept_by_newton(loss, y, f, 2.0 * NEAR_ZERO * reach)
+    return _halved_best_intercept(loss, y, f, reach) if minimum is None else minimum
 
 
 def _halved_best_intercept(
@@ -214,7 +214,7 @@ def _best_intercept_by_newton(
     for _ in range(STEPS):
         gradient = loss.gradient(y, f + b)
         refuse_nan(loss, "gradient", gradient, f + b)
-        # The curvature of a loss is one over that of its conjugate.
+        # The curvature of a loss is one over its conjugate's.
         step = gradient.sum() / (1.0 / loss.conjugate_hessian(y, gradient)).sum()
         b -= float(step)
         if abs(step) <= CLOSE * max(abs(b), least):
@@ -336,7 +336,7 @@ def alpha_max(problem: Problem) -> float:
     in the summed scale of `Problem` (an estimator's alpha is this over n_samples),
     with :math:`\rho_0` the dual point of the best constant model. For losses with
     kinks there, such as the hinges, it is an upper bound. A penalty whose threshold is
-    a share of alpha, as that of an elastic net, has this value over that share; it is
+    a share of alpha, as an elastic net's, has this value over that share; it is
     infinite where the share is zero.
 
     Parameters

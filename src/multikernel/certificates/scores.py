@@ -41,7 +41,7 @@ class NullModel:
         Second derivatives of the loss, where they depend on decision values alone;
         otherwise their mean.
     knows_noise : bool
-        Whether the loss says how large the noise is, as those of classes and counts do.
+        Whether the loss says how large the noise is, as with classes and counts.
     columns : ndarray of shape (n_samples, n_columns)
         Covariates and the constant.
     """
@@ -105,7 +105,7 @@ def null_model(
         if columns is not None:
             problem = replace(problem, columns=columns)
         rho[:, output] = constant_model(problem).dual
-        # The curvature of a loss is one over that of its conjugate.
+        # The curvature of a loss is one over its conjugate's.
         curvature[:, output] = 1.0 / loss.conjugate_hessian(y, -rho[:, output])
     canonical = isinstance(loss, CANONICAL)
     if columns is None or not canonical:
@@ -120,7 +120,7 @@ def permutations(
     n_permutations: int,
     random: np.random.RandomState,
 ) -> Iterator[Indices]:
-    """Yield orders of samples that keep each among those of its label."""
+    """Yield orders of samples that keep each within its label."""
     members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     for _ in range(n_permutations):
         order = np.arange(len(labels))

@@ -67,7 +67,8 @@ class TargetProofs:
         The published intercepts, the objectives, and the relative gaps, with what
         rounding hides.
     doubtful : ndarray of bool, shape (n_targets,)
-        Where forms are no more than rounding, or those of matrices that are no kernels.
+        Where forms are no more than rounding, or belong to matrices that are no
+        kernels.
     """
 
     norms: Array
@@ -153,9 +154,9 @@ class SideBySide:
         if not outside.any():
             return rho, 0.0
         dual, problems = rho.copy(), np.arange(len(self.problems))[own]
-        for place in np.flatnonzero(outside.any(axis=0)):
-            problem = self.problems[problems[place]]
-            dual[:, place] = project_dual(problem, rho[:, place])
+        for target in np.flatnonzero(outside.any(axis=0)):
+            problem = self.problems[problems[target]]
+            dual[:, target] = project_dual(problem, rho[:, target])
         return dual, np.sqrt(((dual - rho) ** 2).sum(axis=0))
 
     def _dual_values(

@@ -50,34 +50,34 @@ def run_fit(
     json: bool,
 ) -> None:
     """Train a model, save it where that is asked for, and say what it is."""
-    chosen = find_method(method)
-    targets_asked(request, chosen)
-    parameters = strength_parameters(strength, request.group, chosen)
-    place = find_output(output, request.data, json=json)  # rather now than after work
-    training = Training.asked(request, chosen)
+    entry = find_method(method)
+    targets_asked(request, entry)
+    parameters = strength_parameters(strength, request.group, entry)
+    target = find_output(output, request.data, json=json)  # rather now than after work
+    training = Training.asked(request, entry)
     with _large.on_cluster(dask):
-        table = _read(request, chosen, dask, stream)
+        table = _read(request, entry, dask, stream)
         estimator = training.estimator(table, parameters, cv=strength.cv is not None)
         with training.blaming_settings():
             pipeline, facts = fit_table(
                 estimator,
                 table,
                 scale=request.scale,
-                title=chosen.title,
+                title=entry.title,
                 impute=request.impute,
             )
     if output is not None:
-        write_to(place, dumped(pipeline))
+        write_to(target, dumped(pipeline))
     report = {
         "n_samples": len(table.X),
         **facts,
         **_report.model_report(pipeline, table.kernel_names),
-        "model_file": file_name(output, place),
+        "model_file": file_name(output, target),
     }
     if json:
         _report.print_json(report)
         return
-    with beside(place, output):
+    with beside(target, output):
         _show(report)
 
 
@@ -163,16 +163,16 @@ def strength_parameters(
     asked: Strength, group: str | None, method: Method
 ) -> dict[str, Any]:
     """Return the parameters that say how strong to regularize, or how to choose it."""
-    found = _strength(asked, method)
+    strengths = _strength(asked, method)
     if asked.scoring is not None:
         if asked.cv is None:
             raise ValueError("--scoring is for --cv, which chooses by it.")
-        found["scoring"] = asked.scoring
+        strengths["scoring"] = asked.scoring
     if group is None:
-        return found
+        return strengths
     if asked.cv is None:
         raise ValueError("--group is for --cv, whose folds keep groups together.")
-    return found | {"cv": GroupKFold(asked.cv)}
+    return strengths | {"cv": GroupKFold(asked.cv)}
 
 
 def _strength(asked: Strength, method: Method) -> dict[str, Any]:

@@ -30,14 +30,14 @@ def run_path(
     json: bool,
 ) -> None:
     """Follow a path, draw it where that is asked for, and say what came in."""
-    chosen = find_method(method)
-    if not chosen.tasks:
-        raise ValueError(f"{chosen.title} has no path.")
-    targets = targets_asked(request, chosen)
+    entry = find_method(method)
+    if not entry.tasks:
+        raise ValueError(f"{entry.title} has no path.")
+    targets = targets_asked(request, entry)
     # Rather now than after the work. A picture without an ending is a PNG.
     formats = [] if plot is None else [*_report.picture_formats(), ""]
-    place = find_output(plot, request.data, formats, json=json)
-    training = Training.asked(request, chosen)
+    picture = find_output(plot, request.data, formats, json=json)
+    training = Training.asked(request, entry)
     table = read_request(request, targets)
     start = time.perf_counter()
     path = _followed(request, training, table, n_alphas, alpha_min_ratio)
@@ -45,17 +45,17 @@ def run_path(
     if table.kernel_names is not None:
         path = replace(path, kernel_names=list(table.kernel_names))
     if plot is not None:
-        _report.save_plot(RegularizationPathDisplay.from_path(path), place)
+        _report.save_plot(RegularizationPathDisplay.from_path(path), picture)
     report = {
         "seconds": seconds,
         "n_kernels": len(path.kernel_names),
         "path": _path_lines(path),
-        "plot": file_name(plot, place),
+        "plot": file_name(plot, picture),
     }
     if json:
         _report.print_json(report)
         return
-    with beside(place, plot):
+    with beside(picture, plot):
         _show_path(report)
 
 

@@ -66,14 +66,14 @@ def model_report(
             }
             for index in order[row[order] > 0]
         ]
-    said = facts(model)
-    chosen = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
+    model_facts = facts(model)
+    parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
     return {
         "estimator": type(model).__name__,
         "task": _task(model),
-        **{name: value for name, value in chosen.items() if value is not None},
-        "score": said.get("score"),
-        "scoring": said.get("scoring"),
+        **{name: value for name, value in parameters.items() if value is not None},
+        "score": model_facts.get("score"),
+        "scoring": model_facts.get("scoring"),
         "parameters": _plain_parameters(model),
         "n_kernels": weights.shape[1],
         "n_active": int((weights > 0).any(axis=0).sum()),
@@ -139,11 +139,11 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
 
 def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return strengths, and how good they are if a cross-validation chose them."""
-    chosen = " chosen" if report["score"] is not None else ""
-    said = {f"{name}{chosen}": report[name] for name in CHOSEN if name in report}
+    ending = " chosen" if report["score"] is not None else ""
+    words = {f"{name}{ending}": report[name] for name in CHOSEN if name in report}
     if report["score"] is not None:
-        said[f"{report['scoring']} in cross-validation"] = report["score"]
-    return said
+        words[f"{report['scoring']} in cross-validation"] = report["score"]
+    return words
 
 
 def print_views(report: Mapping[str, Any]) -> None:

@@ -77,7 +77,7 @@ def run_predict(asked: Prediction) -> None:
 
 def _predicted_whole(asked: Prediction) -> tuple[int, float | None]:
     """Predict a file read as a whole; return the number of rows, and a score."""
-    place = find_output(asked.output, asked.inputs, _tables.FORMATS, json=asked.json)
+    target = find_output(asked.output, asked.inputs, _tables.FORMATS, json=asked.json)
     with opened_model(asked.model, asked.max_bytes) as estimator:
         if asked.target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: leave out --target.")
@@ -87,7 +87,7 @@ def _predicted_whole(asked: Prediction) -> tuple[int, float | None]:
             frame.insert(0, NAME, table.X.index)
         score = float(estimator.score(table.X, table.y)) if asked.target else None
     if asked.output is not None or not asked.json:
-        _tables.write_table(frame, place)
+        _tables.write_table(frame, target)
     if asked.json:
         columns = {str(key): list(frame[key]) for key in frame}
         _report.print_json({"score": score, **columns})
@@ -98,9 +98,9 @@ def _predicted_by_batches(asked: Prediction) -> tuple[int, float | None]:
     """Predict batch by batch; return the number of rows, and a score."""
     named = asked.target
     target = one_target(named, "Predicting by batches") if named else None
-    place = find_output(asked.output, asked.inputs, STREAMED)
+    destination = find_output(asked.output, asked.inputs, STREAMED)
     with opened_model(asked.model, asked.max_bytes) as estimator:
-        return _predict_stream(estimator, asked, target, place)
+        return _predict_stream(estimator, asked, target, destination)
 
 
 def _predict_stream(
@@ -244,10 +244,10 @@ def run_report(
     max_bytes: int | None,
 ) -> None:
     """Write a model as a page."""
-    place = find_output(output, [model, data])
+    destination = find_output(output, [model, data])
     with opened_model(model, max_bytes) as estimator:
         table = _known_table(estimator, [data], target, drop)
         text = page(estimator, table.X, table.y)
-    write_to(place, text.encode())
-    if file_name(output, place) is not None:
+    write_to(destination, text.encode())
+    if file_name(output, destination) is not None:
         say(f"Written to {output}.")

@@ -210,24 +210,24 @@ def find_kernels(
     if graphs:
         texts = [*table.sequences, *table.categories]
         if table.views or texts:
-            left = " ".join(f"--drop '{name}'" for name in texts)
+            dropped = " ".join(f"--drop '{name}'" for name in texts)
             raise ValueError(
                 "--view and --category are not for --method hkl, nor is text"
-                f"{': leave it out with ' * bool(left)}{left}."
+                f"{': leave it out with ' * bool(dropped)}{dropped}."
             )
         return GRAPHS[name]
-    chosen = KERNELS[name]
+    entry = KERNELS[name]
     if table.views:
         if table.sequences:
             raise ValueError("--view takes no columns of --sequence.")
-        return view_kernels(table.views, table.categories, chosen)
-    if chosen is None:
+        return view_kernels(table.views, table.categories, entry)
+    if entry is None:
         return _default_kernels(table, sequences)
     if table.sequences or table.categories:
         found = [k for c in table.sequences for k in sequences.find(table.X, c)]
         found += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
-        return found + kernels_on(table.numbers, chosen)
-    kernels, per_column = chosen
+        return found + kernels_on(table.numbers, entry)
+    kernels, per_column = entry
     columns = range(table.X.shape[1]) if per_column else [slice(None)]
     return ParameterGrid(kernels, columns)
 
@@ -266,29 +266,29 @@ def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
     sure = {table.X.columns[c] for c, kind in kinds.items() if kind == SEQUENCES}
     if sequences == SPECTRA and sure == {*table.sequences}:
         return None
-    found = {c: sequences.find(table.X, c) for c in table.sequences}
+    by_column = {c: sequences.find(table.X, c) for c in table.sequences}
     if not (others := table.numbers + list(table.categories)):
-        return [ColumnKernel(kernel, c) for c in found for kernel in found[c]]
-    views: dict[str, Any] = {c: (c, kernels) for c, kernels in found.items()}
+        return [ColumnKernel(kernel, c) for c in by_column for kernel in by_column[c]]
+    views: dict[str, Any] = {c: (c, kernels) for c, kernels in by_column.items()}
     return {"other columns": others} | views
 
 
 def check_strength(kind: type, task: str, strength: Mapping[str, Any]) -> None:
     """Raise for an option of another method: say whose it is, and what this one has."""
-    known = kind().get_params(deep=False)
+    names = kind().get_params(deep=False)
     for name in strength:
-        if name in OPTIONS and name not in known:
+        if name in OPTIONS and name not in names:
             has = [
                 key
                 for key, method in METHODS.items()
                 if task in (method.tasks or TASKS)
                 and name in method.estimator(task)().get_params(deep=False)
             ]
-            own = [option for key, option in OPTIONS.items() if key in known]
+            options = [option for key, option in OPTIONS.items() if key in names]
             raise ValueError(
                 f"{kind.__name__} has no parameter {name}: {OPTIONS[name]} is for "
                 f"--method {_joined_by_or(has)}, and this method takes "
-                f"{' and '.join(own) or 'neither'}."
+                f"{' and '.join(options) or 'neither'}."
             )
 
 
@@ -298,12 +298,12 @@ def _joined_by_or(names: list[str]) -> str:
 
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
     """Return an estimator, or say which parameter it does not have."""
-    known = kind().get_params(deep=False)
-    unknown = [name for name in parameters if name not in known]
+    names = kind().get_params(deep=False)
+    unknown = [name for name in parameters if name not in names]
     if unknown:
         raise ValueError(
             f"{kind.__name__} has no parameter {', '.join(unknown)}; it has "
-            f"{', '.join(known)}."
+            f"{', '.join(names)}."
         )
     return kind(**parameters)
 

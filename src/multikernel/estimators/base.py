@@ -94,8 +94,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets; several columns where the estimator has a ``selection``, of which
-            a classifier takes labels that samples have (1) or have not (0).
+            Targets; several columns where the estimator has a ``selection``. A
+            classifier takes columns of labels that samples have (1) or have not (0).
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
@@ -103,7 +103,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
                 default=None
             Known parts of the decision values, which kernels, columns and intercept
             are added to, such as log(exposure) with loss="poisson" or the decision
-            values of an earlier model. Predictions take those of their samples.
+            values of an earlier model. Predictions take the offsets of their samples.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`; the fit stops where it returns True.
@@ -146,7 +146,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to return those of its kernels too, under the names by which
+            Whether to return parameters of its kernels too, under the names by which
             `set_params` takes them. Of several kernels with different values these are
             a list.
 
@@ -166,8 +166,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         **params : dict
-            ``kernels__sigma`` is that of all kernels that have one, and
-            ``kernels__expression__sigma`` that of the kernels of a view; so searches
+            ``kernels__sigma`` belongs to all kernels that have one, and
+            ``kernels__expression__sigma`` to the kernels of a view; so searches
             such as `sklearn.model_selection.GridSearchCV` can choose it. The kernels
             are replaced, and those that were given stay as they are.
 
@@ -175,14 +175,14 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         -------
         self : estimator
         """
-        own = {k: v for k, v in params.items() if not k.startswith("kernels__")}
-        known = self._get_param_names()
-        for name in own:
-            if name.partition("__")[0] not in known:
-                told = unknown_parameter(type(self).__name__, name, known)
-                raise ValueError(f"Invalid parameter: {told}")
-        super().set_params(**own)
-        for name in params.keys() - own.keys():
+        own_params = {k: v for k, v in params.items() if not k.startswith("kernels__")}
+        param_names = self._get_param_names()
+        for name in own_params:
+            if name.partition("__")[0] not in param_names:
+                sentence = unknown_parameter(type(self).__name__, name, param_names)
+                raise ValueError(f"Invalid parameter: {sentence}")
+        super().set_params(**own_params)
+        for name in params.keys() - own_params.keys():
             path = name.split("__")[1:]
             self.kernels = with_parameter(self.kernels, path, params[name])
         return self
@@ -198,10 +198,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     @cache
     def _all_checks(cls) -> Mapping[str, Check]:
         """Return the checks of parameters by name."""
-        found = dict(CHECKS)
+        checks = dict(CHECKS)
         for kind in reversed(cls.__mro__):
-            found |= vars(kind).get("_checks", {})
-        return found
+            checks |= vars(kind).get("_checks", {})
+        return checks
 
     @property
     def kernel_names_(self) -> list[str]:
@@ -214,7 +214,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         A callable ``k(X, Y=None)``, as ``SVC(kernel=...)`` and
         `sklearn.kernel_ridge.KernelRidge` take it, and a Gaussian process kernel of
-        scikit-learn; samples are those of the data that reach this model. Weights are
+        scikit-learn; samples are the data that reach this model. Weights are
         ``kernel_weights_``, of several outputs their mean. Not for precomputed or
         centred kernels, nor for graphs of kernels.
         """
@@ -264,27 +264,27 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             use.
         outputs : {"all", "each"}, default=None
             Whether a row is about all outputs together, or there is one for each. None
-            stands for all where kernels have one weight for all outputs, as those of a
-            shared selection, and otherwise for each.
+            stands for all where kernels have one weight for all outputs, as in a shared
+            selection, and otherwise for each.
 
         Returns
         -------
         table : pandas DataFrame
             ``kernel`` its name, ``view`` where there are views, ``output`` the class or
-            the name of the output where there is a row for each, ``weight`` that of
-            ``kernel_weights_``, ``block_norm`` the norm of the kernel's function, and
-            ``variance_share`` its share in the variance of the decision values on the
-            training samples, Cov(f_m, f) / Var(f), by which rows are sorted. Shares
+            the name of the output where there is a row for each, ``weight`` its number
+            in ``kernel_weights_``, ``block_norm`` the norm of the kernel's function,
+            and ``variance_share`` its share in the variance of the decision values on
+            the training samples, Cov(f_m, f) / Var(f), by which rows are sorted. Shares
             sum to one for every output; a negative one belongs to a term that works
-            against the others. Weights mean something else in every method, shares
-            the same in all. Over all outputs weights and shares are means, and norms
-            the roots of sums of squares. By column there are ``first_order`` and
-            ``total`` instead: the Sobol indices of the model under the product of the
-            marginals, that is with every column drawn from its training values
-            independently of the others. A first-order index is the share of the
-            variance that is a function of this column alone, a total index that of all
-            terms which it takes part in, and a view of several columns is one row; they
-            are estimates where a kernel joins columns that others read alone. See
+            against the others. Weights mean something else in every method, shares the
+            same in all. Over all outputs weights and shares are means, and norms the
+            roots of sums of squares. By column there are ``first_order`` and ``total``
+            instead: the Sobol indices of the model under the product of the marginals,
+            that is with every column drawn from its training values independently of
+            the others. A first-order index is the share of the variance that is a
+            function of this column alone, a total index the share of all terms that it
+            takes part in, and a view of several columns is one row; they are estimates
+            where a kernel joins columns that others read alone. See
             `multikernel.inspection.sobol_indices`, which takes other samples.
             ``table.attrs`` has the strength, the gap and the score.
 

@@ -361,8 +361,8 @@ def documented(
     Parameters
     ----------
     *texts : str
-        Descriptions beside those of all: of a family of estimators, or of what means
-        something else there.
+        Descriptions beside the common ones: for a family of estimators, or for what
+        means something else there.
     lacks : sequence of str, default=()
         Attributes of every search or fit that this one does not have.
 
@@ -388,11 +388,15 @@ def documented(
         about, *rest = re.split(
             heading, cleandoc(estimator.__doc__), flags=re.MULTILINE
         )
-        own = dict(zip(rest[::2], rest[1::2], strict=True))
+        texts_here = dict(zip(rest[::2], rest[1::2], strict=True))
         sections = {
-            "Parameters": _completed(own.pop("Parameters", ""), parameters, described),
-            "Attributes": _completed(own.pop("Attributes", ""), attributes, described),
-            **own,
+            "Parameters": _completed(
+                texts_here.pop("Parameters", ""), parameters, described
+            ),
+            "Attributes": _completed(
+                texts_here.pop("Attributes", ""), attributes, described
+            ),
+            **texts_here,
         }
         written = [f"{k}\n{'-' * len(k)}\n{text}" for k, text in sections.items()]
         estimator.__doc__ = about + "".join(written) + "\n"
@@ -404,8 +408,8 @@ def documented(
 @cache
 def _entries(text: str) -> dict[str, str]:
     """Return the entries of a section by name."""
-    found = re.split(r"\n(?=\S)", text.strip()) if text else []
-    return {entry.partition(" :")[0]: entry for entry in found}
+    parts = re.split(r"\n(?=\S)", text.strip()) if text else []
+    return {entry.partition(" :")[0]: entry for entry in parts}
 
 
 def _completed(text: str, names: Sequence[str], described: Mapping[str, str]) -> str:
@@ -413,14 +417,15 @@ def _completed(text: str, names: Sequence[str], described: Mapping[str, str]) ->
 
     What it has besides stays behind the entry that it follows, or begins the section.
     """
-    own, order, place = _entries(text), list(names), 0
-    for name in own:
+    listed, order, position = _entries(text), list(names), 0
+    for name in listed:
         if name not in order:
-            order.insert(place, name)
-        place = order.index(name) + 1
+            order.insert(position, name)
+        position = order.index(name) + 1
     # A name alone stands for what is described elsewhere.
-    alone = {name for name, entry in own.items() if entry == name}
+    alone = {name for name, entry in listed.items() if entry == name}
     entries = [
-        own[name] if name in own.keys() - alone else described[name] for name in order
+        listed[name] if name in listed.keys() - alone else described[name]
+        for name in order
     ]
     return "\n".join([*entries, "", ""])

@@ -125,12 +125,12 @@ def named(
     decision values are `known` need not be computed again.
     """
     samples, loss = data.samples, getattr(estimator, "loss", None)
-    own = dict(attributes)
+    published = dict(attributes)
     state = FittedModel(
-        model=own.pop("_model", None),
-        stages=own.pop("_stages", None),
+        model=published.pop("_model", None),
+        stages=published.pop("_stages", None),
         precomputed=data.precomputed,
-        names=own.pop("_names", data.names),
+        names=published.pop("_names", data.names),
         loss=repr(loss),
         has_probabilities=is_likelihood(loss),
         link=find_link(loss, samples),
@@ -140,7 +140,7 @@ def named(
     )
     classes = {} if samples.classes is None else {"classes_": samples.classes}
     columns = vars(samples.table.columns)
-    return own | classes | dict(data.stored) | columns | {"_state": state}
+    return published | classes | dict(data.stored) | columns | {"_state": state}
 
 
 def find_link(loss: Any, samples: Samples) -> str:

@@ -26,7 +26,7 @@ class GramRepair(TransformerMixin, BaseEstimator):
     matrix, every row of similarities to the training samples is multiplied by
     :math:`P = U\, 1[\lambda \ge 0]\, U^\top` ("clip") or
     :math:`P = U \operatorname{sign}(\lambda)\, U^\top` ("flip"): on the training
-    samples the result is that of `repair_gram`, and new samples are treated alike [1]_.
+    samples that is what `repair_gram` does, and new samples are treated alike [1]_.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class GramRepair(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : NamedGrams or ndarray of shape (n_samples, n_fit_samples, n_kernels)
-            Similarities of samples to those of the fit.
+            Similarities of samples to the training samples.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class GramRepair(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X is of other training samples or kernels than those of the fit.
+            If X has other training samples or kernels than the fit.
         """
         check_is_fitted(self)
         grams = read_grams(self, type(self).__name__, X, reset=False)
@@ -158,8 +158,8 @@ class GramRepair(TransformerMixin, BaseEstimator):
         times = 2.0 if self.how == "flip" else 1.0
         for K, negative in zip(repaired, self._directions, strict=True):
             K -= times * (K @ negative) @ negative.T
-        found: Array = np.moveaxis(repaired, 0, -1)
-        return _named_as(X, found)
+        result: Array = np.moveaxis(repaired, 0, -1)
+        return _named_as(X, result)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that matrices are sliced on two axes."""

@@ -58,8 +58,7 @@ class Data(Protocol):
         """Return some of the samples, as if these had been read alone.
 
         Only what was prepared for parts has any, `n_copies` at a time where each needs
-        a copy. With them come those of the `chosen` that are left, one of each group of
-        copies.
+        a copy. With them come the `chosen` that stay, one of each group of copies.
         """
         ...
 
@@ -163,7 +162,7 @@ class Scaled(Protocol):
 
     @property
     def objective_scale(self) -> float | Array:
-        """Return what turns objectives into those of the estimator."""
+        """Return what turns objectives into the estimator's."""
         ...
 
 
@@ -218,8 +217,8 @@ class Solved:
     attributes : callable
         Returns the fitted attributes.
     chain : sequence of int, default=()
-        The candidates that are solved for one after another, ever less simple, of which
-        this is one. What is left of them may be left out.
+        The candidates that are solved for one after another, ever less simple; this is
+        one of them, and later ones may be left out.
     """
 
     places: Sequence[int]

@@ -53,7 +53,7 @@ class OwnMethod(GramMethod):
     alpha: float
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe; the penalty of a mean loss is total times that of sums."""
+        """Return the recipe; a mean loss has total times the penalty of a sum."""
         total = data.samples.total_weight
         scale = target_scale(self.source.owner, data.samples, self.loss.kind())
         losses, numbers = self.loss.on(scale)
@@ -97,7 +97,7 @@ class SolverTolerance:
 
 @documented(MEAN_LOSS_CLASSIFIER_TEXTS)
 class MKLClassifier(SolverTolerance, ClassifierMKL):
-    r"""Classification with any loss, penalty and solver, those of one's own included.
+    r"""Classification with any loss, penalty and solver, also of one's own.
 
     Minimises, over functions of the kernels' spaces and an intercept,
 
@@ -106,7 +106,7 @@ class MKLClassifier(SolverTolerance, ClassifierMKL):
         \sum_m f_m(x_i) + b\Bigr) + \Omega(\|f_1\|, \dots, \|f_M\|)
 
     with sample weights s. Every fit ends with a duality gap, a bound on the distance
-    of ``objective_`` to the optimum, as far as the solver has one.
+    of ``objective_`` to the optimum, if the solver has one.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class MKLClassifier(SolverTolerance, ClassifierMKL):
 
 @documented(MEAN_LOSS_REGRESSOR_TEXTS)
 class MKLRegressor(SolverTolerance, RegressorMKL):
-    r"""Regression with any loss, penalty and solver, those of one's own included.
+    r"""Regression with any loss, penalty and solver, also of one's own.
 
     Minimises, over functions of the kernels' spaces and an intercept,
 
@@ -203,7 +203,7 @@ class MKLRegressor(SolverTolerance, RegressorMKL):
         \sum_m f_m(x_i) + b\Bigr) + \Omega(\|f_1\|, \dots, \|f_M\|)
 
     with sample weights s. Every fit ends with a duality gap, a bound on the distance
-    of ``objective_`` to the optimum, as far as the solver has one.
+    of ``objective_`` to the optimum, if the solver has one.
 
     Parameters
     ----------

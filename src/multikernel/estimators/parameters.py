@@ -69,7 +69,7 @@ def storage_choice(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class SequenceOf:
-    """A sequence of at least one value, each of which passes a check.
+    """A sequence of at least one value, where each passes a check.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def class_weight_choice(value: Any) -> str | None:
 
 
 WEIGHT = Number(1e-6, 1e6)
-"""A weight of a penalty. Kernels are divided by its square, and kernels 24 orders of
-magnitude apart are as far as sums of them can go."""
+"""A weight of a penalty. Kernels are divided by its square, and sums of kernels
+can span 24 orders of magnitude."""
 
 
 def penalty_weights_choice(value: Any) -> str | None:
@@ -222,6 +222,17 @@ class LossSetting:
         """Return the loss with an epsilon that does not matter."""
         return find_loss(self.choice, quantile=self.quantile)
 
+    def of_unit(self) -> Loss:
+        """Return the loss for targets with a deviation of one."""
+        epsilon = self._relative_epsilon()
+        return self.kind() if epsilon is None else find_loss(self.choice, epsilon)
+
+    def _relative_epsilon(self) -> float | None:
+        """Return the epsilon of a loss by name that has one, for a deviation of one."""
+        named = isinstance(self.choice, str)
+        standard = STANDARD_EPSILON.get(self.choice) if named else None
+        return standard if standard is None or self.epsilon is None else self.epsilon
+
     def deviance(self) -> tuple[str, float] | None:
         """Return which D^2 of scikit-learn the loss declares, None for R^2."""
         declared: tuple[str, float] | None = getattr(self.kind(), "deviance", None)
@@ -232,11 +243,9 @@ class LossSetting:
 
         These are the ``epsilon`` that was used, where there is one.
         """
-        named = isinstance(self.choice, str)
-        standard = STANDARD_EPSILON.get(self.choice) if named else None
-        if standard is None:
+        epsilon = self._relative_epsilon()
+        if epsilon is None:
             return [self.kind()] * scale.deviations.size, {}
-        epsilon = standard if self.epsilon is None else self.epsilon
         each = scale.numbers("epsilon", epsilon, power=1)
         losses = [find_loss(self.choice, number) for number in each]
         return losses, {"epsilon": scale.published(each)}

@@ -27,19 +27,21 @@ from multikernel.problem import Callback, Progress
 def report(owner: str, scale: float) -> Callback:
     """Return a callback that writes one line per iteration to standard error.
 
-    Each begins with the owner; `scale` turns an objective of `Problem` into that of the
-    estimator.
+    Each begins with the owner; `scale` turns an objective of `Problem` into the
+    estimator's.
     """
 
     def write(line: Progress) -> bool:
         # Greedy methods have no gap.
-        known = not math.isnan(line.duality_gap)
-        gap = f"gap {line.duality_gap:.2e}, " if known else ""
+        has_gap = not math.isnan(line.duality_gap)
+        gap = f"gap {line.duality_gap:.2e}, " if has_gap else ""
         share = "" if line.done is None else f"{line.done:.0%}, "
-        left = "" if line.left is None else f"about {readable_time(line.left)} left, "
+        time_left = (
+            "" if line.left is None else f"about {readable_time(line.left)} left, "
+        )
         sys.stderr.write(
-            f"{owner}: {share}{left}iteration {line.iteration}, {line.seconds:.2f} s, "
-            f"objective {line.objective * scale:.6g}, {gap}"
+            f"{owner}: {share}{time_left}iteration {line.iteration}, "
+            f"{line.seconds:.2f} s, objective {line.objective * scale:.6g}, {gap}"
             f"{line.n_active} active kernels\n"
         )
         return False
@@ -64,9 +66,9 @@ def tell_building(
     That is the method ``building`` of a callback that has one; otherwise, where
     `verbose` asks for it, what writes a line to standard error every few seconds.
     """
-    told: Callable[[float], None] | None = getattr(callback, "building", None)
-    if told is not None or not verbose:
-        return told
+    show: Callable[[float], None] | None = getattr(callback, "building", None)
+    if show is not None or not verbose:
+        return show
     begun = time.perf_counter()
     last = [begun]
 
@@ -179,8 +181,8 @@ class Watch:
         if not self.stopped:
             if self._work is not None:
                 done = self._share_done(line, self._work)
-                left = self.seconds_left()
-                line = replace(line, done=done, left=left, note=self.note)
+                seconds = self.seconds_left()
+                line = replace(line, done=done, left=seconds, note=self.note)
             self._last = line
             answers = [callback(line) for callback in self.callbacks]
             # Never taken back: another thread may have been told to stop meanwhile.
@@ -206,7 +208,7 @@ class Watch:
 def watching(estimator: Any, scale: float | Array, callback: Callback | None) -> Watch:
     """Return what is called once per iteration, in the scale of an estimator.
 
-    Problems with scales of their own are told of in the mean of these.
+    Problems with scales of their own are told of in the mean scale.
     """
     lines = []
     if estimator.verbose:

@@ -24,7 +24,7 @@ ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 CLASS_ALPHA = 0.01
 TARGET_ALPHA = 0.02
 """The default ``alpha`` of sparse learning from classes, and from targets.
-``benchmarks/defaults`` (strengths), 6 sets, R^2 less that of the search, median and
+``benchmarks/defaults`` (strengths), 6 sets, R^2 less the search's, median and
 worst set: squared error with 0.01 -0.005 and -0.155, with 0.02 -0.012 and -0.063, with
 0.05 -0.017 and -0.090; absolute error -0.001 and -0.395, -0.000 and -0.185, -0.028 and
 -0.086. Classes, 7 sets: with 0.01 -0.003 and -0.022."""

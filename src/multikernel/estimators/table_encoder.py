@@ -127,16 +127,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_parameter(owner, "max_categories", self.max_categories, most)
         check_parameter(owner, "missing", self.missing, OneOf(("keep", MOST_FREQUENT)))
         _check_frame(owner, X)
-        kinds, kept, fills = {}, {}, {}
+        kinds, levels, fills = {}, {}, {}
         for name, holds in zip(X.columns, kinds_of(X), strict=True):
             kinds[name] = _kind(X[name], holds)
             if kinds[name] == WORDS:
                 ranked = _ranked(X[name])
                 few = len(ranked) <= self.max_categories
-                kept[name] = None if few else tuple(ranked[: self.max_categories - 1])
+                levels[name] = None if few else tuple(ranked[: self.max_categories - 1])
                 if ranked and self.missing == MOST_FREQUENT:
                     fills[name] = ranked[0]
-        self.kinds_, self.categories_, self.fill_values_ = kinds, kept, fills
+        self.kinds_, self.categories_, self.fill_values_ = kinds, levels, fills
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         refuse_shared_names(self.get_feature_names_out(), "the encoded table")
@@ -158,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If columns are others than those of the fit, or dates are none.
+            If columns are others than at the fit, or dates are none.
         """
         check_is_fitted(self)
         _check_frame(type(self).__name__, X)
@@ -184,17 +184,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : object, default=None
-            Not looked at: names are those of the fit.
+            Not looked at: names come from the fit.
 
         Returns
         -------
         names : ndarray of str
         """
         check_is_fitted(self)
-        found: list[str] = []
+        names: list[str] = []
         for name, kind in self.kinds_.items():
-            found += [name, *self._circles(name)] if kind == DATES else [name]
-        return np.array(found, dtype=object)
+            names += [name, *self._circles(name)] if kind == DATES else [name]
+        return np.array(names, dtype=object)
 
     def _circles(self, name: str) -> list[str]:
         """Return the names of the two columns of each period of a date."""
@@ -267,8 +267,8 @@ def _days(column: Any) -> Array | None:
 
 def _moment(text: str) -> datetime:
     """Return the time of a text (ISO 8601), in UTC where it has a zone."""
-    found = datetime.fromisoformat(text)
-    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 def _ranked(column: Any) -> list[Any]:

@@ -100,7 +100,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         """Return class probabilities; log loss only.
 
         With more than two classes the probabilities of the one-vs-rest problems are
-        scaled to sum to one; those of a shared selection are those of its softmax.
+        scaled to sum to one; a shared selection has its softmax.
 
         Parameters
         ----------

@@ -89,8 +89,8 @@ class GramStack(ABC):
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         images = np.empty(coefs.shape)
-        for m, own in enumerate(coefs):
-            images[m] = self.once(np.array([m])).matvec(own)[0]
+        for m, vectors in enumerate(coefs):
+            images[m] = self.once(np.array([m])).matvec(vectors)[0]
         return images
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:

@@ -341,8 +341,10 @@ def map_kernels(
     )
 
     def write(array: Array) -> Normalization | None:
-        own = learnt if stored else Normalization()
-        write_matrices(array, make_plan(dictionary, X.shape[1]), make_samples(X), own)
+        steps_here = learnt if stored else Normalization()
+        write_matrices(
+            array, make_plan(dictionary, X.shape[1]), make_samples(X), steps_here
+        )
         return learnt if stored else None
 
     folder = options.folder
@@ -377,7 +379,7 @@ def _source(
 ) -> str:
     """Return a fingerprint of what matrices are computed from, "" if there is none."""
     try:
-        found: str = fingerprint((dictionary, X, steps, weights))
+        source: str = fingerprint((dictionary, X, steps, weights))
     except (PicklingError, TypeError, AttributeError):
         return ""  # a kernel that cannot be pickled, as a function of a function
-    return found
+    return source

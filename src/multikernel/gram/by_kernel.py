@@ -123,10 +123,10 @@ class ByKernelStack(Refinable):
         Factors are multiplied out and added to whole matrices if any whole matrix is
         in use: a system is then factorised once, of the order of the samples anyway.
         """
-        own, others = weights[self.is_whole], weights[~self.is_whole]
-        if not own.any():
+        of_whole, others = weights[self.is_whole], weights[~self.is_whole]
+        if not of_whole.any():
             return self.factored.combine(others)
-        total = self.whole.combine(own)
+        total = self.whole.combine(of_whole)
         if not others.any():
             return total
         used = np.flatnonzero(others)
@@ -190,12 +190,12 @@ class ByKernelStack(Refinable):
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `refine.full_forms`."""
-        forms, own = np.empty(kernels.size), self.is_whole[kernels]
+        forms, whole = np.empty(kernels.size), self.is_whole[kernels]
         positions = self.positions[kernels]
-        if own.any():
-            forms[own] = self.whole.once(positions[own]).quadratic_forms(v)
-        if not own.all():
-            forms[~own] = self.factored.full_forms(positions[~own], v)
+        if whole.any():
+            forms[whole] = self.whole.once(positions[whole]).quadratic_forms(v)
+        if not whole.all():
+            forms[~whole] = self.factored.full_forms(positions[~whole], v)
         return forms
 
     def refine(
@@ -221,15 +221,15 @@ class ByKernelStack(Refinable):
         self, kernels: Indices, take: Callable[[GramStack, Indices], GramStack]
     ) -> GramStack:
         """Return the stack of the chosen kernels, which a function takes of a part."""
-        chosen = np.arange(self.is_whole.size)[kernels]
-        own, positions = self.is_whole[chosen], self.positions[chosen]
-        if not own.any():
+        numbers = np.arange(self.is_whole.size)[kernels]
+        whole, positions = self.is_whole[numbers], self.positions[numbers]
+        if not whole.any():
             return take(self.factored, positions)
-        if own.all():
+        if whole.all():
             return take(self.whole, positions)
-        factors = low_rank_form(take(self.factored, positions[~own]))
+        factors = low_rank_form(take(self.factored, positions[~whole]))
         assert factors is not None
-        return ByKernelStack(take(self.whole, positions[own]), factors, own)
+        return ByKernelStack(take(self.whole, positions[whole]), factors, whole)
 
     def _all_landmarks(self) -> Landmarks:
         """Return the landmarks of all kernels: of whole ones these are the samples."""
@@ -237,9 +237,9 @@ class ByKernelStack(Refinable):
         assert factors is not None
         assert self.dictionary is not None
         n_kernels = self.is_whole.size
-        chosen, scales = [factors.rows] * n_kernels, np.ones(n_kernels)
-        for place, m in enumerate(np.flatnonzero(~self.is_whole).tolist()):
-            chosen[m] = factors.chosen[place]
+        rows_of_each, scales = [factors.rows] * n_kernels, np.ones(n_kernels)
+        for number, m in enumerate(np.flatnonzero(~self.is_whole).tolist()):
+            rows_of_each[m] = factors.chosen[number]
         scales[~self.is_whole] = factors.scales
         if self.scales is not None:
             scales[self.is_whole] = self.scales
@@ -249,7 +249,7 @@ class ByKernelStack(Refinable):
             **same
             | {
                 "dictionary": self.dictionary,
-                "chosen": tuple(chosen),
+                "chosen": tuple(rows_of_each),
                 "triangles": (None,) * n_kernels,
                 "scales": scales,
                 "shifts": (None,) * n_kernels,

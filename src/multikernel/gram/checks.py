@@ -250,9 +250,9 @@ def take_census(
     add, array = compiled(LOOPS, "add_census"), read_only(stack.array)
 
     def work(start: int) -> None:
-        chosen = slice(start, start + step)
-        own = sums[chosen], diagonals[chosen], *probe.part(chosen)
-        add(array[chosen], vectors, ROUNDING, *own)
+        part = slice(start, start + step)
+        arrays = sums[part], diagonals[part], *probe.part(part)
+        add(array[part], vectors, ROUNDING, *arrays)
 
     run_blocks(work, range(0, stack.shape[0], step))
     stack.know_diagonals(diagonals)
@@ -310,9 +310,9 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
         step = max(1, min(step, IMAGE_BYTES // (8 * n_samples * rows.size)))
 
     def work(start: int) -> None:
-        chosen = np.arange(start, min(start + step, n_kernels))
-        array, places = _read(stack.take(chosen), rows)
-        write(read_only(array), places, rows, sums[chosen[0] : chosen[-1] + 1])
+        some = np.arange(start, min(start + step, n_kernels))
+        array, places = _read(stack.take(some), rows)
+        write(read_only(array), places, rows, sums[some[0] : some[-1] + 1])
 
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * max(1, n_samples - 1))
@@ -336,9 +336,9 @@ def _complete(
     stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
 ) -> None:
     """Write columns of whole kernels where factors are far from them."""
-    left = np.einsum("mi,mi->m", residual.roots, residual.roots)
-    far = np.flatnonzero(left > FAR * stack.diagonals().sum(axis=1))
+    rest = np.einsum("mi,mi->m", residual.roots, residual.roots)
+    far = np.flatnonzero(rest > FAR * stack.diagonals().sum(axis=1))
     if far.size and stack.landmarks is not None:
         computed = stack.landmarks.full_columns(stack.numbers[far], rows)
-        known = np.isfinite(computed).all(axis=(1, 2))
-        columns[far[known]] = computed[known]
+        is_finite = np.isfinite(computed).all(axis=(1, 2))
+        columns[far[is_finite]] = computed[is_finite]

@@ -248,8 +248,8 @@ def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
     """Return the ranks of a few kernels; a high one counts as full."""
     # Each stands for its neighbours: at the ends of a dictionary are special kernels.
     middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
-    chosen = np.unique((middles * len(dictionary)).astype(np.intp))
-    return _ranks_of(dictionary, X, chosen)
+    kernels = np.unique((middles * len(dictionary)).astype(np.intp))
+    return _ranks_of(dictionary, X, kernels)
 
 
 def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
@@ -264,16 +264,16 @@ def _ranks_of(dictionary: KernelDictionary, X: Array, chosen: Indices) -> Indice
     sample = X[rows]
     weights = np.full(rows.size, 1.0 / rows.size)
     ranks = np.empty(chosen.size, dtype=np.intp)
-    for place, m in enumerate(chosen.tolist()):
+    for number, m in enumerate(chosen.tolist()):
         kernel = dictionary[m]
         features = kernel_features(kernel, X[:1])
         if features is not None:
-            ranks[place] = min(features.shape[1], n_samples)
+            ranks[number] = min(features.shape[1], n_samples)
             continue
         columns = kernel_columns(kernel, sample, kernel_name(kernel), cosine=False)
         goal = Goal(min(HIGH, rows.size), LowRank().tol)
         rank = grow(columns, without_landmarks(columns), weights, goal).landmarks.size
-        ranks[place] = n_samples if rank >= goal.most else rank
+        ranks[number] = n_samples if rank >= goal.most else rank
     return ranks
 
 
@@ -306,18 +306,18 @@ class Costs:
         why = "it was asked for"
         if isinstance(storage, LowRank) or storage == "low_rank":
             # Where even high ranks take no time, none is looked at.
-            found = self.low_rank(np.array([HIGH]), storage)
-            if self.n_kernels * self.n_samples > QUICK or found.seconds > LONG:
-                found = self.low_rank(sampled_ranks(dictionary, X), storage)
+            choice = self.low_rank(np.array([HIGH]), storage)
+            if self.n_kernels * self.n_samples > QUICK or choice.seconds > LONG:
+                choice = self.low_rank(sampled_ranks(dictionary, X), storage)
         elif storage == "by_kernel":
-            found = self.by_kernel(sampled_ranks(dictionary, X)) or self.dense()
+            choice = self.by_kernel(sampled_ranks(dictionary, X)) or self.dense()
         else:
-            found = self.lazy() if storage == "lazy" else self.dense()
+            choice = self.lazy() if storage == "lazy" else self.dense()
         half = storage == "dense32" or (
             isinstance(storage, MemoryMapped) and storage.dtype == "float32"
         )
-        n_bytes = found.n_bytes // (2 if half else 1)
-        return Choice(storage, why, self.n_kernels, n_bytes, found.seconds)
+        n_bytes = choice.n_bytes // (2 if half else 1)
+        return Choice(storage, why, self.n_kernels, n_bytes, choice.seconds)
 
     def dense(self) -> Choice:
         """Return what is expected of whole matrices."""

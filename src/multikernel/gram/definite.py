@@ -153,7 +153,7 @@ def is_cheap(shape: tuple[int, ...], n_unknown: int) -> bool:
 
 def _search(held: GramStack, kernels: list[int], *, exact: bool = False) -> None:
     """Raise if some of the matrices have an eigenvalue clearly below zero."""
-    found: dict[int, tuple[float, float]] = {}
+    eigenvalues: dict[int, tuple[float, float]] = {}
 
     def look(m: int) -> None:
         K = held.take(np.array([m])).combine(np.ones(1))
@@ -167,12 +167,12 @@ def _search(held: GramStack, kernels: list[int], *, exact: bool = False) -> None
         if lowest < -ROUNDING * abs(trace):
             if K.array is not None and K.shape[0] <= FACTORISED:
                 lowest = float(np.linalg.eigvalsh(K.array)[0])
-            found[m] = lowest, trace
+            eigenvalues[m] = lowest, trace
 
     # Other storage computes a matrix on all threads.
     run_blocks(look, kernels, None if held.in_memory else 1)
-    if found:
-        raise _indefinite(dict(sorted(found.items())))
+    if eigenvalues:
+        raise _indefinite(dict(sorted(eigenvalues.items())))
 
 
 def _indefinite(found: dict[int, tuple[float, float]]) -> IndefiniteKernelError:
@@ -209,7 +209,7 @@ def _suspects(held: GramStack, kernels: list[int]) -> list[int]:
         write(read_only(array), places, start, ROUNDING, *probe.part(part))
 
     run_blocks(work, _blocks(held, kernels), None if held.in_memory else 1)
-    return [kernels[place] for place in probe.suspects()]
+    return [kernels[number] for number in probe.suspects()]
 
 
 def _blocks(
@@ -219,19 +219,19 @@ def _blocks(
     n = held.shape[1]
     step = max(1, ENTRIES_PER_TASK // n**2) if isinstance(held, DenseStack) else 1
     for first in range(0, len(kernels), step):
-        chosen = np.array(kernels[first : first + step])
-        part = slice(first, first + chosen.size)
+        block = np.array(kernels[first : first + step])
+        part = slice(first, first + block.size)
         if isinstance(held, DenseStack):
-            yield part, held.array, chosen
+            yield part, held.array, block
         else:
-            columns = held.take(chosen).columns(np.arange(n))
-            yield part, np.ascontiguousarray(columns), np.arange(chosen.size)
+            columns = held.take(block).columns(np.arange(n))
+            yield part, np.ascontiguousarray(columns), np.arange(block.size)
 
 
 def _sums_are_definite(stack: GramStack, weights: Array) -> bool:
     """Return whether all weighted sums of a stack are positive semidefinite."""
-    for own in np.unique(weights, axis=0):
-        K = stack.combine(own)
+    for weights_of_sum in np.unique(weights, axis=0):
+        K = stack.combine(weights_of_sum)
         allowed = ROUNDING * float(np.abs(K.diagonal()).sum())
         if _factorises(K, allowed, HELD):
             continue

@@ -262,13 +262,13 @@ class DenseStack(HasProducts):
         Of a file it is a view where they ascend.
         """
         every = np.arange(self.shape[1])
-        chosen = every[samples]
-        if np.array_equal(chosen, every):
+        rows = every[samples]
+        if np.array_equal(rows, every):
             return self
         kernels = np.arange(self.shape[0])
-        if self.in_file and np.all(np.diff(chosen) > 0):
-            return self._part(kernels, chosen)
-        return self.copied(kernels, chosen, chosen)
+        if self.in_file and np.all(np.diff(rows) > 0):
+            return self._part(kernels, rows)
+        return self.copied(kernels, rows, rows)
 
     def _part(self, kernels: Indices, samples: Indices | None = None) -> GramStack:
         """Return some kernels, on some samples, by their numbers."""
@@ -285,13 +285,13 @@ class DenseStack(HasProducts):
 
     def copied(self, kernels: Indices, rows: Indices, cols: Indices) -> "DenseStack":
         """Return the stack of the chosen kernels on the chosen samples, a copy."""
-        chosen = np.empty((kernels.size, rows.size, cols.size), self.array.dtype)
+        copies = np.empty((kernels.size, rows.size, cols.size), self.array.dtype)
 
         def copy_one(place: int) -> None:
-            write_block(self.array[kernels[place]], rows, cols, chosen[place])
+            write_block(self.array[kernels[place]], rows, cols, copies[place])
 
         run_blocks(copy_one, range(kernels.size))
-        return DenseStack(chosen)
+        return DenseStack(copies)
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -322,8 +322,8 @@ class DenseStack(HasProducts):
 
         def add(start: int) -> None:
             part = slice(start, start + each)
-            own = factors if len(factors) == 1 else factors[part]
-            write(rows, places[part], steps, own, total[part])
+            factors_here = factors if len(factors) == 1 else factors[part]
+            write(rows, places[part], steps, factors_here, total[part])
 
         threads = threads_for(steps.size * total.size)
         if threads == 1:

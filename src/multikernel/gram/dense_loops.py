@@ -354,9 +354,9 @@ def write_off_diagonal_sums(
                 below = scale * (mean - row[j])
                 total += below
                 squares += below * below
-            own = scale * (mean - row[rows[r]])
-            total -= own
-            squares -= own * own
+            distance = scale * (mean - row[rows[r]])
+            total -= distance
+            squares -= distance * distance
         out[m, 0], out[m, 1] = total, squares
 
 

@@ -152,20 +152,22 @@ def _marked(place: Path) -> Iterator[None]:
     What was begun beside a marker that nobody holds is removed: its process was killed.
     """
     marker = place / MARKER
-    left = marker.exists()
+    is_marked = marker.exists()
     with marker.open("ab") as file:
         try:
             lock(file.fileno())
             held = os.path.samestat(marker.stat(), os.fstat(file.fileno()))
         except OSError as error:
             # Of a file system without locks one that is new is nobody's.
-            held = not (left or isinstance(error, BlockingIOError | FileNotFoundError))
+            held = not (
+                is_marked or isinstance(error, BlockingIOError | FileNotFoundError)
+            )
         if not held:
             raise FileExistsError(
                 f"A stack is being written into {place} ({MARKER}): wait for the "
                 "process that writes it, or name another folder."
             )
-        if left and not (place / HEADER).exists():
+        if is_marked and not (place / HEADER).exists():
             _remove_begun(place)
         try:
             yield
@@ -183,9 +185,9 @@ def _remove_begun(place: Path) -> None:
 
 def holds_stack(folder: PathLike) -> bool:
     """Return whether a folder holds a stack, or matrices that we have not begun."""
-    place = Path(folder)
-    foreign = (place / MATRICES).exists() and not (place / MARKER).exists()
-    return foreign or (place / HEADER).exists()
+    path = Path(folder)
+    foreign = (path / MATRICES).exists() and not (path / MARKER).exists()
+    return foreign or (path / HEADER).exists()
 
 
 def _write_whole(
@@ -238,9 +240,9 @@ def open_stack(path: PathLike) -> tuple[Array, Header | None]:
             f"{MATRICES} holds {array.dtype.name} of shape {array.shape}: it was "
             "changed. Write the stack again."
         )
-    found = checksums(array)
-    if found != header.checksums:
-        pairs = zip(found, header.checksums, strict=True)
+    sums = checksums(array)
+    if sums != header.checksums:
+        pairs = zip(sums, header.checksums, strict=True)
         m = next(m for m, (a, b) in enumerate(pairs) if a != b)
         raise ValueError(
             f"Matrix {m} in {file / MATRICES} is not what was written: its checksum "
@@ -263,10 +265,10 @@ def read_header(folder: Path) -> Header:
         )
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
-        known = {f.name: given[f.name] for f in fields(Header)}
+        given_fields = {f.name: given[f.name] for f in fields(Header)}
         for name in ("shape", "normalize", "checksums"):
-            known[name] = tuple(known[name])
-        header = Header(**known)
+            given_fields[name] = tuple(given_fields[name])
+        header = Header(**given_fields)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no header of a stack ({error}).") from error
     if header.format != FORMAT:
@@ -285,10 +287,10 @@ def learnt_steps(folder: PathLike, empty: Normalization) -> Normalization:
                 **{
                     name.partition(".")[2]: values
                     for name, values in arrays.items()
-                    if name.partition(".")[0] == str(place)
+                    if name.partition(".")[0] == str(number)
                 },
             )
-            for place, step in enumerate(empty.steps)
+            for number, step in enumerate(empty.steps)
         ]
     return Normalization(tuple(steps))
 
@@ -296,8 +298,8 @@ def learnt_steps(folder: PathLike, empty: Normalization) -> Normalization:
 def _arrays(learnt: Normalization) -> dict[str, Any]:
     """Return the arrays of all steps, each with its step's number before its name."""
     return {
-        f"{place}.{f.name}": getattr(step, f.name)
-        for place, step in enumerate(learnt.steps)
+        f"{number}.{f.name}": getattr(step, f.name)
+        for number, step in enumerate(learnt.steps)
         for f in fields(step)
         if isinstance(getattr(step, f.name), np.ndarray)
     }
@@ -316,21 +318,21 @@ def joined(
 
     def fill(array: Array) -> None:
         # One by one, in order: no more is held than the system wants to.
-        for place, matrix in zip(array, matrices, strict=True):
-            place[...] = matrix
+        for room, matrix in zip(array, matrices, strict=True):
+            room[...] = matrix
 
     return write_stack(folder, Header(name, shape, dtype), fill)
 
 
 def checksums(array: Array) -> tuple[int, ...]:
     """Return a checksum of every matrix, on all threads."""
-    found = np.zeros(array.shape[0], dtype=np.int64)
+    sums = np.zeros(array.shape[0], dtype=np.int64)
 
     def add(m: int) -> None:
-        found[m] = zlib.crc32(array[m])
+        sums[m] = zlib.crc32(array[m])
 
     run_blocks(add, range(array.shape[0]))
-    return tuple(found.tolist())
+    return tuple(sums.tolist())
 
 
 def _mapped(path: Path) -> Array:

@@ -50,8 +50,8 @@ class LeastSquares:
         rank = rank_of(np.asarray(R))
         basis: Array = np.asarray(Q[:, :rank], dtype=np.float64)
         triangle: Array = np.asarray(R[:rank, :rank], dtype=np.float64)
-        chosen: Indices = np.asarray(order[:rank], dtype=np.intp)
-        return basis, triangle, chosen, sizes
+        used: Indices = np.asarray(order[:rank], dtype=np.intp)
+        return basis, triangle, used, sizes
 
     @cached_property
     def projection(self) -> Projection:

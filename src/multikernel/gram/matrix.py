@@ -326,6 +326,6 @@ def products_of_cuts(cut: Callable[[int], Array]) -> Products:
 
     def products(kernels: Indices, coefs: Array) -> Array:
         pairs = zip(kernels.tolist(), coefs, strict=True)
-        return np.stack([matrix(m) @ own for m, own in pairs])
+        return np.stack([matrix(m) @ block for m, block in pairs])
 
     return products

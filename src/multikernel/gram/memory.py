@@ -119,8 +119,8 @@ def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
 
 def address(array: Any) -> int:
     """Return where an array begins in memory."""
-    found: int = array.__array_interface__["data"][0]
-    return found
+    pointer: int = array.__array_interface__["data"][0]
+    return pointer
 
 
 def read_ahead(array: Any) -> None:
@@ -183,10 +183,10 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
         ) from error
     except OSError as error:
         path.unlink(missing_ok=True)
-        left = readable_bytes(shutil.disk_usage(path.parent).free)
+        free = readable_bytes(shutil.disk_usage(path.parent).free)
         raise OSError(
             f"{path} needs {readable_bytes(n_bytes)}, and cannot have them "
-            f"({error.strerror}): the disk has {left} left. Name another folder, or "
+            f"({error.strerror}): the disk has {free} left. Name another folder, or "
             "use fewer kernels or dtype='float32'."
         ) from error
     return npy.open_memmap(path, "r+")

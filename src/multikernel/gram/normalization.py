@@ -101,8 +101,8 @@ class Normalization:
         diagonals = np.einsum("mii->mi", matrices).copy()
         for step in self.steps:
             step.learn(slice(first, first + len(matrices)), DenseStack(matrices))
-            for place, diagonal in enumerate(diagonals):
-                step.apply(first + place, matrices[place], diagonal.copy(), diagonal)
+            for number, diagonal in enumerate(diagonals):
+                step.apply(first + number, matrices[number], diagonal.copy(), diagonal)
 
     def learn_factor(
         self, m: int, rows: Array, diagonal: Array, weights: Array
@@ -210,8 +210,8 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     several = isinstance(normalize, Sequence) and not isinstance(normalize, str)
     steps: tuple[StepName, ...] = tuple(normalize) if several else (normalize,)  # type: ignore[arg-type, assignment]
     for step in steps:
-        known = isinstance(step, str) and step in STEPS
-        if not (known or isinstance(step, Normalizer)):
+        is_name = isinstance(step, str) and step in STEPS
+        if not (is_name or isinstance(step, Normalizer)):
             raise ValueError(
                 f"normalize must be None, one of {', '.join(map(repr, STEPS))}, a "
                 "normaliser such as TailNormalizer(4), or a sequence of these, got "

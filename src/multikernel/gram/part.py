@@ -153,10 +153,10 @@ class PartStack(GramStack):
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples, a view where they ascend."""
-        chosen = self.samples[samples]
-        if np.all(np.diff(chosen) > 0):
-            return PartStack(self.whole, chosen, self.chosen)
-        return self.whole.copied(self.kernels, chosen, chosen)
+        rows = self.samples[samples]
+        if np.all(np.diff(rows) > 0):
+            return PartStack(self.whole, rows, self.chosen)
+        return self.whole.copied(self.kernels, rows, rows)
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -166,8 +166,8 @@ class PartStack(GramStack):
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         every = np.zeros(self.whole.shape[0])
         np.add.at(every, self.kernels, weights)
-        chosen = self.samples[rows]
-        return self.whole.combined_rows(every, chosen)[:, self.samples]
+        of_all = self.samples[rows]
+        return self.whole.combined_rows(every, of_all)[:, self.samples]
 
     def _run(self, work: Callable[[Block], None], tasks: Iterable[Block]) -> None:
         """Work off tasks over all entries of the part."""
@@ -197,8 +197,8 @@ class PartStack(GramStack):
 
         def work(part: slice) -> None:
             buffer = np.empty((part.stop - part.start, self.whole.shape[1]))
-            own = padded if len(padded) == 1 else padded[part]
-            write_images(array, kernels[part], self.samples, own, buffer)
+            vectors_here = padded if len(padded) == 1 else padded[part]
+            write_images(array, kernels[part], self.samples, vectors_here, buffer)
             images[part] = buffer[:, self.samples]
 
         self._run(work, self._tasks())
@@ -229,9 +229,9 @@ class PartStack(GramStack):
         images = np.zeros((*self.shape[:2], vectors.shape[2]))
 
         def multiply(k: int) -> None:
-            own = vectors[k % len(vectors)]
-            if own.any():
-                np.matmul(self._matrix(kernels[k]), own, out=images[k])
+            vector = vectors[k % len(vectors)]
+            if vector.any():
+                np.matmul(self._matrix(kernels[k]), vector, out=images[k])
 
         self._run(multiply, range(kernels.size))
         return images
@@ -240,9 +240,9 @@ class PartStack(GramStack):
         """Return one matrix in float64, a copy where some samples are left out."""
         matrix, some = self.whole.array[kernel], self.samples
         if some.size < len(matrix):
-            own = np.empty((some.size, some.size), matrix.dtype)
-            write_block(matrix, some, some, own)
-            matrix = own
+            block = np.empty((some.size, some.size), matrix.dtype)
+            write_block(matrix, some, some, block)
+            matrix = block
         return np.asarray(matrix, dtype=np.float64)
 
 

@@ -122,10 +122,10 @@ def add_products(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 for b in range(a + 1):
                     entries[b] = first[b] * second[b]
                 for r in range(vectors.shape[1]):
-                    own, image = vectors[t, r], out[t, r]
-                    value, total = own[a], 0.0
+                    vector, image = vectors[t, r], out[t, r]
+                    value, total = vector[a], 0.0
                     for b in range(a):
-                        total += entries[b] * own[b]
+                        total += entries[b] * vector[b]
                         image[b] += entries[b] * value
                     image[a] += total + entries[a] * value
 
@@ -163,7 +163,7 @@ def write_products_between(  # noqa: PLR0913 - compiled code takes arrays, not o
                 for b in range(others.size):
                     entries[b] = first[b] * second[b]
                 for r in range(vectors.shape[1]):
-                    own, total = vectors[t, r], 0.0
+                    vector, total = vectors[t, r], 0.0
                     for b in range(others.size):
-                        total += entries[b] * own[b]
+                        total += entries[b] * vector[b]
                     out[t, r, start + p] = total

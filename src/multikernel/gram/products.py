@@ -194,8 +194,8 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
         if not pairs.size:
             return forms, errors
         if not self._many:
-            for chosen in self._runs(pairs):
-                forms[chosen] = self._whole(chosen).quadratic_forms(v)
+            for run in self._runs(pairs):
+                forms[run] = self._whole(run).quadratic_forms(v)
             return forms, errors
         i, j = self._used[1].T
         G, roots, longest = self._inner_products(v, dtype)
@@ -284,12 +284,12 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
         if self.alone.size:
             images[self.alone] = self.mains_alone().matvec(v)
         if not self._many:
-            for chosen in self._runs(self._pairs):
-                images[chosen] = self._whole(chosen).matvec(v)
+            for run in self._runs(self._pairs):
+                images[run] = self._whole(run).matvec(v)
             return images
         for column in np.ndindex(v.shape[1:]):
-            place = (slice(None), *column)
-            self._write_images(v[place], images[(slice(None), *place)])
+            column_of = (slice(None), *column)
+            self._write_images(v[column_of], images[(slice(None), *column_of)])
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
@@ -362,9 +362,9 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
         some = self if support.size == self.shape[0] else self.once(support)
         factors = np.asarray(weights[support], dtype=np.float64)
         if not some._many:
-            for chosen in self._runs(support):
-                products = self._products(chosen, rows, np.arange(self.shape[2]))
-                total += np.tensordot(weights[chosen], products, axes=1)
+            for run in self._runs(support):
+                products = self._products(run, rows, np.arange(self.shape[2]))
+                total += np.tensordot(weights[run], products, axes=1)
             return total
         if some.alone.size:
             mains = some.mains_alone()
@@ -465,10 +465,10 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, whole where these are few."""
-        chosen = np.arange(self.shape[0])[kernels]
-        if 8 * chosen.size * self.shape[1] ** 2 <= HELD_BYTES:
-            return self._whole(chosen)
-        return self.once(chosen)
+        numbers = np.arange(self.shape[0])[kernels]
+        if 8 * numbers.size * self.shape[1] ** 2 <= HELD_BYTES:
+            return self._whole(numbers)
+        return self.once(numbers)
 
     def once(self, kernels: Indices) -> "ProductStack":
         """Return the stack of the chosen kernels, by their mains."""
@@ -476,12 +476,12 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
 
     def restrict(self, samples: Indices) -> "ProductStack":
         """Return the stack on the chosen samples, a view where they ascend."""
-        chosen = self._places[samples]
-        if np.all(np.diff(chosen) > 0):
-            return replace(self, samples=chosen)
+        rows = self._places[samples]
+        if np.all(np.diff(rows) > 0):
+            return replace(self, samples=rows)
         return self.copied(samples)
 
     def copied(self, samples: Indices) -> "ProductStack":
         """Return the stack on the chosen samples, with a copy of the mains on them."""
-        chosen, every = self._places[samples], np.arange(self.mains.shape[0])
-        return ProductStack(self.mains.copied(every, chosen, chosen), self.terms)
+        rows, every = self._places[samples], np.arange(self.mains.shape[0])
+        return ProductStack(self.mains.copied(every, rows, rows), self.terms)

@@ -218,10 +218,10 @@ class ProjectedStack(HasProducts, HasRoughForms, MadeOfMains, ReadsRows, Refinab
         for run in column_runs(self.shape[0], U.size):
             images = self.stack.once(run).matvec(V)
             inner = V.T @ images
-            own = diagonals[run]
-            own -= 2.0 * np.einsum("mnr,nr->mn", images, U, optimize=True)
-            own += np.einsum("nq,mqr,nr->mn", U, inner, U, optimize=True)
-            diagonals[run] = np.maximum(own, ROUNDED * np.abs(diagonals[run]))
+            block = diagonals[run]
+            block -= 2.0 * np.einsum("mnr,nr->mn", images, U, optimize=True)
+            block += np.einsum("nq,mqr,nr->mn", U, inner, U, optimize=True)
+            diagonals[run] = np.maximum(block, ROUNDED * np.abs(diagonals[run]))
         return diagonals
 
     def held_numbers(self) -> Array:

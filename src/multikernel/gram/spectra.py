@@ -124,11 +124,11 @@ def leading_spectrum(
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
     if isinstance(matrix, LowRankMatrix) and matrix.factor.shape[1] < n:
-        found = _from_factor(matrix, roots, count)
+        pairs = _from_factor(matrix, roots, count)
     elif CROWDED * count > n:
         whole = matrix.columns(np.arange(n)) * np.outer(roots, roots)
         values, vectors = aside(partial(np.linalg.eigh, whole))
-        found = LeadingPairs(
+        pairs = LeadingPairs(
             np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count], 0.0, n
         )
     else:
@@ -140,10 +140,10 @@ def leading_spectrum(
 
         # Its many small steps wait for one another where BLAS has several threads:
         # 0.14 s for 16 eigenvalues at n = 1000 on two, and 0.02 s on one.
-        found = with_one_blas_thread(
+        pairs = with_one_blas_thread(
             lambda: leading_pairs(product, n, count, trace, start=start, tol=tol)
         )
-    return found
+    return pairs
 
 
 def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPairs:
@@ -151,9 +151,9 @@ def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPair
     factor = matrix.factor * (roots[:, None] * np.sqrt(matrix.weights))
     rank = factor.shape[1]
     values, weights = np.linalg.eigh(factor.T @ factor)
-    found = min(count, rank)
+    n_pairs = min(count, rank)
     largest, vectors = np.zeros(count), np.zeros((factor.shape[0], count))
-    largest[:found] = np.maximum(values[::-1][:found], 0.0)
+    largest[:n_pairs] = np.maximum(values[::-1][:n_pairs], 0.0)
     used = np.flatnonzero(largest > np.finfo(np.float64).eps * largest.max(initial=0.0))
     vectors[:, used] = factor @ weights[:, ::-1][:, used] / np.sqrt(largest[used])
     return LeadingPairs(largest, vectors, 0.0, rank)

@@ -190,10 +190,14 @@ class MomentStep(ScaleStep):
     ) -> None:
         """Store the factors of some kernels; see `ScaleStep.learn`."""
         means = stack.traces(self.weights)
-        known = forms
+        known_forms = forms
         sizes = self.sizes(
             means,
-            lambda: stack.quadratic_forms(self.weights) if known is None else known,
+            lambda: (
+                stack.quadratic_forms(self.weights)
+                if known_forms is None
+                else known_forms
+            ),
         )
         self.store(kernels, sizes)
 

@@ -120,8 +120,8 @@ class ScaledStack(
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        own = self.stack.entries(kernel, rows, cols)
-        return np.asarray(self.scales[kernel] * own)
+        entries = self.stack.entries(kernel, rows, cols)
+        return np.asarray(self.scales[kernel] * entries)
 
     @property
     def in_memory(self) -> bool:  # type: ignore[override]

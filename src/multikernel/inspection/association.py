@@ -29,7 +29,7 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.parameters import find_loss
+from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.publish.summary import data_frame
 from multikernel.estimators.read.unpenalized import check_independent
 from multikernel.estimators.spicy.estimators import (
@@ -342,7 +342,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any) -> Training:
 
 def _null_model(training: Training, estimator: Any, covariates: Any) -> NullModel:
     """Return the model of the covariates alone, of every output."""
-    loss = find_loss(estimator.loss)
+    loss = loss_of(estimator).of_unit()
     if not is_smooth(loss):
         raise ValueError(
             f"{OWNER} needs a loss with a slope and a curvature, such as "

@@ -55,16 +55,16 @@ class SimplexSystem:
         """
         # Near an optimum the entries of a row are alike; what they share has no effect
         # but to drown the rest in rounding.
-        left = sides - (sides * self._softness_shares).sum(axis=2, keepdims=True)
+        rest = sides - (sides * self._softness_shares).sum(axis=2, keepdims=True)
         shifts = np.zeros((len(sides), sides.shape[2]))
         # Once more for what rounding has left of the sums.
         for _ in range(2):
-            z = self._inverse_times(left)
+            z = self._inverse_times(rest)
             excess = z.sum(axis=1) - (0.0 if sums is None else sums)
             rows, columns = self._multipliers(z.sum(axis=2), excess)
-            left -= rows[:, :, None] + columns[:, None]
+            rest -= rows[:, :, None] + columns[:, None]
             shifts += columns
-        z = self._inverse_times(left)
+        z = self._inverse_times(rest)
         return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:

@@ -95,8 +95,8 @@ def save(estimator: Any, path: PathLike) -> None:
     array([[2.]])
     """
     _skops_io()
-    place = find_place(path)  # rather now than after the work
-    write_to(place, dumped(estimator))
+    target = find_place(path)  # rather now than after the work
+    write_to(target, dumped(estimator))
 
 
 def dumped(estimator: Any) -> bytes:

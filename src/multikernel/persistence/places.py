@@ -90,14 +90,14 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
 
 def standard_output(inputs: Iterable[PathLike] = ()) -> Place:
     """Return standard output as a place, or raise if that is one of the inputs."""
-    place = Place(Path("standard output"))
+    stdout = Place(Path("standard output"))
     try:
         state = os.fstat(sys.stdout.fileno())
     except (AttributeError, OSError, ValueError):
-        return place  # no file: a notebook's, a test's
+        return stdout  # no file: a notebook's, a test's
     if stat.S_ISREG(state.st_mode):  # what is typed or piped may come from anywhere
-        refuse_input(state, place.path, inputs)
-    return place
+        refuse_input(state, stdout.path, inputs)
+    return stdout
 
 
 def _new_file(named: Path) -> Path:

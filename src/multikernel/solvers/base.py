@@ -217,10 +217,10 @@ def follow(
         return
     for _, group in groupby(regularizers, _exponent):
         start = init
-        for place, regularizer in enumerate(group):
+        for number, regularizer in enumerate(group):
             step = replace(problem, regularizer=regularizer)
             start = solver.solve(step, start, callback)
-            init = start if place == 0 else init
+            init = start if number == 0 else init
             yield start
             if start.status is Status.STOPPED:
                 return
@@ -274,13 +274,13 @@ def follow_each(
             yield [solution for solution in solutions if solution is not None]
         return
     outputs = [
-        follow(solver, problem, own, start, callback)
-        for problem, own, start in zip(
+        follow(solver, problem, regularizers, start, callback)
+        for problem, regularizers, start in zip(
             problems, zip(*penalties, strict=True), starts, strict=True
         )
     ]
-    for found in zip(*outputs, strict=False):
-        yield list(found)
+    for step in zip(*outputs, strict=False):
+        yield list(step)
 
 
 def follow_some(
@@ -306,19 +306,19 @@ def follow_some(
         return
     asked: list[deque[BlockRegularizer]] = [deque() for _ in problems]
     paths = [
-        follow(solver, problem, _as_asked(own), start, callback)
-        for problem, own, start in zip(problems, asked, starts, strict=True)
+        follow(solver, problem, _as_asked(regularizer), start, callback)
+        for problem, regularizer, start in zip(problems, asked, starts, strict=True)
     ]
     for step in steps:
-        found: list[Solution | None] = []
-        for path, own, penalty in zip(paths, asked, step, strict=True):
+        models: list[Solution | None] = []
+        for path, regularizer, penalty in zip(paths, asked, step, strict=True):
             if penalty is not None:
-                own.append(penalty)
+                regularizer.append(penalty)
             solution = None if penalty is None else next(path, None)
             if solution is None and penalty is not None:
                 return  # It was stopped at the penalty before.
-            found.append(solution)
-        yield found
+            models.append(solution)
+        yield models
 
 
 def _as_asked(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:
@@ -353,5 +353,5 @@ def solve_path(
     """
     regularizer = problem.regularizer
     penalties = [[regularizer.with_alpha(float(alpha))] for alpha in alphas]
-    found = follow_each(solver, [problem], penalties, [None], callback)
-    return [solution for (solution,) in found]
+    path = follow_each(solver, [problem], penalties, [None], callback)
+    return [solution for (solution,) in path]

@@ -102,11 +102,11 @@ def checked_weights(weights: object, problem: Problem) -> Array:
 
 def _part(solution: Solution, used: Indices) -> Solution:
     """Return a solution over all kernels as one over some of them."""
-    kept = np.isin(solution.active, used)
+    is_used = np.isin(solution.active, used)
     return replace(
         solution,
-        active=np.searchsorted(used, solution.active[kept]),
-        coefs=solution.coefs[kept],
+        active=np.searchsorted(used, solution.active[is_used]),
+        coefs=solution.coefs[is_used],
         norms=solution.norms[used],
         kernel_weights=solution.kernel_weights[used],
     )
@@ -129,8 +129,8 @@ def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
     """Return what a stack lacks where a solution is over scales[i] K of its kernels."""
-    found = solution.refinement
-    return None if found is None else found.of_all(kernels, scales)
+    asked = solution.refinement
+    return None if asked is None else asked.of_all(kernels, scales)
 
 
 def inverse_sizes(sizes: Array) -> Array:
@@ -150,14 +150,14 @@ def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
     A function in the space of a kernel that has no size is left out.
     """
     inverse = inverse_sizes(scales)
-    kept = scales[solution.active] > 0.0
-    active = solution.active[kept]
+    positive = scales[solution.active] > 0.0
+    active = solution.active[positive]
     weights = solution.kernel_weights * inverse
     size = p_norm(weights, p)
     return replace(
         solution,
         active=active,
-        coefs=per_kernel(inverse[active], solution.coefs[kept]),
+        coefs=per_kernel(inverse[active], solution.coefs[positive]),
         norms=solution.norms * np.sqrt(inverse),
         kernel_weights=weights / size if size > 0.0 else weights,
     )

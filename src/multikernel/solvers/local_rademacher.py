@@ -88,8 +88,8 @@ class TailConv:
         scales = self._scales(problem)
         inner = scaled_problem(problem, scales)
         start = None if init is None else to_scaled(init, scales, exponent_of(problem))
-        for found in follow(self.solver, inner, regularizers, start, callback):
-            yield from_scaled(found, scales)
+        for inner_solution in follow(self.solver, inner, regularizers, start, callback):
+            yield from_scaled(inner_solution, scales)
 
     def _scales(self, problem: Problem) -> Array:
         """Return one over the tail of every kernel."""
@@ -202,15 +202,15 @@ class TailDC:
         if first is None:
             conv = TailConv(self.solver, self.theta, self.tails)
             first = conv.solve(problem)
-        found: list[DCSolution] = []
+        ends: list[DCSolution] = []
         for weights in self._starts(descent.totals, first.kernel_weights):
-            found.append(descent.run(weights, first, found))
-            if found[-1].status is Status.STOPPED:
+            ends.append(descent.run(weights, first, ends))
+            if ends[-1].status is Status.STOPPED:
                 break
-        best = min(found, key=lambda solution: solution.objective)
+        best = min(ends, key=lambda solution: solution.objective)
         return replace(
             best,
-            start_objectives=np.sort([solution.objective for solution in found]),
+            start_objectives=np.sort([solution.objective for solution in ends]),
             history=tuple(recorder.history),
             n_iter=len(recorder.history),
         )
@@ -265,10 +265,10 @@ class _Descent:
                 status = Status.STATIONARY
             if status is not None:
                 break
-            found = self._step(best.derivatives, best)
-            gain = best.objective - found.objective
+            candidate = self._step(best.derivatives, best)
+            gain = best.objective - candidate.objective
             # A convex solve may end above its start by rounding, and by that only.
-            best = found if gain >= 0.0 else best
+            best = candidate if gain >= 0.0 else best
             status = self._record(best)
             if status is None and gain <= settings.tol * abs(best.objective):
                 status = Status.STATIONARY
@@ -280,19 +280,27 @@ class _Descent:
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
         inner = scaled_problem(self.problem, scales)
-        found = self.settings.solver.solve(inner, to_scaled(init, scales, penalty.p))
-        weights = penalty.kernel_weights(found.norms) * scales
+        inner_solution = self.settings.solver.solve(
+            inner, to_scaled(init, scales, penalty.p)
+        )
+        weights = penalty.kernel_weights(inner_solution.norms) * scales
         nearer = self._derivatives(weights, v)
         # With weights on the true constraint the same functions cost less.
         size = p_norm(weights * nearer, penalty.p) if weights.any() else 1.0
-        saved = (1.0 - size) * penalty.value(found.norms)
-        plain = from_scaled(found, scales)
-        known = {each.name: getattr(plain, each.name) for each in fields(Solution)}
-        known |= {
-            "kernel_weights": weights / size,
-            "objective": found.objective - saved,
+        saved = (1.0 - size) * penalty.value(inner_solution.norms)
+        plain = from_scaled(inner_solution, scales)
+        fields_of_solution = {
+            each.name: getattr(plain, each.name) for each in fields(Solution)
         }
-        return DCSolution(**known, subproblem_gap=found.duality_gap, derivatives=nearer)
+        fields_of_solution |= {
+            "kernel_weights": weights / size,
+            "objective": inner_solution.objective - saved,
+        }
+        return DCSolution(
+            **fields_of_solution,
+            subproblem_gap=inner_solution.duality_gap,
+            derivatives=nearer,
+        )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
         """Return the v with the least norm at some weights, or one nearer to it."""

@@ -124,11 +124,11 @@ class AutoLpSolver:
         n_kernels, n_samples, _ = problem.gram.shape
         n_outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
         name = choose_lp_solver(p, n_samples, n_kernels, n_outputs)
-        chosen = lp_solver(name, self.tol, self.max_iter)
-        if name == "squared_form" and chosen.unsupported(problem) is not None:
+        solver = lp_solver(name, self.tol, self.max_iter)
+        if name == "squared_form" and solver.unsupported(problem) is not None:
             # Newton steps take every loss that has a machine.
             return lp_solver("newton", self.tol, self.max_iter)
-        return chosen
+        return solver
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why the problem cannot be treated, or None if it can."""
@@ -146,9 +146,9 @@ class AutoLpSolver:
         stops Newton steps on kernel weights does not stop a working set, and the
         reverse.
         """
-        chosen = self._chosen(problem)
-        found = chosen.solve(problem, init, callback)
-        return self._improved(problem, chosen, found, callback)
+        solver = self._chosen(problem)
+        solution = solver.solve(problem, init, callback)
+        return self._improved(problem, solver, solution, callback)
 
     def follow(
         self,
@@ -159,13 +159,13 @@ class AutoLpSolver:
     ) -> Iterator[Solution]:
         """Yield the solutions for penalties in turn; see `PathSolver.follow`."""
         steps = [replace(problem, regularizer=penalty) for penalty in regularizers]
-        for chosen, group in groupby(steps, self._chosen):
+        for solver, group in groupby(steps, self._chosen):
             run = list(group)
             penalties = [step.regularizer for step in run]
-            found = follow(chosen, problem, penalties, init, callback)
-            for place, (step, each) in enumerate(zip(run, found, strict=False)):
-                solution = self._improved(step, chosen, each, callback)
-                init = solution if place == 0 else init
+            solutions = follow(solver, problem, penalties, init, callback)
+            for number, (step, each) in enumerate(zip(run, solutions, strict=False)):
+                solution = self._improved(step, solver, each, callback)
+                init = solution if number == 0 else init
                 yield solution
                 if solution.status is Status.STOPPED:
                     return

@@ -328,5 +328,5 @@ def _quantile(f: Array, shares: Array, nu: float) -> float:
     """Return the smallest value that the share nu of the samples does not exceed."""
     order = np.argsort(f, kind="stable")
     reached = np.cumsum(shares[order])
-    place = int(np.searchsorted(reached, nu * (1.0 - 1e-12)))
-    return float(f[order[min(place, f.size - 1)]])
+    position = int(np.searchsorted(reached, nu * (1.0 - 1e-12)))
+    return float(f[order[min(position, f.size - 1)]])

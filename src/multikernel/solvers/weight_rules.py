@@ -117,16 +117,20 @@ def alignment_weights(
     cosines[usable] = np.maximum(aligned[usable], 0.0) / sizes[usable]
     if method == "independent":
         return _unit(cosines)
-    found, (kept,) = np.zeros(sizes.size), np.nonzero(usable)
-    if kept.size:
-        M = products[np.ix_(kept, kept)] / np.outer(sizes[kept], sizes[kept])
-        most = kept.size if max_kernels is None else max_kernels
-        chosen = np.arange(kept.size)
+    weights, (usable_kernels,) = np.zeros(sizes.size), np.nonzero(usable)
+    if usable_kernels.size:
+        M = products[np.ix_(usable_kernels, usable_kernels)] / np.outer(
+            sizes[usable_kernels], sizes[usable_kernels]
+        )
+        most = usable_kernels.size if max_kernels is None else max_kernels
+        selection = np.arange(usable_kernels.size)
         if method == "greedy":
-            chosen = _greedy(M, cosines[kept], most)
-        v = _best_sum(M[np.ix_(chosen, chosen)], cosines[kept][chosen])
-        found[kept[chosen]] = v / sizes[kept][chosen]
-    return _unit(_unit(found) * scales / scales.max(initial=TINY))
+            selection = _greedy(M, cosines[usable_kernels], most)
+        v = _best_sum(
+            M[np.ix_(selection, selection)], cosines[usable_kernels][selection]
+        )
+        weights[usable_kernels[selection]] = v / sizes[usable_kernels][selection]
+    return _unit(_unit(weights) * scales / scales.max(initial=TINY))
 
 
 def centred_products(
@@ -184,12 +188,12 @@ def _quadratic_program(
 
 def _greedy(M: Array, a: Array, most: int) -> Indices:
     """Return the kernels that raise the alignment most, one after the other."""
-    chosen = [int(np.argmax(a))]
-    if a[chosen[0]] <= 0.0:
+    selection = [int(np.argmax(a))]
+    if a[selection[0]] <= 0.0:
         return np.empty(0, dtype=np.intp)
-    while len(chosen) < min(most, a.size):
+    while len(selection) < min(most, a.size):
         v = np.zeros(a.size)
-        v[chosen] = _best_sum(M[np.ix_(chosen, chosen)], a[chosen])
+        v[selection] = _best_sum(M[np.ix_(selection, selection)], a[selection])
         # The best t >= 0 of (a'v + t a_j) / |v + t e_j|, for every kernel j at once.
         Mv, value, square = M @ v, float(a @ v), float(v @ M @ v)
         above = a * square - value * Mv
@@ -199,12 +203,12 @@ def _greedy(M: Array, a: Array, most: int) -> Indices:
         )
         sizes = np.sqrt(square + 2.0 * t * Mv + t**2 * np.diag(M))
         gains = (value + t * a) / sizes - value / np.sqrt(square)
-        gains[chosen] = 0.0
+        gains[selection] = 0.0
         best = int(np.argmax(gains))
         if gains[best] <= 1e-6 * value / np.sqrt(square):
             break
-        chosen.append(best)
-    return np.sort(np.array(chosen, dtype=np.intp))
+        selection.append(best)
+    return np.sort(np.array(selection, dtype=np.intp))
 
 
 def easy_weights(
@@ -259,8 +263,8 @@ def easy_weights(
     with naming_the_kernel(ScaledStack(gram, scales), None):
         gamma = hull_points(K, y, sample_weight, regularization)
     forms = scales * np.maximum(gram.quadratic_forms(y * gamma), 0.0)
-    found: Array = _unit(forms) * scales * total
-    return found
+    weights: Array = _unit(forms) * scales * total
+    return weights
 
 
 def hull_points(

@@ -243,15 +243,15 @@ class KernelCandidates:
             recipes = self.alone(m).recipes(training, 0)
             chain = range(m * size, (m + 1) * size)
             path = follow_outputs(recipes, training, watch)
-            for place, recipe, solutions in zip(chain, recipes, path, strict=True):
+            for number, recipe, solutions in zip(chain, recipes, path, strict=True):
                 if any(each.status is Status.STOPPED for each in solutions):
                     return
-                model = solved(place, recipe, training, solutions)
+                model = solved(number, recipe, training, solutions)
                 means = yield replace(model, chain=chain)
                 if no_better(means, chain):
                     break
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes of one kernel's model."""
-        m, place = divmod(best, len(self.Cs))
-        return self.alone(m).refit(training, watch, place)
+        m, number = divmod(best, len(self.Cs))
+        return self.alone(m).refit(training, watch, number)

@@ -78,7 +78,7 @@ class GramOptions:
     def for_parts(self) -> "GramOptions":
         """Return options of matrices that parts are cut from, and normalised then."""
         thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
-        # Factors are those of divided kernels, which learn nothing from the samples.
+        # Factors belong to divided kernels, which learn nothing from the samples.
         early = "cosine" if thin and "cosine" in check_steps(self.normalize) else None
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
         # Parts have files of their own, so that nothing has to be held for all.
@@ -96,9 +96,9 @@ def gram_matrices(
 ) -> BuiltStack:
     """Compute the training Gram matrices of an estimator.
 
-    The dictionary is that of `choose_dictionary`, and the `weights` are of the
-    statistics that normalisation learns. Given matrices of a model that `uses_all` are
-    checked as they are read, as far as all can be.
+    `choose_dictionary` makes the dictionary; the `weights` are for the statistics that
+    normalisation learns. Given matrices of a model that `uses_all` are checked as they
+    are read, if all can be.
     """
     if dictionary is None:
         return precomputed_stack(
@@ -138,15 +138,15 @@ def additive_model(training: "Training", expansion: Expansion) -> AdditiveModel:
     active, intercept, design = expansion.active, expansion.intercept, training.design
     if landmarks_of(training.stack) is None:
         used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
-        grams, kept = cross_grams(training, active, used)
-        coefs = expansion.coefs[:, kept]
+        grams, used_rows = cross_grams(training, active, used)
+        coefs = expansion.coefs[:, used_rows]
         return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
     places = zip(active.tolist(), expansion.coefs, strict=True)
-    own = [over_landmarks(training, m, coefs) for m, coefs in places]
-    grams, own = in_use(landmark_grams(training, active), own)
-    widest = max((len(coefs) for coefs in own), default=0)
-    coefs = np.zeros((len(own), widest, intercept.size))
-    for position, values in enumerate(own):
+    coefs_of_each = [over_landmarks(training, m, coefs) for m, coefs in places]
+    grams, coefs_of_each = in_use(landmark_grams(training, active), coefs_of_each)
+    widest = max((len(coefs) for coefs in coefs_of_each), default=0)
+    coefs = np.zeros((len(coefs_of_each), widest, intercept.size))
+    for position, values in enumerate(coefs_of_each):
         coefs[position, : len(values)] = values
     return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
 
@@ -160,19 +160,19 @@ def in_use(
     `coefs`, (rank[ + 1], n_outputs) a kernel, a constant is the last row.
     """
     landmarks, ranks, used_coefs = list(grams.landmarks), list(grams.ranks), []
-    for place, values in enumerate(coefs):
-        rank = ranks[place]
+    for number, values in enumerate(coefs):
+        rank = ranks[number]
         used = np.array(values.any(axis=1))
         # Features are all there, and so is a constant; a kernel at no landmarks would
         # be its features.
-        used[rank if len(landmarks[place]) else 0 :] = True
+        used[rank if len(landmarks[number]) else 0 :] = True
         used[0] = True
         if not used.all():
-            landmarks[place] = landmarks[place][used[:rank]]
-            ranks[place] = len(landmarks[place])
+            landmarks[number] = landmarks[number][used[:rank]]
+            ranks[number] = len(landmarks[number])
         used_coefs.append(values[used])
-    kept = replace(grams, landmarks=tuple(landmarks), ranks=tuple(ranks))
-    return kept, used_coefs
+    smaller = replace(grams, landmarks=tuple(landmarks), ranks=tuple(ranks))
+    return smaller, used_coefs
 
 
 def over_landmarks(training: "Training", m: int, coefs: Array) -> Array:
@@ -197,11 +197,11 @@ def landmark_grams(training: "Training", active: Indices) -> LandmarkGrams:
     kernels, columns, samples = [], [], []
     for m in active.tolist():
         kernel = landmarks.predictor(training.stack, m)
-        chosen = landmarks.X[landmarks.chosen[m]]
-        inner, own = on_its_columns(kernel, chosen)
+        points = landmarks.X[landmarks.chosen[m]]
+        inner, own_points = on_its_columns(kernel, points)
         kernels.append(inner)
         columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
-        samples.append(own)
+        samples.append(own_points)
     return LandmarkGrams(
         tuple(kernels),
         tuple(columns),
@@ -221,15 +221,15 @@ def cross_grams(
     They are in the order of `active`. With them come the training samples that their
     columns belong to: the `used` ones, which have coefficients, or all.
     """
-    kept, learnt = used, training.built.normalization
+    columns, learnt = used, training.built.normalization
     if any(isinstance(step, CenterStep) for step in learnt.steps):
         # A new sample is centred by its similarity to every training sample.
-        kept = np.arange(training.rows.size)
+        columns = np.arange(training.rows.size)
     learnt = learnt.take(active)
     if training.dictionary is None:
-        return PrecomputedGrams(active, training.rows[kept], learnt), kept
+        return PrecomputedGrams(active, training.rows[columns], learnt), columns
     kernels = tuple(training.dictionary[int(m)] for m in active)
-    return KernelGrams(kernels, training.X[kept], learnt), kept
+    return KernelGrams(kernels, training.X[columns], learnt), columns
 
 
 def images_outside(
@@ -247,14 +247,14 @@ def images_outside(
         def image(m: int, coefs: Array) -> Array:
             one = np.array([m])
             if landmarks_of(training.stack) is not None:
-                own = over_landmarks(training, m, coefs)
-                return landmark_grams(training, one)(X, 0) @ own
+                landmark_coefs = over_landmarks(training, m, coefs)
+                return landmark_grams(training, one)(X, 0) @ landmark_coefs
             grams, _ = cross_grams(training, one, everyone)
             return grams(X, 0) @ coefs
 
         def images(kernels: Indices, coefs: Array) -> Array:
             pairs = zip(kernels.tolist(), coefs, strict=True)
-            return np.stack([image(m, own) for m, own in pairs])
+            return np.stack([image(m, block) for m, block in pairs])
 
         return images
     if normalization.only_scales:
@@ -286,7 +286,7 @@ def fold_values(
     """Return decision values of models on a fold, (n_models, n_test, n_outputs).
 
     Every kernel is read once for all of them. Columns without a penalty, (n_test,
-    n_columns), and offsets, (n_test, n_outputs), are those of the validation samples.
+    n_columns), and offsets, (n_test, n_outputs), belong to the validation samples.
     """
     f = np.repeat([[each.intercept] for each in models], n_test, axis=1)
     if offset is not None:
@@ -319,5 +319,5 @@ def _side_by_side(
     models: Sequence[Expansion], places: Sequence[tuple[int, int]]
 ) -> Array:
     """Return the coefficients of one kernel in some models, (n, n_columns)."""
-    own = [models[model].coefs[position] for model, position in places]
-    return np.concatenate(own, axis=1)
+    coefs_of_kernel = [models[model].coefs[position] for model, position in places]
+    return np.concatenate(coefs_of_kernel, axis=1)

@@ -2,7 +2,7 @@
 
 With the best coefficients of the columns the squared loss is one of residuals, so the
 rest is a problem over projected kernels, see `multikernel.gram.projected`. Its optimum,
-its gap and its norms are those of the whole problem.
+its gap and its norms hold for the whole problem.
 """
 
 from collections.abc import Sequence

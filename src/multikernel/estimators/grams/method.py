@@ -141,14 +141,14 @@ def follow_outputs(
     starts = starts or [None] * len(training.problems(recipes[0]).each)
     done = 0
     while done < len(recipes):
-        left = [recipe.penalties for recipe in recipes[done:]]
+        remaining = [recipe.penalties for recipe in recipes[done:]]
         problems = training.problems(recipes[0])
         solver, each = problems.solver, problems.each
-        for found in follow_each(solver, each, left, starts, watch):
-            starts = found
-            if training.refine(found):
+        for solved_now in follow_each(solver, each, remaining, starts, watch):
+            starts = solved_now
+            if training.refine(solved_now):
                 break  # and begin here again, on the finer matrices
-            yield found
+            yield solved_now
             done += 1
         else:
             return
@@ -165,25 +165,25 @@ def follow_to(
     watch: Watch,
     follow: Follower = follow_outputs,
 ) -> list[list[Solution]]:
-    """Return the solutions of all problems along a way, and those of another recipe.
+    """Return the solutions of all problems along a way, and for another recipe.
 
     The way is one to `follow`, and the `last` recipe what is asked for: the end of the
     way, solved for to another tolerance. Solutions are over the matrices that
     `training` holds now. Once stopped, no way leads to its end: one iteration is made
     there, and is all.
     """
-    found: list[list[Solution]] = []
+    path: list[list[Solution]] = []
     built = None
     # Solutions before matrices were refined are of the coarser ones.
     while built is not training.built and not watch.stopped:
         built = training.built
-        found = list(follow(way, training, watch))
+        path = list(follow(way, training, watch))
     starts: Sequence[Solution | None] = ()
-    if len(found) == len(way):
-        starts = found.pop()
+    if len(path) == len(way):
+        starts = path.pop()
     else:
-        found = []
-    return [*found, next(follow_outputs([last], training, watch, starts))]
+        path = []
+    return [*path, next(follow_outputs([last], training, watch, starts))]
 
 
 def fitted_attributes(

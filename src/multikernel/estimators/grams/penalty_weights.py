@@ -13,8 +13,8 @@ from multikernel.estimators.read.dictionary import KernelNames
 def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
     r"""Return what every kernel is multiplied by for weights of the penalties.
 
-    The penalty :math:`w_m \|f_m\|` is that of the kernel :math:`K_m / w_m^2` with a
-    weight of one.
+    The penalty :math:`w_m \|f_m\|` is the norm of f_m in the space of the kernel
+    :math:`K_m / w_m^2`.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
     Raises
     ------
     ValueError
-        If a name is that of no kernel and no view, or there are not as many weights
-        as kernels.
+        If a name belongs to no kernel and no view, or there are not as many weights as
+        kernels.
     """
     weights = np.ones(names.n_kernels)
     if given is None:
@@ -46,7 +46,7 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
             )
         return np.asarray(given, dtype=np.float64) ** -2.0
     views, kernels = np.array(names.views or ()), np.array(names.everything)
-    # A kernel's own name says more than that of its view.
+    # A kernel's own name says more than the name of its view.
     for groups in (views, kernels):
         for name, weight in given.items():
             if name in groups:

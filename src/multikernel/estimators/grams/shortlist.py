@@ -4,7 +4,7 @@ One pass over all products of d kernels costs a matrix product over these, and a
 that is in use costs a matrix. The score of a model on a fold needs no proof that no
 other product would help, so that its path is solved on a short list: as the strength
 falls a pass now and then, at the dual point there, says which kernels are nearest to
-entering. The dual point is that of the fold's training samples alone.
+entering. The dual point comes from the fold's training samples alone.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -147,7 +147,7 @@ def greedy_list(problem: Problem) -> Indices:
 def shortlist(
     stack: GramStack, dual: Array, models: Sequence[Solution | None], most: int
 ) -> Indices:
-    """Return the kernels of models, and those of the largest dual norms, ascending."""
+    """Return the kernels of models, and the ones of largest dual norms, ascending."""
     forms = stack.quadratic_forms(dual)
     most = min(most, forms.size)
     nearest = np.argpartition(-forms, most - 1)[:most]

@@ -143,9 +143,9 @@ class GramSource:
     def dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return the kernels, None for precomputed ones."""
         paired = self.paired and holds_products(self.options)
-        found = choose_dictionary(samples, bounded=self.novelty, paired=paired)
-        self._check_order(found)
-        return found
+        dictionary = choose_dictionary(samples, bounded=self.novelty, paired=paired)
+        self._check_order(dictionary)
+        return dictionary
 
     def _check_order(self, dictionary: KernelDictionary | None) -> None:
         """Raise where products of three are asked for, and no method offers them."""
@@ -281,8 +281,8 @@ def _in_blocks(
             f"be 'auto', 'low_rank' or a LowRank, got {storage!r}."
         )
     reason = f"its samples are in {len(rows.blocks.handles)} partitions"
-    own = storage if isinstance(storage, LowRank) else LowRank()
-    return replace(options, storage=own), {
+    low_rank = storage if isinstance(storage, LowRank) else LowRank()
+    return replace(options, storage=low_rank), {
         "storage_": "low_rank",
         "storage_reason_": reason,
     }

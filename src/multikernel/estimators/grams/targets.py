@@ -15,7 +15,7 @@ from multikernel.solvers.base import follow_some
 
 
 def recipe_of_targets(recipe: Recipe, chosen: Indices) -> Recipe:
-    """Return the recipe of some of the problems; its numbers remain those of all."""
+    """Return the recipe of some of the problems; its numbers are still for all."""
     return replace(
         recipe,
         losses=[recipe.losses[t] for t in chosen.tolist()],
@@ -46,14 +46,14 @@ def follow_targets(
         problems = training.problems(recipes[0]).each
         solver = recipes[0].solver
         steps = (
-            _of_those(recipe, ends >= place)
-            for place, recipe in enumerate(recipes[done:], start=done)
+            _of_those(recipe, ends >= number)
+            for number, recipe in enumerate(recipes[done:], start=done)
         )
-        for found in follow_some(solver, problems, steps, starts, watch):
-            starts = [now or last for now, last in zip(found, starts, strict=True)]
-            if training.refine([each for each in found if each is not None]):
+        for solved_now in follow_some(solver, problems, steps, starts, watch):
+            starts = [now or last for now, last in zip(solved_now, starts, strict=True)]
+            if training.refine([each for each in solved_now if each is not None]):
                 break  # and begin here again, on the finer matrices
-            yield found
+            yield solved_now
             done += 1
         else:
             return

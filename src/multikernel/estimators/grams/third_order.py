@@ -23,22 +23,22 @@ def solve_with_thirds(
     comes into use that was not. `training` has the kernels in the end. Solutions are
     returned as they are where no products of three are asked for.
     """
-    found = list(solutions)
+    current = list(solutions)
     dictionary = training.dictionary
     if not isinstance(dictionary, InteractionDictionary) or dictionary.order < 3:
-        return found
+        return current
     while not watch.stopped:
-        active = np.unique(np.concatenate([solution.active for solution in found]))
+        active = np.unique(np.concatenate([solution.active for solution in current]))
         larger = with_third_factors(dictionary, active)
         if larger is None:
             break
         training.rebuild(larger)
-        starts = [among_more(solution, len(larger)) for solution in found]
+        starts = [among_more(solution, len(larger)) for solution in current]
         ends = solve_outputs(training.problems(recipe), training, watch, starts)
-        found = [continued(*pair) for pair in zip(starts, ends, strict=True)]
+        current = [continued(*pair) for pair in zip(starts, ends, strict=True)]
         dictionary = larger
     training.stored = {**training.stored, "offered_": offer_of(dictionary)}
-    return found
+    return current
 
 
 def among_more(solution: Solution, n_kernels: int) -> Solution:

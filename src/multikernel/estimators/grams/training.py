@@ -50,7 +50,7 @@ NOT_WITHOUT = "the solver met one, so that check_psd='none' is no way out."
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scales:
-    """What turns the numbers of problems into those of their estimator.
+    """What turns the numbers of problems into their estimator's.
 
     Parameters
     ----------
@@ -267,8 +267,8 @@ class Training:
                 return error  # what was met says more of a single one
             if WITHOUT_PROOF in str(error):
                 return every
-            told = str(every).replace(WITHOUT_PROOF, NOT_WITHOUT)
-            return IndefiniteKernelError(told, every.kernel, every.kernels)
+            text = str(every).replace(WITHOUT_PROOF, NOT_WITHOUT)
+            return IndefiniteKernelError(text, every.kernel, every.kernels)
         return error
 
     def refine(self, solutions: Sequence[Solution]) -> bool:
@@ -364,8 +364,8 @@ class Training:
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["Training"]:
         """Return a fold, the same as if its training samples were fitted alone.
 
-        Kernels that are held in memory were computed once, for all folds, of which
-        `n_copies` are held at a time.
+        Kernels that are held in memory were computed once for all folds; `n_copies`
+        folds are held at a time.
         """
         # Where folds need copies, so does the model on all samples, held already.
         training, train = self.part(train, n_copies + 1)

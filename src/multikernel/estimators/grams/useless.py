@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 NEARLY_CONSTANT = 1e-3
 """A kernel is nearly constant where its entries beside the diagonal differ from those
-on it, and among themselves, by less than this share of the largest entry, as those of a
-Gaussian 22 median distances wide do. By its trace 999 parts of a thousand of it are a
+on it, and among themselves, by less than this share of the largest entry, as with a
+Gaussian 22 median distances wide. By its trace 999 parts of a thousand of it are a
 constant, which the intercept is."""
 
 ROUNDED = 1e-8
@@ -79,8 +79,8 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
     They are `short`, as their matrices have no more than `theta` eigenvalues; the
     warning is a DegenerateKernelWarning.
     """
-    found = np.flatnonzero(short)
-    if not found.size:
+    short_kernels = np.flatnonzero(short)
+    if not short_kernels.size:
         return
     n_samples = training.stack.shape[1]
     if theta >= n_samples:
@@ -91,12 +91,12 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
             "of samples."
         )
     else:
-        names = training.names(found[:5].tolist())
+        names = training.names(short_kernels[:5].tolist())
         message = (
-            f"{training.owner}: {found.size} of {short.size} kernels have rank {theta} "
-            "or less and no tail beyond it, so that 1e-6 of their trace stands for one "
-            f"and they are nearly free: {listed(names, found.size)}. Lower theta, or "
-            "leave them out."
+            f"{training.owner}: {short_kernels.size} of {short.size} kernels have rank "
+            f"{theta} or less and no tail beyond it, so that 1e-6 of their trace "
+            "stands for one and they are nearly free: "
+            f"{listed(names, short_kernels.size)}. Lower theta, or leave them out."
         )
     warn_user(message, DegenerateKernelWarning)
 
@@ -107,25 +107,25 @@ def warn_dictionary(
     """Name the kernels that are of little use, and why, in one warning.
 
     They can only memorise (see `kernel_shapes`), are nearly constant, or stand on
-    columns of which one hides the others. The `default` kernels are known to be neither
+    columns where one hides the others. The `default` kernels are known to be neither
     close to the identity nor to a constant. In `novelty` detection every column must be
     seen.
     """
     samples = training.samples
-    said = [] if default else _useless(training)
+    sentences = [] if default else _useless(training)
     hiding = _hiding(training.dictionary, samples, novelty=novelty)
     if hiding:
         names = listed([_column_name(samples, column) for column in hiding])
         others = f"{HIDES:g} times that of the other columns"
         if novelty:
             others = f"{UNSEEN:g} times that of another, where a far row may hide"
-        said.append(
+        sentences.append(
             f"kernels on several columns together see little but {names}, whose "
             f"deviation is over {others}: standardise them, for example with "
             "StandardScaler"
         )
-    if said:
-        warn_user(f"{training.owner}: {'; '.join(said)}.", DictionaryWarning)
+    if sentences:
+        warn_user(f"{training.owner}: {'; '.join(sentences)}.", DictionaryWarning)
 
 
 def _useless(training: "Training") -> list[str]:
@@ -142,14 +142,14 @@ def _useless(training: "Training") -> list[str]:
         "are nearly constant on the training data: {}; make them narrower, or use "
         "normalize='variance'": constant,
     }
-    said = []
+    sentences = []
     for sentence, which in cases.items():
-        found = np.flatnonzero(which)
-        if found.size:
-            names = listed(training.names(found[:5].tolist()), found.size)
-            of = f"{found.size} of {spans.size} kernels"
-            said.append(f"{of} {sentence.format(names)}")
-    return said
+        kernels = np.flatnonzero(which)
+        if kernels.size:
+            names = listed(training.names(kernels[:5].tolist()), kernels.size)
+            of = f"{kernels.size} of {spans.size} kernels"
+            sentences.append(f"{of} {sentence.format(names)}")
+    return sentences
 
 
 COLUMNS = 256
@@ -159,12 +159,12 @@ COLUMNS = 256
 def _deviations(seen: Array) -> Array:
     """Return the standard deviations of columns, of those that are no gaps."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.std(seen, axis=0)
+        deviations = np.std(seen, axis=0)
         # A column with gaps, for which NumPy takes seven times as long.
-        gaps = np.isnan(found)
+        gaps = np.isnan(deviations)
         if gaps.any():
-            found[gaps] = np.nanstd(seen[:, gaps], axis=0)
-    return np.asarray(found)
+            deviations[gaps] = np.nanstd(seen[:, gaps], axis=0)
+    return np.asarray(deviations)
 
 
 def _hiding(
@@ -186,13 +186,13 @@ def _hiding(
             deviations[some] = _deviations(X[rows, some])
     hiding, times = set(), UNSEEN if novelty else HIDES
     for columns in sets:
-        own = deviations[list(columns)]
-        place = int(own.argmax())
-        others = np.delete(own, place)
+        spreads = deviations[list(columns)]
+        widest = int(spreads.argmax())
+        others = np.delete(spreads, widest)
         others = others[others > 0.0]
-        least, most = others.min(initial=np.inf), own[place] / times
+        least, most = others.min(initial=np.inf), spreads[widest] / times
         if most > least and (novelty or most > np.median(others)):
-            hiding.add(columns[place])
+            hiding.add(columns[widest])
     return sorted(hiding)
 
 
@@ -200,11 +200,13 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
     """Return the columns, of n, of the kernels that their scales matter to."""
     if type(dictionary) is ParameterGrid:
         # Without building its kernels, which may be very many.
-        chosen = [c for c in dictionary.column_sets if not isinstance(c, slice)]
+        column_sets = [c for c in dictionary.column_sets if not isinstance(c, slice)]
         scaled = any(isinstance(kernel, SCALED) for kernel in dictionary.kernels)
-        whole = {tuple(range(n))} if len(chosen) < len(dictionary.column_sets) else ()
+        whole = (
+            {tuple(range(n))} if len(column_sets) < len(dictionary.column_sets) else ()
+        )
         # A set may be a single column.
-        sets = {tuple(np.atleast_1d(columns).tolist()) for columns in chosen}
+        sets = {tuple(np.atleast_1d(columns).tolist()) for columns in column_sets}
         return {*sets, *whole} if scaled else set()
     if isinstance(dictionary, InteractionDictionary):
         dictionary = dictionary.mains

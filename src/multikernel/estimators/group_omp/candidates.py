@@ -98,15 +98,15 @@ class PrefixCandidates:
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair."""
         recipes = self._recipes(training)
-        chosen, a = divmod(best, len(recipes))
+        n_selected, a = divmod(best, len(recipes))
         # The solver selects at least one kernel, and a choice may be none.
-        solver = replace(self.method.solver, max_kernels=max(chosen, 1))
+        solver = replace(self.method.solver, max_kernels=max(n_selected, 1))
         alone = replace(self, method=replace(self.method, solver=solver))
         problem = joint_problem(recipes[a], training)
         (path,) = alone._paths([recipes[a]], problem, watch)
         warn_interrupted(self.method.source.owner, path)
         attributes = prefix_attributes(
-            path, min(chosen, len(path)), recipes[a], training
+            path, min(n_selected, len(path)), recipes[a], training
         )
         return attributes | {"alphas_": self.alphas}
 

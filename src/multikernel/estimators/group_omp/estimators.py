@@ -160,7 +160,7 @@ class GroupOMPRegressor(RegressorMKL):
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_,
         for targets with a deviation of one. For "epsilon_insensitive" and "quantile"
-        it is divided by that of the targets.
+        it is divided by the targets' deviation.
     max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
     tol : float, default=1e-2

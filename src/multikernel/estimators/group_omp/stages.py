@@ -158,10 +158,10 @@ class StagedModel:
         n_selected = len(self.coefs) - 1
         if self.own is None or not n_selected:
             return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))
-        chosen = self.own[:n_selected]
-        widest = max(values.shape[1] for values in chosen)
+        own_coefs = self.own[:n_selected]
+        widest = max(values.shape[1] for values in own_coefs)
         coefs = np.zeros((n_selected, widest, self.coefs.shape[2]))
-        for position, values in enumerate(chosen):
+        for position, values in enumerate(own_coefs):
             coefs[position, : values.shape[1]] = values[n_selected]
         return coefs
 
@@ -219,7 +219,7 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
         return PublishedPath(path.order, coefs, path.intercepts)
     coefs = fit.projection.of_each(coefs, transposed=True)
     f = values_of_kernels(path, coefs, training)
-    pairs = [fitted(fit, training.residuals, own) for own in f]
+    pairs = [fitted(fit, training.residuals, decision_values) for decision_values in f]
     intercepts, effects = (np.stack(values) for values in zip(*pairs, strict=True))
     return PublishedPath(path.order, coefs, intercepts, effects)
 
@@ -240,9 +240,9 @@ def staged_model(
     coefs, free = path.coefs, (training.design, path.effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if landmarks_of(training.stack) is None:
-        kernels, kept = cross_grams(training, path.order, used)
-        own = coefs[:, kept]
-        return StagedModel(kernels, own, path.intercepts, None, *free), kept
+        kernels, used_rows = cross_grams(training, path.order, used)
+        used_coefs = coefs[:, used_rows]
+        return StagedModel(kernels, used_coefs, path.intercepts, None, *free), used_rows
     n_models, n_samples, n_outputs = coefs.shape
     side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
     each = [over_landmarks(training, m, side_by_side) for m in path.order.tolist()]
@@ -391,14 +391,14 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     samples = training.samples
     checked = training.check_active(path.order, path.solution().kernel_weights)
     published = published_path(path, training)
-    model, kept = staged_model(published, training)
+    model, used_rows = staged_model(published, training)
     norms, shares = staged_terms(path, published.coefs, training)
     return Stages(
         model=model,
         order=path.order,
         improvements=scale * path.improvements,
         history=history_array([path.solution()], scale),
-        rows=samples.rows[kept],
+        rows=samples.rows[used_rows],
         shape=(path.problem.gram.shape[0], samples.y.shape[0]),
         strength=path.problem.regularizer.alpha,
         status=path.status.name,

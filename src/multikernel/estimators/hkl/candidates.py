@@ -81,16 +81,16 @@ def hull_path(
     """Return the paths of all outputs, a solution per strength each, as arrays."""
     graph = data.graph.graph
     entered = {node: None for path in paths for s in path for node in s.nodes}
-    place = {node: k for k, node in enumerate(entered)}
-    norms = np.zeros((len(paths), len(alphas), len(place)))
+    row_of = {node: k for k, node in enumerate(entered)}
+    norms = np.zeros((len(paths), len(alphas), len(row_of)))
     for output, path in enumerate(paths):
         for row, solution in enumerate(path):
             for node, coef in zip(solution.nodes, solution.coefs, strict=True):
-                norms[output, row, place[node]] = np.linalg.norm(coef)
+                norms[output, row, row_of[node]] = np.linalg.norm(coef)
     return HullPath(
         alphas,
-        tuple(graph.name(node, data.columns) for node in place),
-        np.array([sum(graph.degrees(node)) for node in place], dtype=np.float64),
+        tuple(graph.name(node, data.columns) for node in row_of),
+        np.array([sum(graph.degrees(node)) for node in row_of], dtype=np.float64),
         norms,
         np.array([[s.objective for s in path] for path in paths]),
         np.array([[s.duality_gap for s in path] for path in paths]),
@@ -148,10 +148,10 @@ class HullCandidates:
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
         tasks = self._tasks(data)
-        for place, found in enumerate(self._steps(tasks, watch)):
-            if any(s.status is Status.STOPPED for s in found):
+        for number, solved_now in enumerate(self._steps(tasks, watch)):
+            if any(s.status is Status.STOPPED for s in solved_now):
                 return
-            model = self._solved(place, tasks[place], data, found)
+            model = self._solved(number, tasks[number], data, solved_now)
             if no_better((yield model), model.chain):
                 return
 
@@ -186,10 +186,10 @@ class HullCandidates:
             self.method.solver.path(each[0], [p.alpha for p in each], watch, tols)
             for each in zip(*(task.problems for task in tasks), strict=True)
         ]
-        for found in zip_longest(*paths):
-            if any(solution is None for solution in found):
+        for solved_now in zip_longest(*paths):
+            if any(solution is None for solution in solved_now):
                 return
-            yield found
+            yield solved_now
 
     def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes at one strength, and the path that leads there.
@@ -198,17 +198,17 @@ class HullCandidates:
         """
         tasks, tol = self._tasks(data), self.method.solver.tol
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
-        task, found = tasks[-1], list[tuple[HullSolution, ...]]()
+        task, path = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:
-            found = list(self._steps(tasks, watch, [*[loosened(tol)] * best, tol]))
-        if len(found) <= best:
+            path = list(self._steps(tasks, watch, [*[loosened(tol)] * best, tol]))
+        if len(path) <= best:
             # Stopped before the choice: one round is made there.
             alphas = alphas[-1:]
-            found = list(self._steps([task], watch))
-        chosen = found[-1]
-        paths = list(zip(*found, strict=True))
-        attributes = self.method.publish(task, data, chosen)
-        warn_unproven(self.method.source.owner, self.method.solver, chosen)
+            path = list(self._steps([task], watch))
+        last = path[-1]
+        paths = list(zip(*path, strict=True))
+        attributes = self.method.publish(task, data, last)
+        warn_unproven(self.method.source.owner, self.method.solver, last)
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas
         attributes["hull_path_"] = hull_path(alphas, paths, data)

@@ -96,8 +96,8 @@ class HullNames(KernelNames):
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
         """Return the names of the chosen nodes, of all by default."""
-        chosen = range(len(self.names)) if indices is None else indices
-        return [self.names[k] for k in chosen]
+        numbers = range(len(self.names)) if indices is None else indices
+        return [self.names[k] for k in numbers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +132,8 @@ class HullData:
     @property
     def n_bytes(self) -> float:
         """Return what products over the graph take in memory."""
-        kept = self.graph.n_kept if isinstance(self.graph, GridSamples) else 0
-        return 16.0 * len(self.samples.rows) ** 2 + kept
+        n_ratios = self.graph.n_kept if isinstance(self.graph, GridSamples) else 0
+        return 16.0 * len(self.samples.rows) ** 2 + n_ratios
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -277,8 +277,10 @@ class HullModel:
         check_shapes("A model on a hull", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:
-            found = sample.features(self.nodes[k], self.bases[k])
-            check_shapes("A model on a hull", features=(found, (1, self.means[k].size)))
+            features = sample.features(self.nodes[k], self.bases[k])
+            check_shapes(
+                "A model on a hull", features=(features, (1, self.means[k].size))
+            )
 
     @np.errstate(over="ignore", invalid="ignore")
     def contributions(self, X: Rows) -> Array:
@@ -286,8 +288,8 @@ class HullModel:
         terms = np.empty((X.shape[0], self.intercept.size, self.active.size))
         for rows in row_chunks(X.shape[0], 8 * max(1, X.shape[1])):
             samples = self.graph.sample(self.scaler(X[rows]))
-            for place, k in enumerate(self.active):
-                terms[rows, :, place] = self.centred(samples, k) @ self.coefs[k]
+            for number, k in enumerate(self.active):
+                terms[rows, :, number] = self.centred(samples, k) @ self.coefs[k]
         return finite_predictions(terms, advice=CLIPPED)
 
     @np.errstate(over="ignore", invalid="ignore")

@@ -144,7 +144,7 @@ class HKLRegressor(RegressorMKL):
     alpha : float, default=1e-3
         Strength of the penalty, positive: the lambda of [1]_, for targets with a
         deviation of one. For "epsilon_insensitive" and "quantile" it is divided by
-        that of the targets.
+        the targets' deviation.
 
     Attributes
     ----------

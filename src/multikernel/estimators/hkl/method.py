@@ -198,7 +198,7 @@ class HullMethod:
         numbers["alpha"] = scale.published(alphas)
         for target, loss in zip(samples.targets, losses, strict=True):
             check_answers(self.source.owner, loss, target)
-        known = KnownNodes(data.graph.graph)
+        nodes = KnownNodes(data.graph.graph)
         problems = [
             HullProblem(
                 data.graph,
@@ -208,7 +208,7 @@ class HullMethod:
                 samples.total_weight,
                 samples.weights,
                 self.fit_intercept,
-                known=known,
+                known=nodes,
             )
             for target, loss, alpha in zip(
                 samples.targets, losses, alphas.tolist(), strict=True
@@ -275,9 +275,11 @@ def hull_attributes(
     dual = np.array([solution.dual for solution in solutions])
     strongest = np.argsort(-norms, kind="stable")
     shares = variance_shares(model.contributions(data.X), samples.sample_weight)
-    own = np.array([np.linalg.norm(model.coefs[k], axis=0) for k in model.active])
-    own = own.reshape(model.active.size, model.intercept.size).T
-    return spread_terms(own, shares, model.active, len(names)) | {
+    node_norms = np.array(
+        [np.linalg.norm(model.coefs[k], axis=0) for k in model.active]
+    )
+    node_norms = node_norms.reshape(model.active.size, model.intercept.size).T
+    return spread_terms(node_norms, shares, model.active, len(names)) | {
         "hull_": list(model.nodes),
         "node_norms_": norms,
         "node_degrees_": [graph.degrees(node) for node in model.nodes],
@@ -308,20 +310,20 @@ def kernel_weights(model: HullModel) -> Array:
     With :math:`\eta_v = \|f_{D(v)}\| / (d_v \Omega)` they are :math:`\zeta_w = 1 /
     \sum_{v \in A(w)} \eta_v^{-1}`.
     """
-    graph, place = model.graph, {node: k for k, node in enumerate(model.nodes)}
+    graph, row_of = model.graph, {node: k for k, node in enumerate(model.nodes)}
     size, n_outputs = len(model.nodes), model.intercept.size
     above = np.eye(size, dtype=bool)
     # A hull need not list parents first: hulls of several outputs are joined.
-    order = sorted(place, key=lambda node: sum(graph.degrees(node)))
+    order = sorted(row_of, key=lambda node: sum(graph.degrees(node)))
     for node in order:
         for parent in graph.parents(node):
-            above[place[node]] |= above[place[parent]]
-    own = np.array([np.sum(coef**2, axis=0) for coef in model.coefs])
-    own = own.reshape(size, n_outputs)
+            above[row_of[node]] |= above[row_of[parent]]
+    squares = np.array([np.sum(coef**2, axis=0) for coef in model.coefs])
+    squares = squares.reshape(size, n_outputs)
     weights = np.zeros((n_outputs, size))
     d = np.array([graph.weight(node) for node in model.nodes])
     for k in range(n_outputs):
-        norms = np.sqrt(above.T.astype(np.float64) @ own[:, k])
+        norms = np.sqrt(above.T.astype(np.float64) @ squares[:, k])
         omega = float(d @ norms)
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse = d * omega / norms

@@ -109,16 +109,16 @@ class TailMethod(MarginMethod):
         """Return the recipe with another theta, up to which `sums` go at least."""
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
-        known = replace(solver, theta=theta, tails=sums.bounded(theta))
-        own = MarginMethod.recipe(self, data)
-        return TailRecipe(**(vars(own) | {"solver": known}), sums=sums)
+        with_sums = replace(solver, theta=theta, tails=sums.bounded(theta))
+        plain = MarginMethod.recipe(self, data)
+        return TailRecipe(**(vars(plain) | {"solver": with_sums}), sums=sums)
 
     def with_tol(self, tol: float) -> Self:
         """Return the method with another relative duality gap to stop at."""
         outer: Any = self.solver
         inner = {"solver": replace(outer.solver, tol=tol)}
-        own = {"tol": tol} if isinstance(outer, TailDC) else {}
-        return replace(self, solver=replace(outer, **inner, **own))
+        settings = {"tol": tol} if isinstance(outer, TailDC) else {}
+        return replace(self, solver=replace(outer, **inner, **settings))
 
     def solve(
         self,
@@ -177,13 +177,13 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
 
 def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str, Any]:
     """Return what "dc" has to say of its solutions, and "conv" need not."""
-    found = [each for each in solutions if isinstance(each, DCSolution)]
-    if not found:
+    searched = [each for each in solutions if isinstance(each, DCSolution)]
+    if not searched:
         return {}
-    scales = np.broadcast_to(recipe.objective_scale, len(found))
-    objectives = [each.start_objectives for each in found]
+    scales = np.broadcast_to(recipe.objective_scale, len(searched))
+    objectives = [each.start_objectives for each in searched]
     return {
-        "subproblem_gap_": single([each.subproblem_gap for each in found]),
+        "subproblem_gap_": single([each.subproblem_gap for each in searched]),
         "start_objectives_": single(scales[:, None] * objectives),
     }
 
@@ -249,12 +249,12 @@ class TailCandidates:
         starts: Sequence[Solution] = ()
         for j, theta in enumerate(self.thetas.tolist()):
             recipes = self._recipes(training, sums, theta)
-            for i, found in enumerate(_path(recipes, training, watch, starts)):
+            for i, solved_now in enumerate(_path(recipes, training, watch, starts)):
                 # Smallest C and next theta: near, and far from separated data.
-                starts = found if i == 0 else starts
-                place = i * self.thetas.size + j
-                model = solved(place, recipes[i], training, found)
-                gaps = [solution.duality_gap for solution in certified(found)]
+                starts = solved_now if i == 0 else starts
+                number = i * self.thetas.size + j
+                model = solved(number, recipes[i], training, solved_now)
+                gaps = [solution.duality_gap for solution in certified(solved_now)]
                 yield replace(model, gaps=np.array(gaps))
             if watch.stopped:
                 return
@@ -265,17 +265,17 @@ class TailCandidates:
         sums, theta = self._sums(training), int(self.thetas[j])
         recipes = self._recipes(training, sums, theta)
         Cs = self.Cs
-        found = list(_path(recipes, training, watch, ()))
-        if len(found) <= i:
+        path = list(_path(recipes, training, watch, ()))
+        if len(path) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
             Cs, recipes = Cs[[i]], [recipes[i]]
-            found, i = [next(_followed(recipes, training, watch, ()))], 0
+            path, i = [next(_followed(recipes, training, watch, ()))], 0
         if not watch.stopped:
             owner = self.method.source.owner
-            warn_unfinished(owner, training, certified(found[i]))
-        attributes = fitted_attributes(recipes[i], training, found[i])
-        attributes |= method_attributes(recipes[i], found[i])
-        paths = list(zip(*map(certified, found), strict=True))
+            warn_unfinished(owner, training, certified(path[i]))
+        attributes = fitted_attributes(recipes[i], training, path[i])
+        attributes |= method_attributes(recipes[i], path[i])
+        paths = list(zip(*map(certified, path), strict=True))
         return attributes | {
             "n_iter_": iterations(paths),
             "path_": margin_path(Cs, recipes, paths),
@@ -306,10 +306,10 @@ def _path(
     starts: Sequence[Solution],
 ) -> Iterator[list[Solution]]:
     """Yield the solutions of all outputs for recipes in turn, until one is stopped."""
-    for found in _followed(recipes, training, watch, starts):
-        if any(solution.status is Status.STOPPED for solution in found):
+    for solved_now in _followed(recipes, training, watch, starts):
+        if any(solution.status is Status.STOPPED for solution in solved_now):
             return
-        yield found
+        yield solved_now
 
 
 def _followed(
@@ -326,8 +326,8 @@ def _followed(
         follow(recipes[0].solver, problem, each, start, watch)
         for problem, each, start in zip(problems, penalties, begun, strict=True)
     ]
-    for found in zip(*outputs, strict=False):
-        yield list(found)
+    for solved_now in zip(*outputs, strict=False):
+        yield list(solved_now)
 
 
 def tail_search(

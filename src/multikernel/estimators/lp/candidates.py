@@ -28,9 +28,9 @@ from multikernel.problem import Solution, Status
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
 """Values of C for a kernel of unit variance. ``benchmarks/defaults`` (grids), 222
-searches with p > 1: an end of the grid beat its neighbor in 16, of which 11 had the
-logistic loss and not yet its factor of four; of the fixed grid of Kloft et al. (2009)
-in 49."""
+searches with p > 1: an end of the grid beat its neighbor in 16, and 11 of the 16 had
+the logistic loss and not yet its factor of four; of the fixed grid of Kloft et al.
+(2009) in 49."""
 
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
@@ -86,7 +86,7 @@ class MarginCandidates:
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models of pairs, each solved from a neighbour's solution.
 
-        The best C changes little from one p to the next: beside that of the last p the
+        The best C changes little from one p to the next: beside the last p's C the
         next smaller one and the next larger one are tried, and larger ones while scores
         rise: where C is the same for all p, a smaller p has smaller kernels.
         """
@@ -99,18 +99,18 @@ class MarginCandidates:
             first, top = max(0, (best or 0) - 1), best
             path = follow_outputs(recipes[first:], training, watch, start)
             before: Sequence[Solution | None] = ()
-            for i, found in enumerate(path, first):
-                if any(solution.status is Status.STOPPED for solution in found):
+            for i, solved_now in enumerate(path, first):
+                if any(solution.status is Status.STOPPED for solution in solved_now):
                     return
-                model = solved(chain[i], recipes[i], training, found)
+                model = solved(chain[i], recipes[i], training, solved_now)
                 means = yield replace(model, chain=chain)
                 top = _best_of(means, chain)
                 if i in (first, top):
                     # The next p starts there, or with the first C.
-                    start = before or found
-                before = found
-                known = best is not None and i > max(best, top or 0)
-                if known or (best is None and no_better(means, chain)):
+                    start = before or solved_now
+                before = solved_now
+                is_beyond = best is not None and i > max(best, top or 0)
+                if is_beyond or (best is None and no_better(means, chain)):
                     break
             best = top
 
@@ -123,13 +123,13 @@ class MarginCandidates:
         recipes = self.recipes(training, j)
         loose = self.with_tol(loosened(self.method.tol))
         way = loose.recipes(training, j)[: i + 1]
-        found = follow_to(way, recipes[i], training, watch)
+        path = follow_to(way, recipes[i], training, watch)
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, found[-1])
-        attributes = fitted_attributes(recipes[i], training, found[-1])
-        paths = list(zip(*found, strict=True))
+            warn_unfinished(self.method.source.owner, training, path[-1])
+        attributes = fitted_attributes(recipes[i], training, path[-1])
+        paths = list(zip(*path, strict=True))
         all_Cs = self.Cs[:, j]
-        tried = slice(i + 1 - len(found), i + 1)
+        tried = slice(i + 1 - len(path), i + 1)
         attributes["n_iter_"] = iterations(paths)
         attributes["path_"] = margin_path(all_Cs[tried], recipes[tried], paths)
         attributes["Cs_"] = all_Cs
@@ -141,8 +141,8 @@ class MarginCandidates:
         """Return the recipes of one p, C rising.
 
         The largest p comes first: there every kernel has a weight. For every p the
-        first C starts from that of the next larger p, and each other C from the one
-        before it. On 155 samples and 70 kernels that takes 2 steps a solve, where
+        first C starts from the model of the next larger p, and each other C from the
+        one before it. On 155 samples and 70 kernels that takes 2 steps a solve, where
         starts from the same C and the next larger p take 5: past some C the data are
         separated, and the optimum only changes with p.
         """
@@ -152,8 +152,10 @@ class MarginCandidates:
 
 def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
     """Return where in a chain the mean score is best; None where none is known."""
-    known = np.empty(0) if means is None else means[np.asarray(chain)]
-    return int(np.nanargmax(known)) if np.isfinite(known).any() else None
+    means_of_chain = np.empty(0) if means is None else means[np.asarray(chain)]
+    return (
+        int(np.nanargmax(means_of_chain)) if np.isfinite(means_of_chain).any() else None
+    )
 
 
 def margin_search(

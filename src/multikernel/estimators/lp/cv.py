@@ -24,7 +24,7 @@ from multikernel.losses import Loss
 class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
 
-    The problem is that of `LpMKLClassifier`. On every fold it is solved for pairs
+    The problem of `LpMKLClassifier` is solved on every fold for pairs
     of C and p in turn, each from a neighbour's solution, and the pair with the best
     mean validation score is taken. The largest p is solved for from the smallest C up,
     until scores have gone down; every other p for the best C of the next larger one
@@ -139,7 +139,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
 class LpMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
 
-    The problem is that of `LpMKLRegressor`. On every fold it is solved for pairs
+    The problem of `LpMKLRegressor` is solved on every fold for pairs
     of C and p in turn, each from a neighbour's solution, and the pair with the best
     mean validation score is taken. The largest p is solved for from the smallest C up,
     until scores have gone down; every other p for the best C of the next larger one

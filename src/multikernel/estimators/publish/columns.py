@@ -31,14 +31,14 @@ def columns_read(model: Any, kernel: int) -> list[tuple[int, ...]]:
 
     The model's kernels are functions of samples: no given matrices, and no graph.
     """
-    held, found = held_columns(model), []
+    held, sets = held_columns(model), []
     for factor in factors(model._state.names.dictionary[kernel]):
         columns = held
         if isinstance(factor, ColumnKernel):
             row = held[None].astype(float)
             columns = select_columns(row, factor.columns)[0].astype(np.intp)
-        found.append(tuple(np.unique(columns).tolist()))
-    return found
+        sets.append(tuple(np.unique(columns).tolist()))
+    return sets
 
 
 def has_columns(model: Any) -> bool:

@@ -56,8 +56,8 @@ class CombinedKernel(Kernel):
         Y : array-like of shape (n_cols, n_features), default=None
             Other samples; X when None.
         eval_gradient : bool, default=False
-            Whether to return the gradient by the hyperparameters as well, of which
-            there are none.
+            Whether to return the gradient by the hyperparameters as well; there is no
+            hyperparameter.
 
         Returns
         -------

@@ -13,7 +13,7 @@ sin(2 x0) + x2² and for x0 + x1 + x2 of normal columns were 0.015 at most, and 
 3 to 6 % of the index."""
 
 BINS = 32
-"""Values of a column, or ranges of these, that means are taken over."""
+"""Values of a column, or ranges of values, that means are taken over."""
 
 
 def drawn_indices(
@@ -56,21 +56,23 @@ def drawn_indices(
 
     rows = np.repeat(table[:1], DRAWS, axis=0)
     drawn = [draw(DRAWS) for _ in units]
-    for unit, chosen in zip(units, drawn, strict=True):
-        rows[:, unit] = table[chosen][:, unit]
+    for unit, values_of_unit in zip(units, drawn, strict=True):
+        rows[:, unit] = table[values_of_unit][:, unit]
     values = f(rows)
     variances = values.var(axis=0)
     first = [
-        _between(values, _bins(rows[:, unit], chosen))
-        for unit, chosen in zip(units, drawn, strict=True)
+        _between(values, _bins(rows[:, unit], values_of_unit))
+        for unit, values_of_unit in zip(units, drawn, strict=True)
     ]
     total = []
     for unit in units:
         changed = rows[:PAIRED].copy()
         changed[:, unit] = table[draw(PAIRED)][:, unit]
         total.append(((f(changed) - values[:PAIRED]) ** 2).mean(axis=0) / 2.0)
-    found = np.array([first, total]).reshape(2, len(units), -1)
-    shares = np.divide(found, variances, out=np.zeros(found.shape), where=variances > 0)
+    indices = np.array([first, total]).reshape(2, len(units), -1)
+    shares = np.divide(
+        indices, variances, out=np.zeros(indices.shape), where=variances > 0
+    )
     return shares[0].T, shares[1].T
 
 
@@ -89,7 +91,7 @@ def _bins(values: Array, rows: Indices) -> Indices:
 
 
 def _between(values: Array, bins: Indices) -> Array:
-    """Return the variance between bins, without that of means over few draws."""
+    """Return the variance between bins, less the variance of means of few draws."""
     counts = np.bincount(bins)
     n_rows, n_bins = len(bins), counts.size
     means = np.stack(

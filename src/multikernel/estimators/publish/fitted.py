@@ -169,7 +169,7 @@ def history_array(
     """Return the histories of the problems of one fit as one structured array.
 
     The `scale`, of shape (n_solutions,) or one for all, turns objectives of problems
-    into those of the estimator.
+    into the estimator's.
     """
     scales = np.full(len(solutions), scale)
     lines = [
@@ -249,32 +249,35 @@ def check_fitted(estimator: BaseEstimator) -> None:
 
     What a fit leaves has them; what comes from a file may not.
     """
-    found, owner = vars(estimator), type(estimator).__name__
-    state = found.get("_state")
+    attributes, owner = vars(estimator), type(estimator).__name__
+    state = attributes.get("_state")
     if state is None:
         return
-    n_kernels, n_features = state.names.n_kernels, found["n_features_in_"]
+    n_kernels, n_features = state.names.n_kernels, attributes["n_features_in_"]
     check_parameter(owner, "n_features_in_", n_features, COUNT)
-    n_outputs = np.size(found.get("intercept_", 0.0))
+    n_outputs = np.size(attributes.get("intercept_", 0.0))
     each: tuple[int, ...] = (n_outputs, n_kernels)
     each = each[n_outputs == 1 :]
     for name in PER_KERNEL + PER_OUTPUT:
-        if name in found:
-            values, axes = np.asarray(found[name]), each
+        if name in attributes:
+            values, axes = np.asarray(attributes[name]), each
             if name in SELECTION and values.ndim == 1:
                 axes = (n_kernels,)
             if name in PER_OUTPUT:
                 axes = (n_outputs,) if values.ndim else ()
             check_shapes(owner, **{name: (values, axes)})
-    _check_columns(owner, found, n_features)
-    if found["history_"].ndim != 1 or found["history_"].dtype != HISTORY_DTYPE:
+    _check_columns(owner, attributes, n_features)
+    if (
+        attributes["history_"].ndim != 1
+        or attributes["history_"].dtype != HISTORY_DTYPE
+    ):
         raise ValueError(f"{owner}: history_ holds no lines of progress.")
     if state.model is not None:
-        _check_model(owner, found, state, n_features)
+        _check_model(owner, attributes, state, n_features)
 
 
 def _check_columns(owner: str, found: Mapping[str, Any], n_features: int) -> None:
-    """Raise unless names and kinds of columns are those of so many."""
+    """Raise unless names and kinds are for so many columns."""
     if "feature_names_in_" in found:
         _check_length(owner, "feature_names_in_", found, n_features)
     named = {name: found[name] for name in TEXT_FEATURES if name in found}

@@ -51,8 +51,8 @@ class CrossGrams(Protocol):
         """Raise a ValueError unless the kernels take the data of an estimator.
 
         Its dictionary has so many kernels, its data so many columns (of precomputed
-        kernels the samples of the fit); `packed` says that some of these are text, so
-        that kernels take other columns.
+        kernels the samples of the fit); `packed` says that some columns are text, so
+        that kernels take others.
         """
         ...
 
@@ -177,7 +177,7 @@ class KernelGrams:
 class LandmarkGrams:
     """Kernels between new samples and their own landmarks, or their features.
 
-    Coefficients are those of `Landmarks.coefficients`; where kernels are centred, the
+    `Landmarks.coefficients` gives the coefficients; where kernels are centred, the
     last column is one, for the constant.
 
     Parameters
@@ -276,7 +276,7 @@ class LandmarkGrams:
             features = kernel_features(kernel, new)
             assert features is not None
             K = features[:, : self.ranks[position]]
-            # Shorter sequences have fewer features, the others of which are zero.
+            # Shorter sequences have fewer features; the others are zero.
             lacking = self.ranks[position] - K.shape[1]
             K = np.pad(K, ((0, 0), (0, lacking))) if lacking else K
         if self.cosine:
@@ -293,7 +293,7 @@ class PrecomputedGrams:
     indices : ndarray of shape (n_active,)
         The active kernels.
     columns : ndarray of shape (n_kept,)
-        The training samples kept, as positions among those of the fit.
+        The training samples kept, as positions in the fit's.
     normalization : Normalization
         What was learnt on the training data about them; no step may need k(x, x).
     """
@@ -424,9 +424,9 @@ class AdditiveModel:
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in row_chunks(X.shape[0], n_kept * (1 + self.grams.shared)):
                 matrix = self.grams.at(X[rows])
-                for place, position in enumerate(positions):
+                for number, position in enumerate(positions):
                     K = matrix(position)
-                    terms[rows, :, place] = K @ self.coefs[position, : K.shape[1]]
+                    terms[rows, :, number] = K @ self.coefs[position, : K.shape[1]]
         return finite_predictions(terms)
 
     def decision_values(self, X: Rows) -> Array:

@@ -38,7 +38,7 @@ class SobolIndices:
     Parameters
     ----------
     names : tuple of str
-        The columns in use; those of a view stand together.
+        The columns in use; columns of a view stand together.
     first_order : ndarray of shape ([n_outputs, ]n_groups)
         The share that the function of each column alone has in the variance.
     total : ndarray of shape ([n_outputs, ]n_groups)
@@ -46,7 +46,7 @@ class SobolIndices:
     interaction_names : tuple of str
         The interactions in use; none where indices are estimated.
     interactions : ndarray of shape ([n_outputs, ]n_interactions)
-        Their shares. With those of `first_order` they sum to one.
+        Their shares. With `first_order` they sum to one.
     output_names : tuple of str, default=()
         Names of the outputs, where there are several.
     estimated : bool, default=False
@@ -126,8 +126,8 @@ def sobol_of(
     of_places = {group.places: g for g, group in enumerate(groups)}
     terms: dict[tuple[int, ...], list[int]] = {}
     for position, sets in enumerate(parts):
-        own = tuple(sorted({of_places[places] for places in sets}))
-        terms.setdefault(own, []).append(position)
+        used_units = tuple(sorted({of_places[places] for places in sets}))
+        terms.setdefault(used_units, []).append(position)
     return _indices(model, groups, _variances(model, groups, terms, X))
 
 
@@ -140,7 +140,7 @@ def training_table(model: Any) -> tuple[Array, Array]:
     dictionary = model._state.names.dictionary
     # Also mains that are not in use know the samples of their columns.
     mains = getattr(dictionary, "mains", None) or used
-    known: dict[int, Array] = {}
+    columns: dict[int, Array] = {}
     weights = np.ones(1)
     for factor in (factor for kernel in mains for factor in factors(kernel)):
         inner = getattr(factor, "kernel", None)
@@ -149,13 +149,13 @@ def training_table(model: Any) -> tuple[Array, Array]:
             # A slice of packed columns is open, and the samples know its end.
             n_read = inner.samples.shape[1]
             places = _places(factor, model.n_features_in_ * (n_read + 1))[:n_read]
-            known |= dict(zip(places, inner.samples.T, strict=True))
-    width = max(model.n_features_in_, 1 + max(known, default=0))
+            columns |= dict(zip(places, inner.samples.T, strict=True))
+    width = max(model.n_features_in_, 1 + max(columns, default=0))
     lacking = [
         kernel_name(factor)
         for kernel in used
         for factor in factors(kernel)
-        if not known.keys() >= set(_places(factor, width))
+        if not columns.keys() >= set(_places(factor, width))
     ]
     if lacking:
         raise ValueError(
@@ -165,8 +165,8 @@ def training_table(model: Any) -> tuple[Array, Array]:
             "hold theirs."
         )
     table = np.full((len(weights), width), np.nan)
-    for place, values in known.items():
-        table[:, place] = values
+    for column, values in columns.items():
+        table[:, column] = values
     return table, weights
 
 
@@ -186,10 +186,10 @@ def _estimates(
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(held) - n_sequences
     units: dict[int, list[int]] = {}
-    for place in places:
-        beyond = place - n_numbers
-        at = place if beyond < 0 else n_numbers + beyond % n_sequences
-        units.setdefault(at, []).append(place)
+    for unit in places:
+        beyond = unit - n_numbers
+        at = unit if beyond < 0 else n_numbers + beyond % n_sequences
+        units.setdefault(at, []).append(unit)
     first, total = drawn_indices(
         model._state.model.decision_values,
         X,
@@ -215,7 +215,7 @@ def _group(
     X, weights = data
     held = held_columns(model)
     # Of packed sequences the first column says which one it is.
-    columns = [int(held[place]) for place in places if place < len(held)]
+    columns = [int(held[column]) for column in places if column < len(held)]
     on_these = [
         factor
         for kernel in kernels
@@ -241,10 +241,10 @@ def _representatives(
     distinct, places = np.unique(values, axis=0, return_inverse=True)
     shares: Array = np.bincount(np.ravel(places), weights).astype(np.float64)
     if values.shape[1] > 1:
-        chosen = evenly_spaced(len(values), MOST_ROWS)
+        rows = evenly_spaced(len(values), MOST_ROWS)
         if len(distinct) <= MOST_ROWS:
             return distinct, shares
-        return values[chosen], equal_shares(chosen.size, weights[chosen])
+        return values[rows], equal_shares(rows.size, weights[rows])
     if len(distinct) <= MOST_VALUES or categories:
         return distinct, shares
     return binned(distinct[:, 0], shares)
@@ -288,23 +288,23 @@ def _variances(
     """
     n_outputs = model._state.model.n_outputs
     mains = [np.zeros((len(group.rows), n_outputs)) for group in groups]
-    found: Variances = {}
-    for own, positions in terms.items():
-        values = _values_on_grid(model, [groups[g] for g in own], positions, X)
-        if len(own) == 1:
-            mains[own[0]] += values
+    variances: Variances = {}
+    for units, positions in terms.items():
+        values = _values_on_grid(model, [groups[g] for g in units], positions, X)
+        if len(units) == 1:
+            mains[units[0]] += values
             continue
-        first, second = own
+        first, second = units
         p, q = groups[first].weights, groups[second].weights
         over_second = np.einsum("abk,b->ak", values, q)
         over_first = np.einsum("abk,a->bk", values, p)
         mains[first] += over_second
         mains[second] += over_first
         pure = values - over_second[:, None] - over_first + p @ over_second
-        found[own] = np.einsum("abk,a,b->k", pure**2, p, q)
+        variances[units] = np.einsum("abk,a,b->k", pure**2, p, q)
     for g, (group, main) in enumerate(zip(groups, mains, strict=True)):
-        found[(g,)] = group.weights @ (main - group.weights @ main) ** 2
-    return found
+        variances[(g,)] = group.weights @ (main - group.weights @ main) ** 2
+    return variances
 
 
 def _values_on_grid(
@@ -316,8 +316,8 @@ def _values_on_grid(
     """
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
-    for group, chosen in zip(groups, np.indices(sizes), strict=True):
-        table[:, list(group.places)] = group.rows[chosen.ravel()]
+    for group, values_of_group in zip(groups, np.indices(sizes), strict=True):
+        table[:, list(group.places)] = group.rows[values_of_group.ravel()]
     values = model._state.model.terms(table, positions).sum(axis=2)
     return np.asarray(values.reshape(*sizes, -1))
 
@@ -325,7 +325,7 @@ def _values_on_grid(
 def _indices(model: Any, groups: Sequence[Group], variances: Variances) -> SobolIndices:
     """Return shares of the sum of all variances."""
     n_outputs = model._state.model.n_outputs
-    pairs = [own for own in variances if len(own) == 2]
+    pairs = [units for units in variances if len(units) == 2]
     everything = np.array(list(variances.values())).reshape(-1, n_outputs)
     totals = everything.sum(axis=0)
     shares = np.divide(
@@ -334,19 +334,19 @@ def _indices(model: Any, groups: Sequence[Group], variances: Variances) -> Sobol
     of = dict(zip(variances, shares, strict=True))
     first = np.zeros((n_outputs, len(groups)))
     total = np.zeros((n_outputs, len(groups)))
-    for own, share in of.items():
-        total[:, list(own)] += share[:, None]
-        if len(own) == 1:
-            first[:, own[0]] = share
+    for units, share in of.items():
+        total[:, list(units)] += share[:, None]
+        if len(units) == 1:
+            first[:, units[0]] = share
     names = tuple(group.name for group in groups)
     between = np.zeros((n_outputs, len(pairs)))
-    for place, own in enumerate(pairs):
-        between[:, place] = of[own]
+    for number, units in enumerate(pairs):
+        between[:, number] = of[units]
     return SobolIndices(
         names,
         single(first),
         single(total),
-        tuple(SEPARATOR.join(names[g] for g in own) for own in pairs),
+        tuple(SEPARATOR.join(names[g] for g in units) for units in pairs),
         single(between),
         tuple(model.output_names_) if n_outputs > 1 else (),
     )

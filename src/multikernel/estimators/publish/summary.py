@@ -63,8 +63,8 @@ def summary_rows(
 
 def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
     """Return the rows of the columns in use, the largest total index first."""
-    found = sobol_of(model, *training_table(model), column_names(model))
-    first, total = np.atleast_2d(found.first_order, found.total)
+    indices = sobol_of(model, *training_table(model), column_names(model))
+    first, total = np.atleast_2d(indices.first_order, indices.total)
     labels = output_labels(model, len(total))
     one_selection = np.ndim(model.kernel_weights_) == 1
     if outputs == "all" or (outputs is None and one_selection):
@@ -76,7 +76,7 @@ def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
         rows += [
             head
             | {
-                "column": found.names[g],
+                "column": indices.names[g],
                 "first_order": float(first[output, g]),
                 "total": float(total[output, g]),
             }
@@ -143,10 +143,10 @@ def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
 def facts(model: Any) -> dict[str, Any]:
     """Return what a fitted model says of itself as a whole.
 
-    The gap is the largest of several; ``score`` and ``scoring`` are those of a search.
+    The gap is the largest of several; a search has ``score`` and ``scoring``.
     """
     weights = np.atleast_2d(model.kernel_weights_)
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "estimator": type(model).__name__,
         "n_active": int(model.active_kernels_.size),
         "n_kernels": int(weights.shape[1]),
@@ -154,15 +154,15 @@ def facts(model: Any) -> dict[str, Any]:
     for name in STRENGTHS:
         value = getattr(model, f"{name}_", getattr(model, name, None))
         if value is not None and not callable(value):
-            found[name] = value
+            numbers[name] = value
     gap = float(np.max(model.duality_gap_))
-    found |= {} if np.isnan(gap) else {"duality_gap": gap, "tol": model.tol}
+    numbers |= {} if np.isnan(gap) else {"duality_gap": gap, "tol": model.tol}
     if hasattr(model, "best_score_"):
         scoring = getattr(model, "scoring", None)
-        found["score"] = model.best_score_
+        numbers["score"] = model.best_score_
         default = "accuracy" if hasattr(model, "classes_") else "r2"
-        found["scoring"] = default if scoring is None else _named(scoring)
-    return found
+        numbers["scoring"] = default if scoring is None else _named(scoring)
+    return numbers
 
 
 def _named(scoring: Any) -> str:
@@ -185,26 +185,28 @@ def fitted_html(model: Any) -> str:
     state = vars(model).get("_state")
     if state is None or state.model is None:
         return ""
-    said = " ".join([f"{_sentence(facts(model))}.", getattr(model, "offered_", "")])
+    sentences = " ".join(
+        [f"{_sentence(facts(model))}.", getattr(model, "offered_", "")]
+    )
     bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
     tables = "".join(html_table(summary_columns(model, by)) for by in bys)
     return (
-        f"<div><p>{html.escape(said.strip())}</p>{tables}<p>Shares of the variance sum "
-        "to one; a negative one belongs to a term that works against the others.</p>"
-        "</div>"
+        f"<div><p>{html.escape(sentences.strip())}</p>{tables}<p>Shares of the "
+        "variance sum to one; a negative one belongs to a term that works against the others."
+        "</p></div>"
     )
 
 
 def _sentence(found: Mapping[str, Any]) -> str:
     """Return facts as they are read."""
-    said = [f"{found['n_active']} of {found['n_kernels']} kernels in use"]
-    said += [f"{key} {shown(found[key])}" for key in STRENGTHS if key in found]
+    parts = [f"{found['n_active']} of {found['n_kernels']} kernels in use"]
+    parts += [f"{key} {shown(found[key])}" for key in STRENGTHS if key in found]
     if "duality_gap" in found:
         gap, tol = shown(found["duality_gap"]), shown(found["tol"])
-        said.append(f"relative duality gap {gap} (tolerance {tol})")
+        parts.append(f"relative duality gap {gap} (tolerance {tol})")
     if "score" in found:
-        said.append(f"{found['scoring']} in cross-validation {shown(found['score'])}")
-    return ", ".join(said)
+        parts.append(f"{found['scoring']} in cross-validation {shown(found['score'])}")
+    return ", ".join(parts)
 
 
 def html_table(

@@ -50,13 +50,13 @@ def _written(batches: Iterable[Any], column: str | None, path: Path) -> Spooled:
     width: int | None = None
     with FileIO(path, "wb") as file:
         for number, batch in enumerate(batches):
-            own, X, y = unpacked(batch, column, n_rows)
-            if width is not None and (own, X.shape[1]) != (names, width):
+            batch_names, X, y = unpacked(batch, column, n_rows)
+            if width is not None and (batch_names, X.shape[1]) != (names, width):
                 raise ValueError(
                     f"Batch {number} has other columns than those before: "
-                    f"{own or X.shape[1]} in place of {names or width}."
+                    f"{batch_names or X.shape[1]} in place of {names or width}."
                 )
-            names, width = own, X.shape[1]
+            names, width = batch_names, X.shape[1]
             _append(file, X)
             n_rows += X.shape[0]
             targets += [] if y is None else [y]
@@ -69,10 +69,10 @@ def _written(batches: Iterable[Any], column: str | None, path: Path) -> Spooled:
 
 def _append(file: FileIO, X: Array) -> None:
     """Write rows at the end of a file without a buffer: all of them, or raise."""
-    left = X.reshape(-1).view(np.uint8)
+    remaining = X.reshape(-1).view(np.uint8)
     try:
-        while left.size:
-            left = left[file.write(left.data) :]
+        while remaining.size:
+            remaining = remaining[file.write(remaining.data) :]
     except OSError as error:
         text = f"the rows of the batches cannot be written ({error.strerror})"
         raise OSError(error.errno, text, str(file.name)) from error
@@ -98,18 +98,18 @@ def unpacked(
     if target is not None and target not in names:
         raise ValueError(f"A batch has no column {target!r}; it has {[*names][:12]}.")
     kinds = dict(zip(names, kinds_of(batch), strict=True))
-    kept = tuple(name for name in names if name != target)
-    refuse_kinds(kept, [kinds[name] for name in kept], where)
-    X = np.empty((len(batch), len(kept)))
-    for place, name in enumerate(kept):
+    features = tuple(name for name in names if name != target)
+    refuse_kinds(features, [kinds[name] for name in features], where)
+    X = np.empty((len(batch), len(features)))
+    for number, name in enumerate(features):
         if kinds[name] != NUMBERS:
             raise ValueError(
                 f"Column {name!r} holds no numbers but {kinds[name]} (rows from "
                 f"{first_row} on): {ENCODE}"
             )
-        X[:, place] = numbers_of(batch[names[name]], repr(name))
+        X[:, number] = numbers_of(batch[names[name]], repr(name))
     y = None if target is None else column_values(batch[names[target]])
-    return kept, X, y if y is None or y.dtype.kind != "O" else _labels(y)
+    return features, X, y if y is None or y.dtype.kind != "O" else _labels(y)
 
 
 def _matrix(X: Any, where: str) -> Array:

@@ -76,7 +76,7 @@ columns of 44 000 rows, 100 of 1700, 200 of 400."""
 
 LEARNT_ROWS = 100_000
 """Rows of a large table whose widths and deviations are learnt; tables may be in files,
-and medians are those of fewer."""
+and medians are taken over fewer."""
 
 
 @dataclass(frozen=True)
@@ -111,18 +111,18 @@ class KernelNames:
         """Return the names of the chosen kernels, of all by default."""
         if self.dictionary is not None:
             return kernel_names(self.dictionary, indices)
-        chosen = range(self.n_kernels) if indices is None else indices
+        numbers = range(self.n_kernels) if indices is None else indices
         if self.given is not None:
-            return [self.given[index] for index in chosen]
-        return [f"gram {index}" for index in chosen]
+            return [self.given[index] for index in numbers]
+        return [f"gram {index}" for index in numbers]
 
     @property
     def views(self) -> tuple[str, ...] | None:
         """Return the view of every kernel, None where there are no views."""
-        found = self.dictionary
-        if not isinstance(found, ViewDictionary | InteractionDictionary):
+        dictionary = self.dictionary
+        if not isinstance(dictionary, ViewDictionary | InteractionDictionary):
             return None
-        return None if found.views is None else tuple(found.views)
+        return None if dictionary.views is None else tuple(dictionary.views)
 
     @cached_property
     def everything(self) -> tuple[str, ...]:
@@ -144,19 +144,21 @@ def default_dictionary(
     linear kernel is left out.
     """
     alone = () if bounded and X.shape[1] > MOST_ALONE else COLUMN_MULTIPLES
-    found = median_dictionary(X, sample_weight=sample_weight, column_multiples=alone)
+    dictionary = median_dictionary(
+        X, sample_weight=sample_weight, column_multiples=alone
+    )
     if bounded:
-        kernels = [k for k in found.kernels if not isinstance(k, LinearKernel)]
+        kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # In thousands of columns no sample is near another: one kernel is left even so.
-        found = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
-    if X.shape[1] < MANY_COLUMNS or len(found) * len(X) ** 2 <= SMALL:
-        return found
+        dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
+    if X.shape[1] < MANY_COLUMNS or len(dictionary) * len(X) ** 2 <= SMALL:
+        return dictionary
     return ListDictionary(
         [
             NystroemKernel(kernel, COMPONENTS)
             if isinstance(kernel, GaussianKernel)
             else kernel
-            for kernel in found.kernels
+            for kernel in dictionary.kernels
         ]
     )
 
@@ -181,26 +183,26 @@ def choose_dictionary(
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     if kernels is None:
-        chosen: KernelDictionary = _default_kernels(
+        dictionary: KernelDictionary = _default_kernels(
             table.layout, X, weights, bounded=bounded
         )
     elif isinstance(kernels, Views):
-        chosen, views = _view_kernels(samples, X, weights, bounded=bounded)
+        dictionary, views = _view_kernels(samples, X, weights, bounded=bounded)
     # The protocol is met by whatever has a length and items.
     elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
-        chosen = kernels
+        dictionary = kernels
     else:
         raise ValueError(
             "kernels must be None, 'precomputed', a kernel, a list of kernels, a "
             "mapping from names of views to columns, or a KernelDictionary, got "
             f"{kernels!r}."
         )
-    resolved = chosen
+    resolved = dictionary
     if table.layout is not None:
-        resolved = table.layout.resolve(chosen)
+        resolved = table.layout.resolve(dictionary)
         table.layout.check(resolved, table.X)
     elif kernels is not None or table.feature_names is not None:
-        resolved = resolve_columns(chosen, X.shape[1], table.feature_names)
+        resolved = resolve_columns(dictionary, X.shape[1], table.feature_names)
     learnt = learnt_dictionary(resolved, X, weights)
     if table.interactions is not None or (kernels is None and paired):
         return _with_interactions(samples, learnt, X, weights, views)
@@ -258,19 +260,19 @@ def _default_kernels(
     """Return the default kernels of numbers, and of every column of text."""
     if layout is None:
         return default_dictionary(X, weights, bounded=bounded)
-    place = {column: at for at, column in enumerate(layout.numeric)}
+    position = {column: at for at, column in enumerate(layout.numeric)}
     numbers, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
     if numbers:
         among_numbers = Features(len(numbers))
-        own = X[:, [place[c] for c in numbers]]
-        for kernel in default_dictionary(own, weights, bounded=bounded).kernels:
+        part = X[:, [position[c] for c in numbers]]
+        for kernel in default_dictionary(part, weights, bounded=bounded).kernels:
             if isinstance(kernel, ColumnKernel):
                 among = resolve_indices(kernel.columns, among_numbers)
                 kernel = ColumnKernel(kernel.kernel, [numbers[c] for c in among])
             kernels.append(kernel)
     # As of numbers, a column that is the same for all samples tells nothing.
-    varying = [c for c in layout.categories if np.ptp(X[:, place[c]]) > 0.0]
+    varying = [c for c in layout.categories if np.ptp(X[:, position[c]]) > 0.0]
     kernels += [ColumnKernel(CategoryKernel(), column) for column in varying]
     for at, column in enumerate(sequences):
         words = X[:, len(layout.numeric) + at :: len(sequences)]
@@ -288,18 +290,20 @@ def _view_kernels(
     """Return the kernels of all views on columns of the data, and the view of each."""
     table, layout = samples.table, samples.table.layout
     numeric = range(X.shape[1]) if layout is None else layout.numeric
-    place = {column: at for at, column in enumerate(numeric)}
+    position = {column: at for at, column in enumerate(numeric)}
 
     def default(columns: tuple[int, ...]) -> Sequence[Kernel]:
-        part = X[:, [place[c] for c in columns]]
+        part = X[:, [position[c] for c in columns]]
         rows = ~np.isnan(part).all(axis=1)
-        own = None if weights is None else weights[rows]
-        return default_dictionary(filled_gaps(part[rows]), own, bounded=bounded).kernels
+        own_weights = None if weights is None else weights[rows]
+        return default_dictionary(
+            filled_gaps(part[rows]), own_weights, bounded=bounded
+        ).kernels
 
     categories = set() if layout is None else set(layout.categories)
     features = features_of(table.given, table.feature_names)
     for view in table.views:
-        _check_values(view, X, place, features)
+        _check_values(view, X, position, features)
     pairs = [
         (kernel, view.name)
         for view in table.views
@@ -311,8 +315,8 @@ def _view_kernels(
             "kernels has no view with kernels: Unpenalized columns alone are a linear "
             "model, see sklearn.linear_model."
         )
-    own = told_apart([kernel_name(kernel) for kernel in kernels])
-    return ListDictionary(kernels, own), [view for _, view in pairs]
+    labels = told_apart([kernel_name(kernel) for kernel in kernels])
+    return ListDictionary(kernels, labels), [view for _, view in pairs]
 
 
 def _check_values(

@@ -1,8 +1,8 @@
 """What columns hold: one reading of types, for arrays and tables of every library.
 
 pandas, polars, Arrow, NumPy and Python call the same types by much the same words, and
-the core imports none of the first three: so a type is known by the first word of its
-name. What a column of objects holds, the types of its values say.
+the core imports neither pandas, polars nor Arrow: so a type is known by the first word
+of its name. What a column of objects holds, the types of its values say.
 """
 
 import re
@@ -87,13 +87,13 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
     else:
         types = list(X.dtypes) if hasattr(X, "dtypes") else list(X.schema.types)
     # Thousands of columns are of a few types.
-    known = {kind: _kind_of_type(kind) for kind in set(types)}
-    kinds = [known[kind] for kind in types]
-    for place in [place for place, kind in enumerate(kinds) if kind == OTHER]:
-        kinds[place] = NUMBERS
+    kind_of_type = {kind: _kind_of_type(kind) for kind in set(types)}
+    kinds = [kind_of_type[kind] for kind in types]
+    for number in [number for number, kind in enumerate(kinds) if kind == OTHER]:
+        kinds[number] = NUMBERS
         if look:
-            column = X[:, place] if names is None else X[names[place]]
-            kinds[place] = _kind_of_values(column_values(column))
+            column = X[:, number] if names is None else X[names[number]]
+            kinds[number] = _kind_of_values(column_values(column))
     return kinds
 
 
@@ -139,10 +139,10 @@ def numbers_of(column: Any, label: str) -> Array:
     if values.dtype.kind in "biuf":
         return values.astype(np.float64, copy=False)
     try:
-        found = [np.nan if is_missing(v) else float(v) for v in values.tolist()]
+        floats = [np.nan if is_missing(v) else float(v) for v in values.tolist()]
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"Column {label} holds no numbers: {error}.") from error
-    return np.array(found, dtype=np.float64)
+    return np.array(floats, dtype=np.float64)
 
 
 def is_missing(value: Any) -> bool:
@@ -174,8 +174,8 @@ def _kind_of_values(values: Array) -> str:
 def _kind_of_class(kind: type) -> str:
     """Return what an object is, by the names of its class and of those above."""
     named = (_named(each.__name__) for each in kind.__mro__)
-    found = next((each for each in named if each not in (None, CATEGORIES)), None)
-    return found or (NUMBERS if issubclass(kind, Number) else OTHER)
+    first_kind = next((each for each in named if each not in (None, CATEGORIES)), None)
+    return first_kind or (NUMBERS if issubclass(kind, Number) else OTHER)
 
 
 def _named(name: str) -> str | None:

@@ -56,8 +56,8 @@ class Lesson:
 
         def learn() -> float:
             rows, weights = self.distinct
-            chosen = rows if columns is None else select_columns(rows, columns)
-            return median_between(chosen, weights)
+            part = rows if columns is None else select_columns(rows, columns)
+            return median_between(part, weights)
 
         return self._once("median", columns, learn)
 
@@ -67,8 +67,10 @@ class Lesson:
         def cut() -> Lesson:
             X = self.seen(columns)
             rows = present_rows(X)
-            own = None if self.sample_weight is None else self.sample_weight[rows]
-            return Lesson(X[rows], own)
+            own_weights = (
+                None if self.sample_weight is None else self.sample_weight[rows]
+            )
+            return Lesson(X[rows], own_weights)
 
         return self._once("present", columns, cut)
 
@@ -86,8 +88,8 @@ class Lesson:
         key = (what, repr(columns))
         if key not in self.known:
             self.known[key] = learn()
-        found: Learnt = self.known[key]
-        return found
+        lesson: Learnt = self.known[key]
+        return lesson
 
 
 def learnt_kernel(
@@ -118,8 +120,8 @@ def learnt_kernel(
         return replace(kernel, kernels=factors)
     else:
         return kernel
-    known = kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
-    return _with_samples(known, lesson, columns)
+    learnt = kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
+    return _with_samples(learnt, lesson, columns)
 
 
 def _with_samples(kernel: Kernel, lesson: Lesson, columns: Columns | None) -> Kernel:
@@ -146,8 +148,8 @@ def learnt_dictionary(
     lesson = Lesson(X, sample_weight)
     if type(dictionary) is ParameterGrid:
         first = ColumnKernel(LinearKernel(), dictionary.column_sets[0]).columns
-        own = dictionary.kernels
-        if all(learnt_kernel(kernel, lesson, first) is kernel for kernel in own):
+        members = dictionary.kernels
+        if all(learnt_kernel(kernel, lesson, first) is kernel for kernel in members):
             return dictionary
     kernels = [dictionary[m] for m in range(len(dictionary))]
     learnt = [learnt_kernel(kernel, lesson) for kernel in kernels]

@@ -43,7 +43,7 @@ def text_columns(X: Any) -> tuple[int, ...]:
         array = X if isinstance(X, np.ndarray) else None
         if array is None or array.dtype.kind not in "OUS" or array.ndim != 2:
             return ()
-    return tuple(place for place, kind in enumerate(kinds_of(X)) if kind in TEXTS)
+    return tuple(column for column, kind in enumerate(kinds_of(X)) if kind in TEXTS)
 
 
 def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
@@ -55,22 +55,22 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
     """
     texts, names = text_columns(X), names_of(X)
     table = _as_table(X) if texts and names is None else X
-    said = dict(enumerate(kinds_of(table))) if texts else {}
+    kind_of_column = dict(enumerate(kinds_of(table))) if texts else {}
     kinds, doubts = {}, {}
-    for place in texts:
-        column = table[:, place] if names is None else X[names[place]]
-        if said[place] == CATEGORIES:
-            kinds[place] = CATEGORIES
+    for text_column in texts:
+        column = table[:, text_column] if names is None else X[names[text_column]]
+        if kind_of_column[text_column] == CATEGORIES:
+            kinds[text_column] = CATEGORIES
             continue
         values = column_values(column).tolist()
         no_sequences = _why_no_sequences(values)
         no_categories = "X is an array" if names is None else _why_no_categories(values)
         if no_sequences is None:
-            kinds[place] = SEQUENCES
+            kinds[text_column] = SEQUENCES
         elif no_categories is None:
-            kinds[place] = CATEGORIES
+            kinds[text_column] = CATEGORIES
         else:
-            doubts[place] = (
+            doubts[text_column] = (
                 f"no sequences, as {no_sequences}, and no categories, as "
                 f"{no_categories}"
             )
@@ -80,14 +80,14 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
 def settled_texts(X: Any) -> dict[int, str]:
     """Return what ``kernels=None`` takes columns of text for, all of them.
 
-    It is nothing for an array that is none of sequences. A column that is neither
-    surely one of sequences nor of categories is refused.
+    It is nothing for an array without sequences. A column that surely holds neither
+    sequences nor categories is refused.
     """
     kinds, doubts = default_texts(X)
     if not doubts or not (kinds or is_frame(X)):
         return kinds
-    place, doubt = next(iter(doubts.items()))
-    name = (names_of(X) or range(place + 1))[place]
+    column, doubt = next(iter(doubts.items()))
+    name = (names_of(X) or range(column + 1))[column]
     raise ValueError(
         "kernels=None takes text for sequences or for categories only where it is "
         f"sure; column {name!r} holds for sure {doubt}. Name its kernels: a "
@@ -143,8 +143,8 @@ def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
     """Return the columns of data with their names, where it has them or they come."""
     if names is not None:
         return Features(len(names), tuple(str(name) for name in names))
-    if (found := names_of(X)) is not None:
-        return Features(len(found), tuple(map(str, found)))
+    if (column_names := names_of(X)) is not None:
+        return Features(len(column_names), tuple(map(str, column_names)))
     shape = np.shape(X)
     return Features(int(shape[1]) if len(shape) > 1 else 1)
 
@@ -157,7 +157,7 @@ def read_mixed(
     The table is what `Layout.packed` makes of them, not checked for missing values. In
     a fit `categories` are the columns of categories, by position, and all other columns
     of text are sequences: the `estimator` gets number and names of the columns, places
-    of sequences and of categories, and the values of these. Without it has them, and
+    of sequences and of categories, and the categories. Without it has them, and
     columns of another kind are refused.
     """
     names = names_of(X)
@@ -167,36 +167,38 @@ def read_mixed(
     validate_data(estimator, X, reset=fitting, skip_check_array=True)
     if not columns or not len(X):
         raise ValueError(f"Found array with 0 sample(s) while {owner} needs some.")
-    chosen = (
+    asked_for = (
         tuple(sorted(categories))
         if categories is not None
         else known(estimator, "category_features_")
     )
     kinds = kinds_of(X)
     refuse_kinds(names or range(len(columns)), kinds)
-    texts = (place for place, kind in enumerate(kinds) if kind in TEXTS)
-    layout = Layout(features_of(X), tuple(c for c in texts if c not in chosen), chosen)
+    texts = (number for number, kind in enumerate(kinds) if kind in TEXTS)
+    layout = Layout(
+        features_of(X), tuple(c for c in texts if c not in asked_for), asked_for
+    )
     strings = layout.sequences
     if fitting:
         if strings:
             estimator.sequence_features_ = np.array(strings, dtype=np.intp)
-        if chosen:
-            estimator.category_features_ = np.array(chosen, dtype=np.intp)
+        if asked_for:
+            estimator.category_features_ = np.array(asked_for, dtype=np.intp)
             estimator.categories_ = [
                 _found_categories(column_values(columns[c]), layout.label(c))
-                for c in chosen
+                for c in asked_for
             ]
     else:
         _check_kinds(known(estimator, "sequence_features_"), layout)
     numeric = layout.numeric
     numbers = np.empty((len(X), len(numeric)))
-    for place, column in enumerate(numeric):
-        if column in chosen:
-            values = estimator.categories_[chosen.index(column)]
-            found = column_values(columns[column])
-            numbers[:, place] = _codes(found, values, layout.label(column))
+    for number, column in enumerate(numeric):
+        if column in asked_for:
+            values = estimator.categories_[asked_for.index(column)]
+            entries = column_values(columns[column])
+            numbers[:, number] = _codes(entries, values, layout.label(column))
         else:
-            numbers[:, place] = numbers_of(columns[column], layout.label(column))
+            numbers[:, number] = numbers_of(columns[column], layout.label(column))
     return layout.packed(numbers, [column_values(columns[c]) for c in strings]), layout
 
 
@@ -233,22 +235,24 @@ def _found_categories(column: Array, label: str) -> Array:
     values = {value for value in column.tolist() if not is_missing(value)}
     texts = {isinstance(value, str) for value in values}
     if len(texts) != 1:
-        found = "nothing" if not values else "text and numbers"
-        raise ValueError(f"Column {label} of categories holds {found}.")
+        content = "nothing" if not values else "text and numbers"
+        raise ValueError(f"Column {label} of categories holds {content}.")
     return np.array(sorted(values))
 
 
 def _codes(column: Array, values: Array, label: str) -> Array:
     """Return the places of a column's values among the categories."""
-    places = {value: float(place) for place, value in enumerate(values.tolist())}
-    found = column.tolist()
+    places = {value: float(number) for number, value in enumerate(values.tolist())}
+    values_of_column = column.tolist()
     text = values.dtype.kind == "U"
-    if any(isinstance(v, str) is not text for v in found if not is_missing(v)):
-        # The text '1' is none of the numbers, and all would be new categories.
+    if any(
+        isinstance(v, str) is not text for v in values_of_column if not is_missing(v)
+    ):
+        # The text '1' is no number, and all would be new categories.
         then, now = ("text", "numbers") if text else ("numbers", "text")
         raise ValueError(
             f"Column {label} of categories held {then} in fit, and holds {now} now."
         )
     return np.array(
-        [np.nan if is_missing(v) else places.get(v, UNKNOWN) for v in found]
+        [np.nan if is_missing(v) else places.get(v, UNKNOWN) for v in values_of_column]
     )

@@ -102,7 +102,7 @@ def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
         raise ValueError(
             f"{len(names)} names were given for {n_kernels} Gram matrices."
         )
-    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
         raise ValueError(f"Two Gram matrices have the name {twice[0]!r}.")
 
@@ -113,7 +113,7 @@ def names_of_grams(X: Any) -> tuple[str, ...] | None:
 
 
 def check_same_grams(owner: str, X: Any, known: tuple[str, ...] | None) -> None:
-    """Raise where named matrices are not those of the fit, in their order."""
+    """Raise where named matrices are not the fit's, in their order."""
     names = names_of_grams(X)
     if known is None or names is None or names == known:
         return

@@ -96,15 +96,15 @@ BY_DEFAULT = (
 def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
     """Return a table as float64 numbers, not checked for those that are not finite.
 
-    The `estimator` gets number and names of the columns where X is that of a fit
+    The `estimator` gets number and names of the columns where X is a fit's
     (`reset`), and knows them otherwise; messages call it `owner`.
     """
-    known = vars(estimator)
-    if _is_plain(X) and "feature_names_in_" not in known:
+    attributes = vars(estimator)
+    if _is_plain(X) and "feature_names_in_" not in attributes:
         # Nothing is left to check, or to compare, in a sixth of a millisecond.
         if reset:
-            known["n_features_in_"] = X.shape[1]
-        if known.get("n_features_in_") == X.shape[1]:
+            attributes["n_features_in_"] = X.shape[1]
+        if attributes.get("n_features_in_") == X.shape[1]:
             return np.ascontiguousarray(X, dtype=np.float64)
     refuse_other_arrays(X, "X")
     if is_frame(X):
@@ -144,15 +144,15 @@ def _shape_words(X: Any, text: str) -> str:
     if not text.startswith(("Expected 2D array", "Found array with dim")):
         return text
     shape = np.shape(X)
-    told = f"X must have shape (n_samples, n_features), and has shape {shape}."
+    sentence = f"X must have shape (n_samples, n_features), and has shape {shape}."
     if len(shape) > 2:
         return (
-            f"{told} Gram matrices, of shape (n_samples, n_samples, n_kernels), go "
+            f"{sentence} Gram matrices, of shape (n_samples, n_samples, n_kernels), go "
             "with kernels='precomputed': see stack_grams."
         )
     return (
-        f"{told} Reshape your data: X.reshape(-1, 1) makes one feature of them, and "
-        "X.reshape(1, -1) one sample."
+        f"{sentence} Reshape your data: X.reshape(-1, 1) makes one feature of them, "
+        "and X.reshape(1, -1) one sample."
     )
 
 
@@ -266,13 +266,15 @@ def check_values(
         names = [layout.name(column) for column in numeric]
     numbers = table[:, : len(numeric)]
     if hasattr(estimator, "view_columns_"):
-        place = {column: at for at, column in enumerate(numeric)}
+        position = {column: at for at, column in enumerate(numeric)}
         views = {
-            name: [place[c] for c in columns.tolist() if c in place]
+            name: [position[c] for c in columns.tolist() if c in position]
             for name, columns in estimator.view_columns_.items()
         }
         missing = estimator.missing_views_
-        seen = {column for own in views.values() for column in own}
+        seen = {
+            column for columns_of_view in views.values() for column in columns_of_view
+        }
         if set(missing.values()) != {"error"} or len(seen) < numbers.shape[1]:
             numbers = seen_values(numbers, views, names, missing)
     if numbers.size:
@@ -366,8 +368,8 @@ def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Arr
 
 def largest_place(values: Array) -> tuple[int, ...]:
     """Return the place of the value of the largest size."""
-    place = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
-    return tuple(int(i) for i in place)
+    row_and_column = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
+    return tuple(int(i) for i in row_and_column)
 
 
 def refuse_not_finite(

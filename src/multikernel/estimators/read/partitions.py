@@ -87,10 +87,10 @@ def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
     read = partial(_numbers, owner=owner, names=names)
     handles = engine.map(read, handles, numbers)
     sizes = np.array(engine.gather(engine.map(len, handles)), dtype=np.intp)
-    kept = np.flatnonzero(sizes)
-    if not kept.size:
+    filled = np.flatnonzero(sizes)
+    if not filled.size:
         raise ValueError(f"Found array with 0 sample(s) while {owner} needs two.")
-    handles, sizes = [handles[k] for k in kept], sizes[kept]
+    handles, sizes = [handles[k] for k in filled], sizes[filled]
     blocks = RowBlocks(engine, tuple(handles), np.concatenate([[0], np.cumsum(sizes)]))
     columns = Columns()
     samples = blocks.map(sampled, list(_shares(sizes)), numbers[: sizes.size])
@@ -98,8 +98,8 @@ def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
     other = np.flatnonzero(widths != widths[0])
     if other.size:
         raise ValueError(
-            f"Partition {kept[other[0]]} of X has {widths[other[0]]} columns, and "
-            f"partition {kept[0]} has {widths[0]}: all must have the same ones."
+            f"Partition {filled[other[0]]} of X has {widths[other[0]]} columns, and "
+            f"partition {filled[0]} has {widths[0]}: all must have the same ones."
         )
     sample = np.concatenate(samples)
     columns.n_features_in_ = sample.shape[1]
@@ -133,9 +133,9 @@ def check_part(part: Any, names: Sequence[str] | None) -> None:
     shape = getattr(part, "shape", None)
     if shape is None or len(shape) != 2:
         raise ValueError(f"a table of rows and columns is needed, got {shown(part)}.")
-    found = _texts_of(names_of(part))
-    if found is not None and names is not None and found != names:
-        raise ValueError(f"its columns are {found} in place of {names}.")
+    texts = _texts_of(names_of(part))
+    if texts is not None and names is not None and texts != names:
+        raise ValueError(f"its columns are {texts} in place of {names}.")
 
 
 def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) -> Array:
@@ -162,8 +162,8 @@ def sampled(rows: Array, share: int, number: int) -> Array:
     """Return some rows of a block, the same ones each time."""
     if share >= rows.shape[0]:
         return rows
-    chosen = np.random.default_rng(number).choice(rows.shape[0], share, replace=False)
-    return np.asarray(rows[np.sort(chosen)])
+    drawn = np.random.default_rng(number).choice(rows.shape[0], share, replace=False)
+    return np.asarray(rows[np.sort(drawn)])
 
 
 def lazy(method: Method) -> Method:

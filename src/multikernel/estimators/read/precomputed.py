@@ -41,14 +41,14 @@ def stack_grams(grams: Any) -> Any:
             from names to these
         The matrices: square for the training data, new samples in the rows for
         prediction. The names of a mapping are ``kernel_names_`` of what is fitted, and
-        new samples come under the same ones. A path is that of a file of NumPy's
+        new samples come under the same ones. A path leads to a file of NumPy's
         format (.npy), or of a folder that `map_grams` or storage "memmap" has written.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
         With names where these were given. Of an array a view, without a copy; of a
-        path a view of the file, of which no more is read than is asked for. Of a list a
+        path a view of the file, read only where it is asked for. Of a list a
         view of the one array that it is copied into: a temporary file where a path or
         a memory map is among them. `fit` uses that layout without a further copy where
         kernels are at most scaled ("trace", "variance").
@@ -198,16 +198,16 @@ def check_finite_grams(X: Array) -> None:
             continue
         finite = numbers.all_finite(part)
         find = numbers.largest_place if finite else numbers.first_not_finite
-        place = find(part)
-        i, j, m = np.insert(place, slowest, number).tolist()
+        wrong = find(part)
+        i, j, m = np.insert(wrong, slowest, number).tolist()
         where = f"[{i}, {j}] of Gram matrix {m}"
         if finite:
             raise ValueError(
-                f"X is too large for sums of squares: it reaches {part[place]:.3g} at "
+                f"X is too large for sums of squares: it reaches {part[wrong]:.3g} at "
                 f"{where}, and at most {LARGEST_VALUE:g} is possible. Divide this "
                 "matrix by a constant, the same for new samples."
             )
-        numbers.refuse_not_finite("Input X", part, place, where, numbers.LEAVE_OUT)
+        numbers.refuse_not_finite("Input X", part, wrong, where, numbers.LEAVE_OUT)
 
 
 def without_others(X: Array, rows: Indices) -> Array:
@@ -252,7 +252,7 @@ def precomputed_stack(
 
     It is a view of X, of shape (n_samples, n_samples, n_kernels), where kernels are at
     most scaled and X has the layout of `stack_grams`; otherwise `storage` says where a
-    copy is made, of at most `max_bytes`. The `weights` are those of the normalisation's
+    copy is made, of at most `max_bytes`. The `weights` are for the normalisation's
     statistics, and `random_state` draws the vectors that show whether matrices are
     symmetric; zero for None. With `probes` all are probed as `check_definite` does,
     where that is not to look at them in full, nor at what centring makes of them.
@@ -337,7 +337,7 @@ def check_diagonals(stack: DenseStack) -> None:
 def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
     """Raise if a matrix is not symmetric, naming it and the pair that differs most.
 
-    The `asymmetry` of each, (n_kernels,), is that of a `Census`.
+    The `asymmetry` of each, (n_kernels,), comes from a `Census`.
     """
     traces = np.abs(stack.diagonals()).sum(axis=1)
     wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)

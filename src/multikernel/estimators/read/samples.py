@@ -40,7 +40,7 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The training samples that are left once those of weight zero are out.
+    """The training samples with a weight above zero.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Samples:
         The whole input.
     classes : ndarray of shape (n_classes,) or None
         The class labels, ascending; None for a regression. Where samples have several
-        labels, the numbers of these.
+        labels, the numbers of the labels.
     class_weight : dict, "balanced" or None
         Factors of the weights by class.
     shared : bool
@@ -97,10 +97,10 @@ class Samples:
         """Return the weights of the losses, shape (n_samples,), or None for ones."""
         if self.class_weight is None or self.classes is None:
             return self.sample_weight
-        own = self.sample_weight
-        own = np.ones(self.labels.shape[0]) if own is None else own
-        each = class_weights(self.class_weight, self.classes, self.labels, own)
-        weights: Array = own * each[self.labels]
+        given = self.sample_weight
+        given = np.ones(self.labels.shape[0]) if given is None else given
+        each = class_weights(self.class_weight, self.classes, self.labels, given)
+        weights: Array = given * each[self.labels]
         return weights
 
     @property
@@ -164,7 +164,7 @@ class Samples:
     def of_targets(self, chosen: Indices) -> "Samples":
         """Return the same samples with some of the several targets of a regression.
 
-        Of a single one they are those of a fit on that column.
+        A single one gives what a fit on that column has.
         """
         columns: Any = chosen if chosen.size > 1 else int(chosen[0])
         every = self.output_names
@@ -306,14 +306,14 @@ def class_weights(
     class indices of the samples.
     """
     if isinstance(choice, Mapping):
-        known = classes.tolist()
-        unknown = [label for label in choice if label not in known]
+        labels = classes.tolist()
+        unknown = [label for label in choice if label not in labels]
         if unknown:
             raise ValueError(
                 f"class_weight names {listed(unknown)}, but the classes are "
-                f"{listed(known)}."
+                f"{listed(labels)}."
             )
-        return np.array([float(choice.get(label, 1.0)) for label in known])
+        return np.array([float(choice.get(label, 1.0)) for label in labels])
     totals = np.bincount(codes, weights, minlength=classes.size)
     # A class that a fold does not hold has nothing to weigh.
     held = np.count_nonzero(totals)
@@ -352,10 +352,10 @@ def in_order(samples: Samples) -> Samples:
 
 
 def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
-    """Return samples of which every one stands for all its copies.
+    """Return samples where each stands for all its copies.
 
-    First come the positions of those of the `chosen` that are left, one for each group
-    of copies, and then these with the weights of their copies, without X.
+    First come the positions of the `chosen` that stay, one for each group of copies,
+    and then these samples with the weights of their copies, without X.
     """
     part = samples.subset(chosen)
     if not _may_have_copies(samples, chosen):
@@ -365,10 +365,10 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     if firsts.size == chosen.size:
         return chosen, part
     # Copies stand together, the groups in the order of their first ones.
-    place = np.empty_like(firsts)
+    position = np.empty_like(firsts)
     order = np.argsort(firsts)
-    place[order] = np.arange(firsts.size)
-    firsts, owners = firsts[order], place[owners]
+    position[order] = np.arange(firsts.size)
+    firsts, owners = firsts[order], position[owners]
     weights = np.ones(chosen.size) if part.sample_weight is None else part.sample_weight
     totals = np.asarray(np.bincount(owners, weights), dtype=np.float64)
     copies = Copies(part.rows, owners, weights / totals[owners])

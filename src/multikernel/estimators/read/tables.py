@@ -47,7 +47,7 @@ class Table:
     kernels : object, default=None
         The ``kernels`` of the estimator, see `settled_kernels`.
     interactions : Interactions or None, default=None
-        Which interactions of these are wanted.
+        Which interactions of the kernels are wanted.
     views : tuple of View, default=()
         The views of the data, where there are any.
     target_names : tuple of str or None, default=None
@@ -141,7 +141,7 @@ def settled_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
     """Return a ``kernels`` parameter in one of a few forms, and `Interactions` of it.
 
     A kernel, and a list of kernels, become a `ListDictionary`; a mapping becomes
-    `Views`. What is none of these stays as it is. An empty list, and names of no
+    `Views`. Anything else stays as it is. An empty list, and names of no
     kernel, are refused.
     """
     if isinstance(kernels, Interactions):
@@ -201,14 +201,14 @@ def _category_columns(
     """Return which columns of text hold categories, as kernels take them."""
     if isinstance(kernels, Views):
         # Text that no kernel sees is not looked at as sequences.
-        found = [kernel for view in views for kernel in view.kernels or ()]
-        return set(texts) - columns_of(found, SEQUENCES)
+        given_kernels = [kernel for view in views for kernel in view.kernels or ()]
+        return set(texts) - columns_of(given_kernels, SEQUENCES)
     if kernels is None:
         return {column for column, kind in texts.items() if kind == CATEGORIES}
     if not any_kernel_takes(kernels, SEQUENCES):
         return set(texts)
-    found = [resolve_kernel(kernel, mixed.features_of(X)) for kernel in kernels]
-    return set(texts) & columns_of(found, CATEGORIES)
+    given_kernels = [resolve_kernel(kernel, mixed.features_of(X)) for kernel in kernels]
+    return set(texts) & columns_of(given_kernels, CATEGORIES)
 
 
 def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Array:
@@ -242,12 +242,12 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
 
 def _check_spooled(estimator: BaseEstimator, owner: str, X: Any) -> Array:
     """Return a table of batches, if it has the columns of the fit."""
-    table, known = spool(X), vars(estimator).get("feature_names_in_")
-    expected = estimator.n_features_in_ if known is None else tuple(known)
-    found = table.X.shape[1] if known is None else table.names
-    if found != expected:
+    table, fitted_names = spool(X), vars(estimator).get("feature_names_in_")
+    expected = estimator.n_features_in_ if fitted_names is None else tuple(fitted_names)
+    given = table.X.shape[1] if fitted_names is None else table.names
+    if given != expected:
         raise ValueError(
-            f"The batches have other columns than {owner} was fitted on: {found} in "
+            f"The batches have other columns than {owner} was fitted on: {given} in "
             f"place of {expected}."
         )
     numbers.check_finite_table(table.X, table.names)

@@ -71,16 +71,16 @@ def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
 
 
 def known_targets(model: Any, y: Any) -> Array:
-    """Return the targets of samples, those of a fitted model by name where both are.
+    """Return the targets of samples, by name where the model and they have names.
 
-    Columns of a data frame that are not those of the fit, in its order, are refused.
+    Columns of a data frame that are not the fit's, in its order, are refused.
     """
     targets = read_targets(model, y)
     names, fitted = target_names(y, targets), tuple(model.output_names_)
     # Arrays have such names too: other ones tell nothing, and another order does.
     numbered = fitted == tuple(f"y{k}" for k in range(len(fitted)))
-    told = not numbered or {*(names or ())} == {*fitted}
-    if targets.ndim == 2 and names not in (None, fitted) and told:
+    has_names = not numbered or {*(names or ())} == {*fitted}
+    if targets.ndim == 2 and names not in (None, fitted) and has_names:
         raise ValueError(
             f"y has the columns {listed(names)}, but {type(model).__name__} was fitted "
             f"on {listed(fitted)}: they must be the same, in the same order."
@@ -105,10 +105,10 @@ def _check_finite(y: Array) -> None:
         _check_labels(y)
     if y.dtype.kind not in "fc" or numbers.all_finite(y):
         return
-    place = numbers.first_not_finite(y)
-    column = "" if y.ndim == 1 else f", column {place[1]}"
+    wrong = numbers.first_not_finite(y)
+    column = "" if y.ndim == 1 else f", column {wrong[1]}"
     numbers.refuse_not_finite(
-        "Input y", y, place, f"row {place[0]}{column}", numbers.LEAVE_OUT
+        "Input y", y, wrong, f"row {wrong[0]}{column}", numbers.LEAVE_OUT
     )
 
 

@@ -41,7 +41,7 @@ class Design:
         )
 
     def check_columns(self, n_features: int) -> None:
-        """Raise unless the columns are those of data with so many."""
+        """Raise unless the columns belong to data with so many."""
         check_places("Columns without a penalty", "places", self.places, n_features)
 
     def __call__(self, X: Array | Indices) -> Array:
@@ -76,8 +76,8 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
     combinations of one another are refused.
     """
     table = samples.table
-    chosen = [c for view in table.views if not view.penalized for c in view.columns]
-    if not chosen:
+    columns = [c for view in table.views if not view.penalized for c in view.columns]
+    if not columns:
         return None
     if isinstance(samples.X, SampledRows):
         raise ValueError(
@@ -90,21 +90,21 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
     categories = () if layout is None else layout.categories
     parts: list[tuple[int, float, str]] = []
     complete = fit_intercept
-    for column in dict.fromkeys(chosen):
+    for column in dict.fromkeys(columns):
         name = f"x{column}" if features.names is None else features.names[column]
         if column not in numeric:
             raise ValueError(
                 f"{owner}: the unpenalized column {name!r} holds sequences, and "
                 "numbers or categories are expected."
             )
-        place = list(numeric).index(column)
+        position = list(numeric).index(column)
         if column not in categories:
-            parts.append((place, np.nan, name))
+            parts.append((position, np.nan, name))
             continue
         values = table.columns.categories_[categories.index(column)].tolist()
-        met = np.unique(samples.X[:, place]).astype(int).tolist()
-        met, complete = (met[1:], True) if complete else (met, True)
-        parts += [(place, float(code), f"{name}={values[code]}") for code in met]
+        present = np.unique(samples.X[:, position]).astype(int).tolist()
+        present, complete = (present[1:], True) if complete else (present, True)
+        parts += [(position, float(code), f"{name}={values[code]}") for code in present]
     places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
     design = Design(
         np.array(places, dtype=np.intp), np.array(codes, dtype=np.float64), names

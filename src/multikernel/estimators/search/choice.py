@@ -128,17 +128,17 @@ def warn_choice(
 
     It predicts `alike` for all, see `predicted_alike`, and the `advice` helps.
     """
-    chosen = results["params"][best]
+    params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
         warn_user(
-            f"{owner} chose {said(chosen)}, a model without any kernel: none "
+            f"{owner} chose {said(params)}, a model without any kernel: none "
             "scored better than the constant.",
             SearchWarning,
         )
         return
     if alike:
         warn_user(
-            f"{owner} chose {said(chosen)}, a model that predicts {alike} for all "
+            f"{owner} chose {said(params)}, a model that predicts {alike} for all "
             f"validation samples: {advice}.",
             SearchWarning,
         )
@@ -146,7 +146,7 @@ def warn_choice(
         end = grid_end(results, best, name, grid)
         if end is not None:
             warn_user(
-                f"{owner} chose {said({name: chosen[name]})}, the {end} of those "
+                f"{owner} chose {said({name: params[name]})}, the {end} of those "
                 "tried: a wider grid may hold a better one, by "
                 f"{widened(parameters, name, end)}.",
                 SearchWarning,

@@ -38,8 +38,8 @@ def make_splits(owner: str, cv: Any, samples: Samples) -> list[Split]:
     An empty side is refused. A training side that lacks a class is named in a warning,
     and is left out where it holds one class only; if all do, they are refused.
     """
-    place = np.full(samples.y.shape[0], -1)
-    place[samples.rows] = np.arange(samples.rows.size)
+    fold_of_row = np.full(samples.y.shape[0], -1)
+    fold_of_row[samples.rows] = np.arange(samples.rows.size)
     splits: list[Split] = []
     lacking: list[int] = []
     single: list[int] = []
@@ -48,7 +48,7 @@ def make_splits(owner: str, cv: Any, samples: Samples) -> list[Split]:
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         sides = list(_sides(cv, samples))
     for number, rows in enumerate(sides):
-        train, test = (place[side][place[side] >= 0] for side in rows)
+        train, test = (fold_of_row[side][fold_of_row[side] >= 0] for side in rows)
         if not (train.size and test.size):
             raise ValueError(f"Fold {number} of cv has an empty side.")
         least = 1 if samples.several else 2
@@ -165,21 +165,21 @@ def _missing(samples: Samples, learnt: Indices) -> str:
 
 def _warn_lacking(owner: str, lacking: Sequence[int], single: Sequence[int]) -> None:
     """Name the folds whose training sides lack a class."""
-    said = []
+    sentences = []
     if lacking:
-        said.append(
+        sentences.append(
             f"the training side of fold {listed(lacking)} of cv lacks a class, and "
             "models there never predict it"
         )
     if single:
-        said.append(
+        sentences.append(
             f"fold {listed(single)} of cv is left out, as one class is all that its "
             "training side holds"
         )
-    if said:
+    if sentences:
         warn_user(
-            f"{owner}: {'; '.join(said)}. A class has fewer members than there are "
-            f"folds, or stands together in the samples: {REMEDY}.",
+            f"{owner}: {'; '.join(sentences)}. A class has fewer members than there "
+            f"are folds, or stands together in the samples: {REMEDY}.",
             SearchWarning,
         )
 
@@ -187,7 +187,7 @@ def _warn_lacking(owner: str, lacking: Sequence[int], single: Sequence[int]) -> 
 def cut_fold(data: D, split: Split, n_copies: int, link: str) -> Fold[D]:
     """Return a fold of data, whose models are of the classes on its training side.
 
-    The `link` is that of the decision values of all classes, see `find_link`.
+    The `link` belongs to the decision values of all classes, see `find_link`.
     """
     samples, (train, test) = data.samples, split
     learnt = learnt_classes(samples, train)
@@ -232,7 +232,7 @@ def _with_absent(
     """Return decision values of all classes, (n_models, n_test, n_outputs)."""
     f = values(models)
     if link != "labels" and learnt.size == 2:
-        # Two classes have one value, which is that of the second.
+        # Two classes have one value, which belongs to the second.
         f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
     full = np.empty((*f.shape[:2], absent.size))
     full[:] = absent

@@ -36,7 +36,7 @@ class RegularizationPath:
         Objectives in the scale of the estimator.
     duality_gaps : ndarray of shape (n_outputs, n_alphas)
         Relative duality gaps; nan on the way of a search over all interactions, which
-        is solved on short lists of these. `regularization_path` proves every strength.
+        is solved on short lists. `regularization_path` proves every strength.
     """
 
     alphas: Array

@@ -35,7 +35,7 @@ class FoldScores:
         Mean validation losses, which decide between equal scores.
     predicted : dict of int to ndarray of shape (n_answers,)
         For candidates that were scored which classes are predicted for any validation
-        sample; of several labels, each with and without; none of a regression.
+        sample; of several labels, each with and without; empty for a regression.
     n_active : ndarray of shape (n_candidates,)
         Kernels in the models.
     done : ndarray of shape (n_candidates,)
@@ -152,8 +152,8 @@ class FoldScorer:
                 logs = log_probabilities(f, self.link)
                 each = -logs[np.arange(len(f)), samples.labels]
             else:
-                own = np.broadcast_to(np.asarray(self.losses), (f.shape[1],))
-                pairs = zip(own, targets.T, f.T, strict=True)
+                losses = np.broadcast_to(np.asarray(self.losses), (f.shape[1],))
+                pairs = zip(losses, targets.T, f.T, strict=True)
                 each = np.sum([one.value(y, g) for one, y, g in pairs], axis=0)
             return float(np.average(each, weights=samples.sample_weight))
 
@@ -180,11 +180,11 @@ class FoldScorer:
         """Return a fitted model that knows its decision values."""
         # Of all classes, if some are missing among the training samples too.
         data = self.fold.training.among(self.fold.outside)
-        found = named(self.search, data, attributes, known=(self.X, f))
+        attributes_of_model = named(self.search, data, attributes, known=(self.X, f))
         if data.precomputed:
-            found["n_features_in_"] = self.fold.training.samples.rows.size
+            attributes_of_model["n_features_in_"] = self.fold.training.samples.rows.size
         model = copy.copy(self.search)
-        publish(model, found)
+        publish(model, attributes_of_model)
         return model
 
 
@@ -227,10 +227,10 @@ def scoring_choice(value: Any) -> str | None:
     if isinstance(value, str) and value in names:
         return None
     near = difflib.get_close_matches(value, names) if isinstance(value, str) else []
-    known = f" ({', '.join(map(repr, near))})" if near else ""
+    hint = f" ({', '.join(map(repr, near))})" if near else ""
     return (
         "None, a callable with arguments (model, X, y), or a name of "
-        f"sklearn.metrics.get_scorer_names(){known}"
+        f"sklearn.metrics.get_scorer_names(){hint}"
     )
 
 

@@ -64,7 +64,7 @@ class Trial(Generic[D]):
     """What a search has to do, once the samples are known.
 
     `whole` are all samples as a fit has them, and the scale turns objectives of the
-    method's problems into those of the estimator, one for all or one for each.
+    method's problems into the estimator's, one for all or one for each.
     """
 
     whole: D
@@ -154,7 +154,7 @@ class Search(Generic[D, P, S]):
             runs[number].step(means)
 
         def end(number: int) -> None:
-            # With its kernels: there may be room for those of one fold alone.
+            # With its kernels: there may be room for one fold's alone.
             folds[number] = runs.pop(number).scores()
 
         def finish(number: int) -> None:
@@ -184,11 +184,11 @@ class Search(Generic[D, P, S]):
         reached = int(max(fold.n_active.max() for fold in folds))
         results = cv_results(candidates.columns(reached), folds)
         best = best_candidate(results)
-        chosen = results["params"][best]
+        params = results["params"][best]
         attributes: dict[str, Any] = {
             "cv_results_": results,
             "best_index_": best,
-            "best_params_": chosen,
+            "best_params_": params,
             "best_score_": float(results["mean_test_score"][best]),
             "n_splits_": len(folds),
         }
@@ -196,7 +196,7 @@ class Search(Generic[D, P, S]):
             attributes["cv_tol_"] = self.cv_tol
         gaps = [fold.gaps for fold in folds]
         if solution.refit is not None:
-            attributes |= {f"{name}_": value for name, value in chosen.items()}
+            attributes |= {f"{name}_": value for name, value in params.items()}
             # Strengths become what they are in the units of the targets.
             attributes |= solution.refit(best)
             path = attributes.get("path_")
@@ -205,7 +205,7 @@ class Search(Generic[D, P, S]):
         self._warn_unsolved(np.concatenate(gaps))
         alike = predicted_alike(folds, best, data.samples)
         attributes["predicted_alike_"] = alike
-        grids, parameters = candidates.edges(chosen), self.model.get_params(deep=False)
+        grids, parameters = candidates.edges(params), self.model.get_params(deep=False)
         advice = against_one_class(parameters, data.samples, folds)
         warn_unscored(self.source.owner, folds)
         args = parameters, grids, results, best, alike, advice
@@ -267,29 +267,29 @@ class FoldRun(Generic[D]):
         self.ended |= self.watch.stopped
         while not self.ended:
             try:
-                found = self._solved.send(means)
+                models = self._solved.send(means)
             except StopIteration:
                 self._go_on_to(())
                 self.ended = True
                 break
             means = None
-            self._go_on_to(found.chain)
-            self.watch.advance(len(found.places))
-            batch.append(found)
+            self._go_on_to(models.chain)
+            self.watch.advance(len(models.places))
+            batch.append(models)
             # Coefficients wait until the kernels are read for all of them.
-            if found.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
+            if models.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
                 break
         if not batch:
             return
-        values = self._fold.decision_values([found.model for found in batch])
-        for found, f in zip(batch, values, strict=True):
-            places = np.asarray(found.places, dtype=np.intp)
-            self.score[places] = self._scorer(found.attributes, f)
+        values = self._fold.decision_values([models.model for models in batch])
+        for models, f in zip(batch, values, strict=True):
+            places = np.asarray(models.places, dtype=np.intp)
+            self.score[places] = self._scorer(models.attributes, f)
             self.losses[places] = self._scorer.loss(f)
-            self.predicted |= dict.fromkeys(found.places, self._scorer.predicted(f))
-            self.n_active[places] = found.n_active
+            self.predicted |= dict.fromkeys(models.places, self._scorer.predicted(f))
+            self.n_active[places] = models.n_active
             self.done[places] = True
-            self._gaps.append(found.gaps)
+            self._gaps.append(models.gaps)
 
     def _go_on_to(self, chain: Sequence[int]) -> None:
         """Count what is left of the last chain, if this is another, as done."""
@@ -383,7 +383,7 @@ class SearchCV(BaseMKL):
                 default=None
             Known parts of the decision values, which kernels, columns and intercept
             are added to, such as log(exposure) with loss="poisson" or the decision
-            values of an earlier model. Predictions take those of their samples.
+            values of an earlier model. Predictions take the offsets of their samples.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`. Where it returns True the search stops and

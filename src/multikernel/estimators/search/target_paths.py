@@ -38,7 +38,7 @@ class TargetPaths:
     n_iter : ndarray of shape (n_targets,)
         Iterations on the way and at its end.
     norms, weights : ndarray of shape (n_targets, n_alphas, n_kernels)
-        Along the paths; from its choice on those of a target's model.
+        Along the paths; from its choice on, a target's model.
     objectives, gaps : ndarray of shape (n_targets, n_alphas)
         The same, in the summed scale of `Problem`; nan where nothing was solved for.
     """
@@ -105,13 +105,13 @@ def refit_targets(
     paths = TargetPaths.empty(best.size, len(way), training.stack.shape[0])
     for block in blocks:
         watch.note = f"{block[0]} of {best.size} targets have a model"
-        own, places = training, best[block]
+        whole, places = training, best[block]
         if block.size < best.size:
-            own = training.among(training.samples.of_targets(block))
+            whole = training.among(training.samples.of_targets(block))
         steps = [recipe_of_targets(recipe, block) for recipe in way[: places.max() + 1]]
-        starts = _follow_to_choices(steps, own, watch, places, block, paths)
+        starts = _follow_to_choices(steps, whole, watch, places, block, paths)
         ends = recipe_of_targets(last, block)
-        for solution in next(follow_outputs([ends], own, watch, starts)):
+        for solution in next(follow_outputs([ends], whole, watch, starts)):
             target = int(block[len(paths.solutions) - block[0]])
             paths.write(target, int(best[target]), solution)
             paths.solutions.append(solution)
@@ -140,12 +140,14 @@ def _follow_to_choices(
     while built is not training.built and not watch.stopped:
         built = training.built
         paths.n_iter[block] = 0
-        for place, found in enumerate(follow_targets(steps, training, watch, places)):
-            for t, solution in enumerate(found):
-                if solution is None or place > places[t]:
+        for number, solved_now in enumerate(
+            follow_targets(steps, training, watch, places)
+        ):
+            for t, solution in enumerate(solved_now):
+                if solution is None or number > places[t]:
                     continue
-                paths.write(int(block[t]), place, solution)
-                if place == places[t]:
+                paths.write(int(block[t]), number, solution)
+                if number == places[t]:
                     starts[t] = solution
             watch.advance(1)
     return [None] * block.size if watch.stopped else starts

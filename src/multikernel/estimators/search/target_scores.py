@@ -80,8 +80,8 @@ def fold_of_targets(fold: Fold[Training], block: Indices) -> Fold[Training]:
     training, outside = fold.training, fold.outside
     if block.size == len(outside.targets):
         return fold
-    own = training.among(training.samples.of_targets(block))
-    return Fold(own, outside.of_targets(block), fold.decision_values)
+    part = training.among(training.samples.of_targets(block))
+    return Fold(part, outside.of_targets(block), fold.decision_values)
 
 
 class TargetScorer:
@@ -114,7 +114,7 @@ class TargetScorer:
         if self.metric is not None:
             return self.metric(self.y[:, targets], f, self.weights)
         pairs = zip(targets.tolist(), f.T, strict=True)
-        return np.array([self._score_alone(t, own) for t, own in pairs])
+        return np.array([self._score_alone(t, values) for t, values in pairs])
 
     def _score_alone(self, t: int, f: Array) -> float:
         """Return the score of a target, of a model that has no other."""
@@ -125,12 +125,12 @@ class TargetScorer:
 
     def losses(self, f: Array, targets: Indices) -> Array:
         """Return the mean losses of decision values of some targets, (n_chosen,)."""
-        own = [self._losses[t] for t in targets.tolist()]
+        losses = [self._losses[t] for t in targets.tolist()]
         with np.errstate(over="ignore", invalid="ignore"):
-            if all(loss is own[0] for loss in own):
-                each = own[0].value(self.y[:, targets], f)
+            if all(loss is losses[0] for loss in losses):
+                each = losses[0].value(self.y[:, targets], f)
             else:
-                columns = zip(own, self.y[:, targets].T, f.T, strict=True)
+                columns = zip(losses, self.y[:, targets].T, f.T, strict=True)
                 each = np.stack([loss.value(y, g) for loss, y, g in columns], axis=1)
             return np.asarray(np.average(each, axis=0, weights=self.weights))
 
@@ -200,7 +200,7 @@ def target_means(outcome: TargetOutcome) -> dict[str, Array]:
     counted = done & (whole | ~whole.any(axis=0))
     scored = (counted & ~np.isnan(outcome.scores)).any(axis=1, keepdims=True)
     counted &= scored | ~scored.any(axis=0)
-    found = {}
+    by_name = {}
     names = {"score": "scores", "loss": "losses"}
     columns = {
         f"mean_test_{key}": getattr(outcome, name) for key, name in names.items()
@@ -212,8 +212,8 @@ def target_means(outcome: TargetOutcome) -> dict[str, Array]:
             means = totals / counted.sum(axis=0)
         if not seen.all():
             means[:, ~seen] = means[:, seen].mean(axis=1, keepdims=True)
-        found[name] = means
-    return found
+        by_name[name] = means
+    return by_name
 
 
 def best_of_targets(means: Mapping[str, Array], scores: Array) -> Indices:
@@ -222,23 +222,23 @@ def best_of_targets(means: Mapping[str, Array], scores: Array) -> Indices:
     That is the candidate nearest to the median of what is best for each target, among
     those up to its own best one whose scores on the folds, (n_folds, n_candidates,
     n_targets), are worse by a standard error at most: scores of a single target on a
-    few folds say little of its neighbours, and those of the others something.
+    few folds say little of its neighbours, and scores of other targets something.
     """
     best = _best_alone(means)
-    chosen, middle = best.copy(), int(np.median(best))
+    choices, middle = best.copy(), int(np.median(best))
     for t in np.flatnonzero(best != middle).tolist():
         way = np.arange(middle, best[t], 1 if best[t] > middle else -1)
         worse = scores[:, best[t], t, None] - scores[:, way, t]
         # Candidates that a target has left out are not compared.
-        known = np.isfinite(means["mean_test_score"][way, t])
-        known &= means["mean_n_active"][way, t] > 0.0
-        if not known.any() or len(worse) < 2:
+        has_score = np.isfinite(means["mean_test_score"][way, t])
+        has_score &= means["mean_n_active"][way, t] > 0.0
+        if not has_score.any() or len(worse) < 2:
             continue
         errors = worse.std(axis=0, ddof=1) / np.sqrt(len(worse))
-        near = known & (worse.mean(axis=0) <= ERRORS * errors)
+        near = has_score & (worse.mean(axis=0) <= ERRORS * errors)
         if near.any():
-            chosen[t] = way[np.argmax(near)]
-    return chosen
+            choices[t] = way[np.argmax(near)]
+    return choices
 
 
 def _best_alone(means: Mapping[str, Array]) -> Indices:

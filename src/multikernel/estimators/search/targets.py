@@ -48,8 +48,8 @@ BLOCK_BYTES = 2.0**26
 """What solves of a block of targets hold on all folds together, beside the kernels."""
 
 ARRAYS = 36
-"""Vectors over the samples that a target holds on a fold, beside those of kernels: its
-small space, half of them, and what there is of it alone."""
+"""Vectors over the samples that a target holds on a fold, beside kernels: its small
+space, half of them, and what it has alone."""
 
 
 def has_own_strengths(model: Any, samples: Samples) -> bool:
@@ -136,13 +136,13 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         results = cv_results(columns, mean_over_targets(solution))
         means = target_means(solution)
         best = best_of_targets(means, solution.scores)
-        chosen = {name: labels[best] for name, labels in columns.items()}
+        params = {name: labels[best] for name, labels in columns.items()}
         reached = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
         attributes: dict[str, Any] = {
             "cv_results_": results,
             "target_scores_": np.ascontiguousarray(means["mean_test_score"].T),
             "best_index_": best,
-            "best_params_": chosen,
+            "best_params_": params,
             "best_score_": float(reached.mean()),
             "n_splits_": len(solution.scores),
             "predicted_alike_": "",
@@ -176,15 +176,15 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
             )
         scores = means["mean_test_score"]
         labels = next(iter(candidates.columns().values()))
-        for place, inside in ((0, 1), (len(scores) - 1, len(scores) - 2)):
-            grids = candidates.edges({"alpha": labels[place]})
-            at_end = (best == place) & ~empty
+        for outermost, inside in ((0, 1), (len(scores) - 1, len(scores) - 2)):
+            grids = candidates.edges({"alpha": labels[outermost]})
+            at_end = (best == outermost) & ~empty
             # Nothing is known of a neighbour that was left out.
-            at_end &= scores[place] > scores[inside]
+            at_end &= scores[outermost] > scores[inside]
             if len(scores) < 3 or not grids or not at_end.any():
                 continue
             name, grid = next(iter(grids.items()))
-            end = "smallest" if labels[place] == grid.min() else "largest"
+            end = "smallest" if labels[outermost] == grid.min() else "largest"
             warn_user(
                 f"{owner} chose the {end} {name} of those tried for {at_end.sum()} of "
                 f"{best.size} targets: a wider grid may hold a better one, by "
@@ -278,8 +278,8 @@ class FoldsOfTargets:
             outcome.write(number, block, run)
 
     def _run(self, fold: Fold[Training], block: Indices) -> "TargetRun":
-        own = fold_of_targets(fold, block)
-        return TargetRun(self.model, own, self.candidates, self.watch)
+        own_fold = fold_of_targets(fold, block)
+        return TargetRun(self.model, own_fold, self.candidates, self.watch)
 
 
 class TargetRun:
@@ -309,18 +309,18 @@ class TargetRun:
         if self.ended:
             return
         self._ends[~going] = -1
-        found = next(self._paths, None) if going.any() else None
-        models = [] if found is None else [s for s in found if s is not None]
-        if found is None or any(s.status is Status.STOPPED for s in models):
+        solved_now = next(self._paths, None) if going.any() else None
+        models = [] if solved_now is None else [s for s in solved_now if s is not None]
+        if solved_now is None or any(s.status is Status.STOPPED for s in models):
             self._end()
             return
-        targets = np.flatnonzero([s is not None for s in found])
+        targets = np.flatnonzero([s is not None for s in solved_now])
         f = self.fold.decision_values([merge(models)])[0]
-        place, self.reached = self.reached, self.reached + 1
-        self.scores[place, targets] = self._scorer.scores(f, targets)
-        self.losses[place, targets] = self._scorer.losses(f, targets)
-        self.n_active[place, targets] = [s.active.size for s in models]
-        self.done[place, targets] = True
+        number, self.reached = self.reached, self.reached + 1
+        self.scores[number, targets] = self._scorer.scores(f, targets)
+        self.losses[number, targets] = self._scorer.losses(f, targets)
+        self.n_active[number, targets] = [s.active.size for s in models]
+        self.done[number, targets] = True
         self.gaps.append(np.array([s.duality_gap for s in models]))
         self.watch.advance(1)
         if self.reached == self.size:

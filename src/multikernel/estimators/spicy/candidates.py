@@ -36,7 +36,7 @@ from multikernel.problem import Solution, Status
 
 ALPHA_MIN_RATIO = 1e-3
 """Where default paths end, as a share of where they begin. ``benchmarks/defaults``
-(paths), 42 splits of 21 sets, mean scores less those of paths to 1e-2, with standard
+(paths), 42 splits of 21 sets, mean scores less the ones of paths to 1e-2, with standard
 errors: +0.0009 +- 0.0016 to 1e-3, in 0.99 of the time; +0.0002 +- 0.0018 to 1e-4, in
 0.95; +0.0021 +- 0.0011 with 30 strengths to 1e-3, in 1.22. The smallest strength was
 chosen with the warning that says so on 7 splits with 1e-2, and on 2 with 1e-3; with
@@ -98,10 +98,10 @@ class AlphaCandidates:
         """Yield the models along the path; it ends where a callback stops it."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
         follow = follow_shortlist if is_shortened(training) else follow_outputs
-        for place, found in enumerate(follow(recipes, training, watch)):
-            if any(solution.status is Status.STOPPED for solution in found):
+        for number, solved_now in enumerate(follow(recipes, training, watch)):
+            if any(solution.status is Status.STOPPED for solution in solved_now):
                 return
-            model = solved(place, recipes[place], training, found)
+            model = solved(number, recipes[number], training, solved_now)
             if no_better((yield replace(model, chain=chain)), chain):
                 return
 
@@ -116,15 +116,15 @@ class AlphaCandidates:
         loose = self.with_tol(loosened(self.method.tol))
         way = loose._recipes(training)[: best + 1]
         follow = follow_unproved if is_shortened(training) else follow_outputs
-        found = follow_to(way, recipe, training, watch, follow)
-        alphas = alphas[-len(found) :]
-        found.append(solve_with_thirds(recipe, training, watch, found.pop()))
+        path = follow_to(way, recipe, training, watch, follow)
+        alphas = alphas[-len(path) :]
+        path.append(solve_with_thirds(recipe, training, watch, path.pop()))
         n_kernels = training.stack.shape[0]
-        found = [[among_more(each, n_kernels) for each in step] for step in found]
+        path = [[among_more(each, n_kernels) for each in step] for step in path]
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, found[-1])
-        attributes = fitted_attributes(recipe, training, found[-1])
-        paths = list(zip(*found, strict=True))
+            warn_unfinished(self.method.source.owner, training, path[-1])
+        attributes = fitted_attributes(recipe, training, path[-1])
+        paths = list(zip(*path, strict=True))
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas
         attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
@@ -150,14 +150,14 @@ class AlphaCandidates:
         last = chosen_recipe(recipes, best)
         loose = self.with_tol(loosened(self.method.tol))._recipes(training)
         way = loose[: int(best.max()) + 1]
-        found = refit_targets(way, last, training, watch, best, blocks)
-        solutions = solve_with_thirds(last, training, watch, found.solutions)
+        path = refit_targets(way, last, training, watch, best, blocks)
+        solutions = solve_with_thirds(last, training, watch, path.solutions)
         if not watch.stopped:
             warn_unfinished(self.method.source.owner, training, solutions)
         attributes = fitted_attributes(last, training, solutions)
         attributes["alphas_"] = self.alphas
-        attributes["n_iter_"] = single(np.maximum(found.n_iter, 1))
-        attributes["path_"] = found.path(attributes["alphas_"], last.objective_scale)
+        attributes["n_iter_"] = single(np.maximum(path.n_iter, 1))
+        attributes["path_"] = path.path(attributes["alphas_"], last.objective_scale)
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:

@@ -22,11 +22,11 @@ from multikernel.losses import Loss
 class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
-    The problem is that of `SpicyMKLClassifier`. On every fold it is solved for all
+    The problem of `SpicyMKLClassifier` is solved on every fold for all
     strengths in turn, each from the solution before, and the strength with the best
     mean validation score is taken. Kernels are computed once and cut for the folds,
-    each of which normalises them by its own training samples: a fold's models are
-    those of a `SpicyMKLClassifier` fitted on it.
+    and each fold normalises them by its own training samples, as a
+    `SpicyMKLClassifier` fitted on them would do.
 
     Parameters
     ----------
@@ -128,11 +128,11 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
 class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
-    The problem is that of `SpicyMKLRegressor`. On every fold it is solved for all
+    The problem of `SpicyMKLRegressor` is solved on every fold for all
     strengths in turn, each from the solution before, and the strength with the best
     mean validation score is taken. Kernels are computed once and cut for the folds,
-    each of which normalises them by its own training samples: a fold's models are
-    those of a `SpicyMKLRegressor` fitted on it.
+    and each fold normalises them by its own training samples, as a
+    `SpicyMKLRegressor` fitted on them would do.
 
     With ``selection="separate"`` every target has a strength of its own, unless
     ``scoring`` is a function, which scores all targets together.

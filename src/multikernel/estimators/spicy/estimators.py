@@ -142,7 +142,7 @@ class SpicyMKLRegressor(RegressorMKL):
         Strength of the penalty, positive, for targets with a deviation of one, "null"
         for one at which noise lets a kernel in with a probability of 0.05 (see
         `NullAlpha`); for
-        "squared_error" and "huber" it is multiplied by that of the targets. With the
+        "squared_error" and "huber" it is multiplied by the targets' deviation. With the
         squared error and kernels of mean diagonal one no kernel enters at one or above.
 
     Attributes

@@ -117,7 +117,7 @@ class SparseMethod(GramMethod):
             )
         method = self
         if self.null_alpha is not None:
-            strength = self.null_alpha.on(data, self.loss.kind())
+            strength = self.null_alpha.on(data, self.loss.of_unit())
             method = replace(self, alpha=strength / (self.l1_ratio or 1.0))
         scale = target_scale(owner, data.samples, self.loss.kind())
         return method.recipe_at(scale, data.samples.total_weight)
@@ -158,7 +158,7 @@ class SparseMethod(GramMethod):
 
     def along_path(self) -> "SparseMethod":
         """Return the method at a strength of one."""
-        return replace(self, alpha=1.0)
+        return replace(self, alpha=1.0, null_alpha=None)
 
     def strengths(self, scale: Scale) -> tuple[Array, Array]:
         """Return strength and share of the block l1 norm for every problem."""

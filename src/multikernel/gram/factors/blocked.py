@@ -88,8 +88,8 @@ class BlockedStack(TakesCoordinates, FactorStack):
     @cached_property
     def columns_of_all(self) -> Indices:
         """Return the numbers of the kernels' columns in the blocks, in order."""
-        own = [np.arange(part.start, part.stop) for part in self.parts]
-        return np.concatenate([np.arange(0), *own])
+        columns = [np.arange(part.start, part.stop) for part in self.parts]
+        return np.concatenate([np.arange(0), *columns])
 
     @cached_property
     def factors(self) -> BlockedColumns:
@@ -216,12 +216,12 @@ class BlockedStack(TakesCoordinates, FactorStack):
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
         """Return squares and covariances without the values of every term."""
-        chosen = self.take(kernels)
-        u, starts = chosen.coordinates(coefs), chosen.places[:-1]
-        f = chosen.factors.times(u)
+        some = self.take(kernels)
+        u, starts = some.coordinates(coefs), some.places[:-1]
+        f = some.factors.times(u)
         centred = weights[:, None] * (f - weights @ f / weights.sum())
         squares = np.add.reduceat(u**2, starts)
-        products = np.add.reduceat(u * chosen.factors.inner(centred), starts)
+        products = np.add.reduceat(u * some.factors.inner(centred), starts)
         return squares.T, products.T
 
     def tall_form(self) -> tuple[TallMatrix, Indices]:

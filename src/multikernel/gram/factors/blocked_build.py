@@ -111,13 +111,13 @@ class LandmarkSearch:
 
     def choose_from_sample(self) -> None:
         """Choose landmarks from the sample."""
-        found: dict[int, Factor] = {}
+        factors: dict[int, Factor] = {}
 
         def make(m: int) -> None:
-            found[m] = self.landmarks.factor(m, self._goal())
+            factors[m] = self.landmarks.factor(m, self._goal())
 
         run_blocks(make, self.every)
-        self.factors = [found[m] for m in self.every]
+        self.factors = [factors[m] for m in self.every]
 
     def plans(self, kernels: Sequence[int]) -> dict[int, KernelPlan]:
         """Return how to compute the factors of some kernels at any rows."""
@@ -135,9 +135,9 @@ class LandmarkSearch:
         tol, most = self._goal().value, self._goal().most
         for _ in range(ROUNDS):
             sums = raw.sum(moments)
-            sizes, left, mean = sums
+            sizes, residuals, mean = sums
             squares = np.add.reduceat(mean**2, self._ends()[:-1])
-            over = left > tol * (sizes - squares)
+            over = residuals > tol * (sizes - squares)
             ranks = {m: self._rank(m) for m in np.flatnonzero(over).tolist()}
             kernels = [m for m, rank in ranks.items() if rank < most]
             ones = [np.ones(w.size) for w in self.landmarks.row_weights]
@@ -171,10 +171,10 @@ class LandmarkSearch:
             worst_rows, raw.handles, sizes, kernels=list(kernels), most=JOINING
         )
         rows = np.concatenate([rows for rows, _ in pairs])
-        owners, left = np.concatenate([left for _, left in pairs]).T
-        order = np.argsort(-left, kind="stable")
-        chosen = [order[owners[order] == m][:JOINING] for m in kernels]
-        return np.unique(rows[np.concatenate(chosen)], axis=0)
+        owners, residual = np.concatenate([residual for _, residual in pairs]).T
+        order = np.argsort(-residual, kind="stable")
+        joining = [order[owners[order] == m][:JOINING] for m in kernels]
+        return np.unique(rows[np.concatenate(joining)], axis=0)
 
     def join(self, rows: Array, goals: Mapping[int, float | None]) -> None:
         """Add rows to the sample, and landmarks to some kernels.
@@ -224,8 +224,10 @@ class LandmarkSearch:
         scalings = [Scaling(scale, shift) for scale, shift in pairs]
         _, _, mean = raw.sum(moments)
         ranks = np.array([max(self._rank(m), 1) for m in kernels])
-        for m, own in zip(kernels, np.split(mean, np.cumsum(ranks)[:-1]), strict=True):
-            shift = None if scalings[m].shift is None else own
+        for m, mean_of_kernel in zip(
+            kernels, np.split(mean, np.cumsum(ranks)[:-1]), strict=True
+        ):
+            shift = None if scalings[m].shift is None else mean_of_kernel
             scalings[m] = Scaling(scalings[m].scale, shift)
         return scalings
 
@@ -234,11 +236,13 @@ class LandmarkSearch:
         raw = held.pop()
         sizes, _, mean = self._sums_of_all_rows or raw.sum(moments)
         scalings = []
-        for m, own in enumerate(np.split(mean, self._ends()[1:-1])):
-            found = Moments(np.empty((own.size, 0)), own, float(sizes[m]))
+        for m, mean_of_kernel in enumerate(np.split(mean, self._ends()[1:-1])):
+            learnt_moments = Moments(
+                np.empty((mean_of_kernel.size, 0)), mean_of_kernel, float(sizes[m])
+            )
             for step in learnt.steps:
-                step.learn_moments(m, found)
-            scalings.append(Scaling(found.scale, found.shift))
+                step.learn_moments(m, learnt_moments)
+            scalings.append(Scaling(learnt_moments.scale, learnt_moments.shift))
         blocks = raw.made(normalised, scalings=scalings)
         # What is not normalised is given back, each block as soon as it is done.
         del raw
@@ -270,21 +274,21 @@ class LandmarkSearch:
 
 def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
     """Return a factor on a sample that rows have joined."""
-    found = plan(rows, np.ones(rows.shape[0]))
-    own = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
-    added = found.rows[: factor.rows.shape[0]]
+    block = plan(rows, np.ones(rows.shape[0]))
+    landmark_rows = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
+    added = block.rows[: factor.rows.shape[0]]
     squares = np.einsum("ri,ri->i", added, added)
-    left = np.zeros(rows.shape[0])
-    if found.bound is not None:
+    residual = np.zeros(rows.shape[0])
+    if block.bound is not None:
         # What the bound adds for rounding is no residual: a landmark for it would be
         # for nothing.
         unit = rounding_share(plan.rank)
-        left = np.maximum(found.bound - unit * squares, 0.0) / (1.0 + unit)
+        residual = np.maximum(block.bound - unit * squares, 0.0) / (1.0 + unit)
     return Factor(
-        np.concatenate([own, added], axis=1),
-        np.concatenate([factor.residual, left]),
+        np.concatenate([landmark_rows, added], axis=1),
+        np.concatenate([factor.residual, residual]),
         factor.landmarks,
-        np.concatenate([factor.diagonal, squares + left]),
+        np.concatenate([factor.diagonal, squares + residual]),
     )
 
 

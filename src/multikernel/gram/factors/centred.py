@@ -122,8 +122,8 @@ class CenteredMains:
         With z and e a row and the root of what is left of a main, what is left of a
         product has a diagonal of at most (z_i e_j + e_i z_j + e_i e_j)^2.
         """
-        left = self.centred_roots
-        half = ((self.lengths + 0.5 * left) * sizes_of(v)) @ left.T
+        roots = self.centred_roots
+        half = ((self.lengths + 0.5 * roots) * sizes_of(v)) @ roots.T
         return np.asarray(half + half.T)
 
     def product_diagonal(self, first: int, second: int) -> Array:
@@ -182,22 +182,22 @@ class CenteredMains:
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
         some = evenly_spaced(diagonal.size, SAMPLED)
         for _ in range(ROUNDS):
-            chosen, triangle = landmarks_of(A[:, some], B[:, some], self.tol)
-            landmarks = some[chosen]
+            pivots, triangle = landmarks_of(A[:, some], B[:, some], self.tol)
+            landmarks = some[pivots]
             rows = A[:, landmarks].T @ A
             rows *= B[:, landmarks].T @ B
             rows = solve_triangular(triangle, rows, lower=True, overwrite_b=True)
-            left = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
-            left[landmarks] = 0.0
-            bound = float(np.sqrt(left).mean() ** 2)
+            residual = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
+            residual[landmarks] = 0.0
+            bound = float(np.sqrt(residual).mean() ** 2)
             if some.size == diagonal.size or bound <= FAR * self.tol * diagonal.mean():
                 break
-            worst = np.argpartition(left, -(SAMPLED // 4))[-(SAMPLED // 4) :]
+            worst = np.argpartition(residual, -(SAMPLED // 4))[-(SAMPLED // 4) :]
             some = np.union1d(some, worst)
-        left += (ROUNDING + landmarks.size) * EPS * diagonal
+        residual += (ROUNDING + landmarks.size) * EPS * diagonal
         if not landmarks.size:
             rows = np.zeros((1, diagonal.size))
-        return ProductFactor(rows, np.sqrt(left), landmarks, triangle)
+        return ProductFactor(rows, np.sqrt(residual), landmarks, triangle)
 
     # Functions.
 
@@ -234,9 +234,9 @@ def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
     landmarks = stack.landmarks
     assert landmarks is not None
     kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.chosen[m]]
-    inner, own = on_its_columns(kernel, points)
-    triangle = landmarks.triangle(stack, m) if len(own) else np.zeros((0, 0))
-    return CenteredFeatures(inner, own, triangle, shift)
+    inner, own_points = on_its_columns(kernel, points)
+    triangle = landmarks.triangle(stack, m) if len(own_points) else np.zeros((0, 0))
+    return CenteredFeatures(inner, own_points, triangle, shift)
 
 
 def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
@@ -251,9 +251,9 @@ def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
         return np.empty(0, dtype=np.intp), np.zeros((0, 0))
     lower, order, rank, _ = dpstrf(K.T, tol=ROUNDING * EPS * largest, lower=1)
     lower = np.tril(lower[:, :rank])
-    left = total - np.cumsum(np.sum(lower**2, axis=0))
-    met = np.flatnonzero(left <= tol * total)
-    rank = int(met[0]) + 1 if met.size else int(rank)
+    residual = total - np.cumsum(np.sum(lower**2, axis=0))
+    small = np.flatnonzero(residual <= tol * total)
+    rank = int(small[0]) + 1 if small.size else int(rank)
     return (order[:rank] - 1).astype(np.intp), lower[:rank, :rank]
 
 
@@ -281,12 +281,12 @@ def centred_mains(
         assert isinstance(centred, CenteredKernel)
         assert centred.samples is not None
         weights = equal_shares(len(centred.samples), centred.weights)
-        own = features_of(stack, m, np.zeros(rank))
-        Z = own.features(centred.samples)
+        features = features_of(stack, m, np.zeros(rank))
+        Z = features.features(centred.samples)
         diagonal = kernel_diagonal(centred.kernel, centred.samples)
-        left = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)
-        left += (ROUNDING + rank) * EPS * np.abs(diagonal)
+        residual = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)
+        residual += (ROUNDING + rank) * EPS * np.abs(diagonal)
         shifts[part] = weights @ Z
         # Features leave nothing.
-        drifts[m] = weights @ np.sqrt(left) if own.landmarks.size else 0.0
+        drifts[m] = weights @ np.sqrt(residual) if features.landmarks.size else 0.0
     return CenteredMains(stack, shifts, drifts, tol)

@@ -121,17 +121,16 @@ class RowBlocks:
         # One block is asked even for no rows: it knows what shape they would have.
         asked = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)
         places = [np.flatnonzero(owners == b) for b in asked]
-        own = [
-            indices[place] - self.ends[b]
-            for b, place in zip(asked, places, strict=True)
+        tasks = [
+            indices[rows] - self.ends[b] for b, rows in zip(asked, places, strict=True)
         ]
         handles = self.engine.map(
-            partial(task, **common), [self.handles[b] for b in asked], own
+            partial(task, **common), [self.handles[b] for b in asked], tasks
         )
-        found = np.concatenate(self.engine.gather(handles))
+        gathered_rows = np.concatenate(self.engine.gather(handles))
         order = np.empty(indices.size, dtype=np.intp)
         order[np.concatenate(places)] = np.arange(indices.size)
-        return np.asarray(found[order])
+        return np.asarray(gathered_rows[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +203,7 @@ class FactorBlock:
     def inner_of_each(self, coefs: Array, parts: Parts) -> tuple[Array]:
         """Return Z_m^T coefs[:, m] for some kernels, one after another."""
         pairs = enumerate(parts)
-        inner = [self._some(part).T @ coefs[:, place] for place, part in pairs]
+        inner = [self._some(part).T @ coefs[:, column] for column, part in pairs]
         return (np.concatenate(inner),)
 
     def forms(
@@ -219,20 +218,20 @@ class FactorBlock:
 
     def times(self, u: Array, columns: Indices) -> Array:
         """Return the product of some columns with a vector, or with some."""
-        total, place = np.zeros((self.Z.shape[0], *u.shape[1:])), 0
+        total, start = np.zeros((self.Z.shape[0], *u.shape[1:])), 0
         for run in runs_of(columns):
             width = run.stop - run.start
-            total += self._some(run) @ u[place : place + width]
-            place += width
+            total += self._some(run) @ u[start : start + width]
+            start += width
         return total
 
     def images(self, u: Array, parts: Parts) -> Array:
         """Return Z_m u_m for some kernels, shape (n_rows, n_kernels[, n_outputs])."""
-        images, place = np.empty((self.Z.shape[0], len(parts), *u.shape[1:])), 0
+        images, start = np.empty((self.Z.shape[0], len(parts), *u.shape[1:])), 0
         for m, part in enumerate(parts):
             width = part.stop - part.start
-            images[:, m] = self._some(part) @ u[place : place + width]
-            place += width
+            images[:, m] = self._some(part) @ u[start : start + width]
+            start += width
         return images
 
     def diagonals(self, parts: Parts) -> Array:
@@ -256,8 +255,8 @@ class FactorBlock:
     def squares(self, weights: Array, columns: Indices) -> tuple[Array]:
         """Return the diagonal of A^T diag(w) A, where A is some columns."""
         some = [self._some(run) for run in runs_of(columns)]
-        own = [np.einsum("i,ij,ij->j", weights, Z, Z) for Z in some]
-        return (np.concatenate(own),)
+        sums = [np.einsum("i,ij,ij->j", weights, Z, Z) for Z in some]
+        return (np.concatenate(sums),)
 
     def row_squares(self, weights: Array, columns: Indices) -> Array:
         """Return the diagonal of A diag(w) A^T, where A is some columns."""
@@ -321,21 +320,21 @@ class BlockedColumns:
         used = np.flatnonzero(vectors.reshape(len(parts), -1).any(axis=1))
         if not used.size:
             return products
-        chosen = [parts[m] for m in used.tolist()]
+        used_parts = [parts[m] for m in used.tolist()]
         # A view where all are used: vectors are as many as kernels of a model.
         some = vectors if used.size == len(parts) else vectors[used]
         (total,) = self.blocks.sum(
             FactorBlock.inner_of_each,
             self.blocks.split(np.moveaxis(some, 1, 0)),
-            parts=self._in_blocks(chosen),
+            parts=self._in_blocks(used_parts),
         )
-        products[np.r_[tuple(chosen)]] = total
+        products[np.r_[tuple(used_parts)]] = total
         return products
 
     def _in_blocks(self, parts: Sequence[slice]) -> list[slice]:
         """Return where parts are in the blocks: neighbours are so there as well."""
-        own = [self.columns[part] for part in parts]
-        return [slice(int(c[0]), int(c[-1]) + 1) for c in own]
+        blocks = [self.columns[part] for part in parts]
+        return [slice(int(c[0]), int(c[-1]) + 1) for c in blocks]
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
         """Return Z_m u_m for some parts."""

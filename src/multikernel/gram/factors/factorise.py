@@ -154,9 +154,9 @@ def cut_low_rank(
     collected = FactorCollector(landmarks, normalization, max_bytes, array)
 
     def work(m: int) -> None:
-        known = old.shared_triangle(whole, m) if old.chosen[m].size else None
-        place = array[whole.offsets[m] : whole.offsets[m + 1]]
-        collected.add(m, held_factor(whole, old, m, samples, place), known)
+        triangle = old.shared_triangle(whole, m) if old.chosen[m].size else None
+        room = array[whole.offsets[m] : whole.offsets[m + 1]]
+        collected.add(m, held_factor(whole, old, m, samples, room), triangle)
 
     run_blocks(work, range(whole.shape[0]))
     return collected.built()
@@ -192,14 +192,14 @@ def held_factor(
         rows = rows / np.sqrt(scale)
     if shift is not None:
         rows = rows + shift[:, None]
-    chosen = landmarks.positions(m)
-    residual[chosen[chosen >= 0]] = 0.0
+    positions = landmarks.positions(m)
+    residual[positions[positions >= 0]] = 0.0
     if samples is not None:
         # With "clip" nothing is buffered; `samples` are in range.
         rows = np.take(rows, samples, axis=1, out=out, mode="clip")
         residual = residual[samples]
     diagonal = np.einsum("ri,ri->i", rows, rows) + residual
-    return Factor(rows, residual, chosen, diagonal)
+    return Factor(rows, residual, positions, diagonal)
 
 
 def refine(
@@ -321,8 +321,8 @@ class FactorCollector:
 
     def _chosen(self, m: int, factor: Factor) -> Indices:
         """Return the landmarks of a factor as rows of the table."""
-        rows, known = self.landmarks.rows, self.landmarks.chosen
-        first = known[m] if known else np.empty(0, dtype=np.intp)
+        rows, landmark_rows = self.landmarks.rows, self.landmarks.chosen
+        first = landmark_rows[m] if landmark_rows else np.empty(0, dtype=np.intp)
         return np.concatenate([first, rows[factor.landmarks[first.size :]]])
 
     def _count(self, numbers: int) -> None:

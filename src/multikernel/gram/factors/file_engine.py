@@ -72,7 +72,7 @@ class FileEngine:
         items = list(zip(*each, strict=True))
         inner = task.func if isinstance(task, partial) else task
         if inner in (raw_block, replaced):
-            return [Deferred(task, own) for own in items]
+            return [Deferred(task, item) for item in items]
         results: list[Any] = [None] * len(items)
         finished: list[int] = []
         first, last = self._told, self._told_after(inner)

@@ -134,8 +134,8 @@ def kernel_columns(
     The owner is what messages call it; where cosines are asked for, values are divided
     by the roots of the diagonal.
     """
-    inner, own = on_its_columns(kernel, X)
-    columns = KernelColumns(inner, np.ascontiguousarray(own), owner)
+    inner, own_columns = on_its_columns(kernel, X)
+    columns = KernelColumns(inner, np.ascontiguousarray(own_columns), owner)
     if not cosine or radial_form(kernel) is not None:
         return columns
     return replace(columns, roots=inverse_roots(columns.diagonal()))
@@ -239,19 +239,19 @@ def _completed(
     LAPACK's Cholesky factorisation with complete pivoting chooses what `grow` does.
     """
     n_samples, rank = held.residual.size, held.landmarks.size
-    left = checked_values(
+    rest = checked_values(
         lambda: columns.kernel(columns.X, columns.X),
         (n_samples, n_samples),
         columns.owner,
     )
     if columns.roots is not None:
-        left = left * columns.roots * columns.roots[:, None]
-    left = np.subtract(left, held.rows.T @ held.rows)
-    left.reshape(-1)[:: n_samples + 1] = held.residual
-    known = held.landmarks[held.landmarks >= 0]
-    left[known], left[:, known] = 0.0, 0.0
+        rest = rest * columns.roots * columns.roots[:, None]
+    rest = np.subtract(rest, held.rows.T @ held.rows)
+    rest.reshape(-1)[:: n_samples + 1] = held.residual
+    landmarks = held.landmarks[held.landmarks >= 0]
+    rest[landmarks], rest[:, landmarks] = 0.0, 0.0
     floor = ROUNDING * EPS * float(held.diagonal.max(initial=0.0))
-    lower, order, added, _ = dpstrf(left.T, tol=floor, lower=1, overwrite_a=1)
+    lower, order, added, _ = dpstrf(rest.T, tol=floor, lower=1, overwrite_a=1)
     order -= 1
     rows = np.take(np.triu(lower.T[:added]), np.argsort(order), axis=1)
     if goal.sizes is None and goal.least < n_samples:
@@ -259,12 +259,12 @@ def _completed(
         means = np.concatenate([held.rows, rows]) @ weights
         centred = held.diagonal @ weights - np.cumsum(means**2)[rank:]
         small = held.residual @ weights - np.cumsum(rows**2 @ weights)
-        met = np.flatnonzero(small <= goal.value * centred)
-        rows = rows[: met[0] + 1] if met.size else rows
+        reached = np.flatnonzero(small <= goal.value * centred)
+        rows = rows[: reached[0] + 1] if reached.size else rows
     residual = held.residual - np.einsum("ri,ri->i", rows, rows)
     np.maximum(residual, 0.0, out=residual)
     new = order[: len(rows)].astype(np.intp)
-    residual[known], residual[new] = 0.0, 0.0
+    residual[landmarks], residual[new] = 0.0, 0.0
     return Factor(
         np.concatenate([held.rows, rows]),
         residual,

@@ -52,7 +52,7 @@ def add_landmark(
     inverse = 1.0 / root
     for low in range(0, n_samples, CHUNK):
         high = min(low + CHUNK, n_samples)
-        target, left = row[low:high], residual[low:high]
+        target, residual_part = row[low:high], residual[low:high]
         whole = rank - rank % 4
         for j in range(0, whole, 4):
             first, second = factor[j, low:high], factor[j + 1, low:high]
@@ -69,7 +69,7 @@ def add_landmark(
                 target[i] -= a * first[i]
         for i in range(target.size):
             target[i] *= inverse
-            left[i] = max(left[i] - target[i] * target[i], 0.0)
+            residual_part[i] = max(residual_part[i] - target[i] * target[i], 0.0)
     # At landmarks the factor is triangular and nothing is left, rounding aside.
     for j in range(rank):
         if landmarks[j] >= 0:

@@ -176,13 +176,13 @@ class Landmarks:
         goal : Goal
             When there are landmarks enough.
         """
-        found = feature_rows(self.dictionary[m], self.samples, cosine=self.cosine)
-        if found is None or len(found[0]) > self.samples.shape[0]:
+        features = feature_rows(self.dictionary[m], self.samples, cosine=self.cosine)
+        if features is None or len(features[0]) > self.samples.shape[0]:
             columns = self.columns(m)
             return grow(columns, without_landmarks(columns), self.weights, goal)
-        rows, diagonal = found
-        left, none = np.zeros(diagonal.size), np.empty(0, dtype=np.intp)
-        return Factor(rows, left, none, diagonal)
+        rows, diagonal = features
+        residual, none = np.zeros(diagonal.size), np.empty(0, dtype=np.intp)
+        return Factor(rows, residual, none, diagonal)
 
     def positions(self, m: int) -> Indices:
         """Return where a kernel's landmarks are in the stack, -1 where they are not."""
@@ -192,9 +192,9 @@ class Landmarks:
 
     def triangle(self, stack: GramStack, m: int) -> Array:
         """Return R transposed for a kernel of a stack."""
-        known = self.triangles[m]
-        if known is not None:
-            return known
+        triangle = self.triangles[m]
+        if triangle is not None:
+            return triangle
         assert isinstance(stack, LowRankStack)
         part = slice(stack.offsets[m], stack.offsets[m + 1])
         values = stack.factors[self.positions(m), part] / np.sqrt(self.scales[m])
@@ -228,13 +228,13 @@ class Landmarks:
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
         shift = self.shifts[m]
         constant = np.zeros(weights.shape[1]) if shift is None else -(shift @ weights)
-        chosen = self.chosen[m]
-        if chosen.size:
+        positions = self.chosen[m]
+        if positions.size:
             triangle = self.triangle(stack, m)
             weights = solve_triangular(triangle, weights, lower=True, trans="T")
-        if chosen.size and self.cosine:
-            kernel, own = on_its_columns(self.dictionary[m], self.X[chosen])
-            weights *= inverse_roots(kernel_diagonal(kernel, own))[:, None]
+        if positions.size and self.cosine:
+            kernel, points = on_its_columns(self.dictionary[m], self.X[positions])
+            weights *= inverse_roots(kernel_diagonal(kernel, points))[:, None]
         # A zero kernel without landmarks has a column of zeros as its factor.
         return weights, constant
 
@@ -267,12 +267,12 @@ class Landmarks:
     def _undivided(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
         """Return which kernels are not divided, and their matrices, not scaled."""
         members = [self.dictionary[int(m)] for m in kernels]
-        known = [not self.cosine or radial_form(one) is not None for one in members]
-        places = np.flatnonzero(known)
+        has_form = [not self.cosine or radial_form(one) is not None for one in members]
+        places = np.flatnonzero(has_form)
         if not places.size:
             return places, None
-        chosen = ListDictionary([members[place] for place in places])
-        return places, lazy_stack(chosen, self.samples)
+        others = ListDictionary([members[number] for number in places])
+        return places, lazy_stack(others, self.samples)
 
 
 def feature_rows(
@@ -333,8 +333,8 @@ def _sampled_features(
     kernel: NystroemKernel | RandomFourierFeatures, X: Array
 ) -> Array | None:
     """Return its own features."""
-    own = type(kernel) in (NystroemKernel, RandomFourierFeatures)
-    return kernel.features(X) if own else None
+    is_sampled = type(kernel) in (NystroemKernel, RandomFourierFeatures)
+    return kernel.features(X) if is_sampled else None
 
 
 @kernel_features.register
@@ -350,12 +350,12 @@ def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
     base[:, -1] *= np.sqrt(kernel.offset)
     columns = []
     places = range(n_features + (kernel.offset > 0.0))
-    for chosen in combinations_with_replacement(places, kernel.degree):
-        powers = np.bincount(chosen)
+    for factors in combinations_with_replacement(places, kernel.degree):
+        powers = np.bincount(factors)
         count = math.factorial(kernel.degree)
         for power in powers.tolist():
             count //= math.factorial(power)
-        columns.append(math.sqrt(count) * np.prod(base[:, chosen], axis=1))
+        columns.append(math.sqrt(count) * np.prod(base[:, factors], axis=1))
     return np.column_stack(columns)
 
 

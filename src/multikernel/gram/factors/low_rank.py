@@ -356,8 +356,8 @@ class LowRankStack(FactorStack):
         columns = self._columns_of(indices)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         residual = None if self.residual is None else self.residual.take(indices)
-        Z, chosen = gathered(self.factors, columns), self.numbers[indices]
-        return LowRankStack(Z, offsets, residual, self.landmarks, chosen)
+        Z, numbers = gathered(self.factors, columns), self.numbers[indices]
+        return LowRankStack(Z, offsets, residual, self.landmarks, numbers)
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples; the factors' rows are copied."""

@@ -281,9 +281,9 @@ class FactoredProducts(MadeOfMains, Refinable):
 
     def residual_traces(self, shares: Array) -> Array:
         """Return bounds on weighted traces of what is left; see `GramStack`."""
-        left, whole = self.mains.centred_roots**2, self.mains.lengths**2
-        half = ((whole + 0.5 * left) * shares) @ left.T
-        traces = self._of_each(left @ shares, half + half.T)
+        residuals, whole = self.mains.centred_roots**2, self.mains.lengths**2
+        half = ((whole + 0.5 * residuals) * shares) @ residuals.T
+        traces = self._of_each(residuals @ shares, half + half.T)
         for m, made in self._made():
             traces[m] += self.scales[m] * float(made.roots**2 @ shares)
         return traces
@@ -328,20 +328,20 @@ class FactoredProducts(MadeOfMains, Refinable):
 
         The roots of what both mains of a product leave shrink alike.
         """
-        left, products = self.mains.roots @ sizes, self.mains.product_roots(sizes)
-        known = self.mains.stack.landmarks
-        assert known is not None
-        own: dict[int, float] = {}
+        of_mains, products = self.mains.roots @ sizes, self.mains.product_roots(sizes)
+        landmarks = self.mains.stack.landmarks
+        assert landmarks is not None
+        goals_of_each: dict[int, float] = {}
         for m, goal in goals.items():
             first, second = self.terms[m].tolist()
-            root = left[first] if second < 0 else products[first, second]
+            root = of_mains[first] if second < 0 else products[first, second]
             allowed = np.sqrt(0.5 * goal / self.scales[m])
             for main in {first, second} - {-1} if root > allowed else ():
-                if not known.chosen[main].size:
+                if not landmarks.chosen[main].size:
                     continue  # features, which leave nothing
-                most = float((left[main] * allowed / root) ** 2)
-                own[main] = min(own.get(main, np.inf), most)
-        return own
+                most = float((of_mains[main] * allowed / root) ** 2)
+                goals_of_each[main] = min(goals_of_each.get(main, np.inf), most)
+        return goals_of_each
 
     # Parts.
 
@@ -349,21 +349,21 @@ class FactoredProducts(MadeOfMains, Refinable):
         """Return the factors of the chosen kernels."""
         kernels = np.arange(self.shape[0])[kernels]
         mains, n_samples = self.mains, self.shape[1]
-        left, drifts = np.zeros((kernels.size, n_samples)), np.zeros(kernels.size)
+        residuals, drifts = np.zeros((kernels.size, n_samples)), np.zeros(kernels.size)
         blocks = [self._rows(m) for m in kernels.tolist()]
         offsets = np.cumsum([0, *map(len, blocks)]).astype(np.intp)
         rows = np.empty((offsets[-1], n_samples))
-        for place, m in enumerate(kernels.tolist()):
-            out = rows[offsets[place] : offsets[place + 1]]
-            np.multiply(blocks[place], np.sqrt(self.scales[m]), out=out)
+        for number, m in enumerate(kernels.tolist()):
+            out = rows[offsets[number] : offsets[number + 1]]
+            np.multiply(blocks[number], np.sqrt(self.scales[m]), out=out)
             first, second = self.terms[m].tolist()
             if second < 0:
-                left[place] = mains.roots[first] ** 2
-                drifts[place] = mains.drifts[first]
+                residuals[number] = mains.roots[first] ** 2
+                drifts[number] = mains.drifts[first]
             else:
-                left[place] = mains.product_diagonal(first, second)
-                left[place] += mains.product(first, second).roots ** 2
-        residual = Residual(np.sqrt(left), drifts).scaled(self.scales[kernels])
+                residuals[number] = mains.product_diagonal(first, second)
+                residuals[number] += mains.product(first, second).roots ** 2
+        residual = Residual(np.sqrt(residuals), drifts).scaled(self.scales[kernels])
         return LowRankStack(rows.T, offsets, residual, None, self._numbers[kernels])
 
     def once(self, kernels: Indices) -> GramStack:

@@ -87,14 +87,14 @@ class KernelPlan:
         """Return the factor at some rows, which have all columns, and their weights."""
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
-        found = feature_rows(self.kernel, X, cosine=self.cosine)
+        features = feature_rows(self.kernel, X, cosine=self.cosine)
         # A zero kernel without landmarks has a column of zeros as its factor.
-        if found is None:
+        if features is None:
             columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
             diagonal = np.maximum(columns.diagonal(), 0.0)
             rows = np.zeros((1, X.shape[0]))
             return _weighed(rows, diagonal.copy(), diagonal, weights)
-        rows, diagonal = found
+        rows, diagonal = features
         return _weighed(rows, None, diagonal, weights)
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
@@ -103,9 +103,9 @@ class KernelPlan:
         columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
         diagonal = columns.diagonal()
         kernel, _ = on_its_columns(self.kernel, X[:1])
-        own = np.ones(self.rank)
+        ones = np.ones(self.rank)
         if columns.roots is not None:
-            own = inverse_roots(kernel_diagonal(kernel, self.landmarks))
+            ones = inverse_roots(kernel_diagonal(kernel, self.landmarks))
         rows = np.empty((self.rank, X.shape[0]))
         for start in range(0, X.shape[0], ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
@@ -114,7 +114,7 @@ class KernelPlan:
             compute = partial(kernel, self.landmarks, some)
             K = checked_values(compute, shape, self.owner)
             if columns.roots is not None:
-                K = own[:, None] * K * columns.roots[part]
+                K = ones[:, None] * K * columns.roots[part]
             rows[:, part] = solve_triangular(
                 self.triangle, K, lower=True, check_finite=False
             )
@@ -132,19 +132,19 @@ def _weighed(
     rows: Array, bound: Array | None, diagonal: Array, weights: Array
 ) -> KernelRows:
     """Return a factor with its weighted sums."""
-    left = 0.0 if bound is None else float(weights @ bound)
-    return KernelRows(rows, bound, float(weights @ diagonal), left, rows @ weights)
+    residual = 0.0 if bound is None else float(weights @ bound)
+    return KernelRows(rows, bound, float(weights @ diagonal), residual, rows @ weights)
 
 
 def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
     """Return how to compute at any rows what a factor is on its own samples."""
     kernel = landmarks.dictionary[m]
-    _, own = on_its_columns(kernel, landmarks.samples[factor.landmarks])
+    _, points = on_its_columns(kernel, landmarks.samples[factor.landmarks])
     exact = factor.landmarks.size < factor.rows.shape[0]
     return KernelPlan(
         kernel,
         f"Kernel {m} ({kernel_name(kernel)})",
-        own,
+        points,
         None if exact else grown_triangle(factor, np.empty((0, 0))),
         max(factor.rows.shape[0], 1),
         landmarks.cosine,
@@ -173,9 +173,12 @@ def replaced(
 
 def moments(block: RawBlock) -> tuple[Array, Array, Array]:
     """Return the weighted sums of a block, kernel by kernel."""
-    own = [block[m] for m in sorted(block)]
-    sizes, left = np.array([k.size for k in own]), np.array([k.left for k in own])
-    return sizes, left, np.concatenate([k.mean for k in own])
+    rows_of_each = [block[m] for m in sorted(block)]
+    sizes, residuals = (
+        np.array([k.size for k in rows_of_each]),
+        np.array([k.left for k in rows_of_each]),
+    )
+    return sizes, residuals, np.concatenate([k.mean for k in rows_of_each])
 
 
 def worst_rows(
@@ -186,16 +189,16 @@ def worst_rows(
     What is left is multiplied by `sizes`. The rows, at most so many of each kernel,
     come with pairs of the kernel and of what is left, (n_found, 2).
     """
-    found, left = [X[:0]], [np.empty((0, 2))]
+    rows, values_of_rows = [X[:0]], [np.empty((0, 2))]
     for m in kernels:
         bound = block[m].bound
         if bound is None:
             continue
         values = bound * sizes
-        chosen = np.argsort(-values, kind="stable")[:most]
-        found.append(X[chosen])
-        left.append(np.column_stack([np.full(chosen.size, m), values[chosen]]))
-    return np.concatenate(found), np.concatenate(left)
+        worst = np.argsort(-values, kind="stable")[:most]
+        rows.append(X[worst])
+        values_of_rows.append(np.column_stack([np.full(worst.size, m), values[worst]]))
+    return np.concatenate(rows), np.concatenate(values_of_rows)
 
 
 @dataclass(frozen=True, eq=False)

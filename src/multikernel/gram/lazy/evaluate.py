@@ -71,15 +71,15 @@ class Samples:
 
     def restrict(self, rows: Indices, cols: Indices) -> "Samples":
         """Return the chosen samples, by their places among rows and columns."""
-        chosen = make_samples(self.rows[rows])
+        samples = make_samples(self.rows[rows])
         row_numbers = self.row_numbers[rows]
         if self.symmetric and np.array_equal(rows, cols):
-            return replace(chosen, row_numbers=row_numbers, col_numbers=row_numbers)
+            return replace(samples, row_numbers=row_numbers, col_numbers=row_numbers)
         others = self.cols[cols]
         return Samples(
-            chosen.rows,
+            samples.rows,
             others,
-            chosen.row_features,
+            samples.row_features,
             np.ascontiguousarray(others.T),
             row_numbers,
             self.col_numbers[cols],
@@ -155,8 +155,8 @@ def write_matrices(
         places = batch.kernels if double else np.arange(batch.kernels.size)
         write_radial(batch, samples, target, places)
         for run in _runs(batch.kernels, together):
-            m, place = int(batch.kernels[run.start]), int(places[run.start])
-            matrices = target[place : place + run.stop - run.start]
+            m, position = int(batch.kernels[run.start]), int(places[run.start])
+            matrices = target[position : position + run.stop - run.start]
             normalization.learn(m, matrices)
             if not double:
                 for number, K in enumerate(matrices, m):
@@ -230,14 +230,14 @@ def evaluate_other(
     whole = rows.shape[0] == samples.rows.shape[0]
     cols = samples.others if whole else samples.cols
     expected = (rows.shape[0], samples.cols.shape[0])
-    said = f"Kernel {source} ({{}})"
-    K = checked_values(lambda: kernel(rows, cols), expected, kernel, said)
+    text = f"Kernel {source} ({{}})"
+    K = checked_values(lambda: kernel(rows, cols), expected, kernel, text)
     if cols is None or is_built_in(kernel):
         return K
-    own = np.nonzero(numbers[:, None] == samples.col_numbers)
-    if own[0].size:
+    same = np.nonzero(numbers[:, None] == samples.col_numbers)
+    if same[0].size:
         K = K.copy()
-        K[own] = evaluate_diagonal(plan, place, rows)[own[0]]
+        K[same] = evaluate_diagonal(plan, place, rows)[same[0]]
     return K
 
 
@@ -245,5 +245,5 @@ def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
     """Compute k(x, x) of a kernel that is no Gaussian, checked, shape (n_rows,)."""
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
-    said, shape = f"The diag of kernel {source} ({{}})", rows.shape[:1]
-    return checked_values(lambda: kernel_diagonal(kernel, rows), shape, kernel, said)
+    text, shape = f"The diag of kernel {source} ({{}})", rows.shape[:1]
+    return checked_values(lambda: kernel_diagonal(kernel, rows), shape, kernel, text)

@@ -61,8 +61,11 @@ class RadialPlan:
     @cached_property
     def layout(self) -> "BatchLayout":
         """Return the column sets of the plan's kernels, each once."""
-        chosen, first = np.unique(self.sets, return_index=True)
-        begins, ends = self.column_starts[chosen], self.column_starts[chosen + 1]
+        column_sets, first = np.unique(self.sets, return_index=True)
+        begins, ends = (
+            self.column_starts[column_sets],
+            self.column_starts[column_sets + 1],
+        )
         columns = np.concatenate(
             [self.columns[b:e] for b, e in zip(begins, ends, strict=True)]
         )
@@ -148,15 +151,15 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     kernels, sets, others = array("q"), array("q"), array("q")
     exponents = array("d")
     columns, starts = array("q"), array("q", [0])
-    known: dict[bytes, int] = {}
+    numbers: dict[bytes, int] = {}
     for m in range(len(dictionary)):
         form = radial_form(dictionary[m])
         if form is None:
             others.append(m)
             continue
-        chosen = range(n_features) if form.columns is None else form.columns
-        members = array("q", chosen)
-        position = known.setdefault(members.tobytes(), len(known))
+        read_columns = range(n_features) if form.columns is None else form.columns
+        members = array("q", read_columns)
+        position = numbers.setdefault(members.tobytes(), len(numbers))
         if position == len(starts) - 1:
             columns.extend(members)
             starts.append(len(columns))

@@ -166,17 +166,17 @@ class LazyStack(HasRoughForms, ReadsRows):
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, in memory if it is small enough."""
-        chosen = self.once(np.arange(self.shape[0])[kernels])
-        n_kernels, n_rows, n_cols = chosen.shape
+        some = self.once(np.arange(self.shape[0])[kernels])
+        n_kernels, n_rows, n_cols = some.shape
         if 8 * n_kernels * n_rows * n_cols > self.dense_bytes:
-            return chosen
-        return DenseStack(chosen.compute())
+            return some
+        return DenseStack(some.compute())
 
     def once(self, kernels: Indices) -> "LazyStack":
         """Return the stack of the chosen kernels, lazy whatever its size."""
-        chosen = np.asarray(kernels)
-        steps = self.normalization.take(chosen)
-        return replace(self, plan=self.plan.take(chosen), normalization=steps)
+        numbers = np.asarray(kernels)
+        steps = self.normalization.take(numbers)
+        return replace(self, plan=self.plan.take(numbers), normalization=steps)
 
     def restrict(self, samples: Indices) -> "LazyStack":
         """Return the stack on the chosen samples."""
@@ -248,8 +248,8 @@ class LazyStack(HasRoughForms, ReadsRows):
         if not self.plan.others.size:
             return np.broadcast_to(1.0, shape)
         diagonals = np.ones(shape)
-        for place, m in enumerate(self.plan.others):
-            diagonals[m] = evaluate_diagonal(self.plan, place, self.samples.cols)
+        for number, m in enumerate(self.plan.others):
+            diagonals[m] = evaluate_diagonal(self.plan, number, self.samples.cols)
         return diagonals
 
     def _visit_others(self, visit: Visit) -> None:
@@ -288,9 +288,9 @@ class LazyStack(HasRoughForms, ReadsRows):
     def _other_tasks(self) -> Iterator[tuple[int, slice]]:
         """Cut the work on other kernels into tasks for threads."""
         n_rows, step = self.shape[1], self._other_rows()
-        for place in range(self.plan.others.size):
+        for number in range(self.plan.others.size):
             for start in range(0, n_rows, step):
-                yield place, slice(start, min(start + step, n_rows))
+                yield number, slice(start, min(start + step, n_rows))
 
     def _other_rows(self) -> int:
         """Return the most rows of a block of a kernel that is not Gaussian."""
@@ -298,9 +298,9 @@ class LazyStack(HasRoughForms, ReadsRows):
 
     def _visit_other(self, task: tuple[int, slice], visit: Visit) -> None:
         """Compute some rows of another kernel, and show them."""
-        place, rows = task
-        block = evaluate_other(self.plan, place, self.samples, rows)
-        visit(self.plan.others[place : place + 1], rows, block[None])
+        number, rows = task
+        block = evaluate_other(self.plan, number, self.samples, rows)
+        visit(self.plan.others[number : number + 1], rows, block[None])
 
     def _require_square(self, what: str) -> None:
         """Raise if rows and columns are different samples."""

@@ -384,10 +384,13 @@ def step_along(v: Array, i: int, j: int, coupling: float, change: float) -> floa
     share = abs(coupling) / max(v[DIAGONAL, i], TINY) if free else 0.0
     curvature = v[DIAGONAL, j] - share * abs(coupling)
     curvature = max(curvature, NOISE * v[DIAGONAL, j], TINY)
-    (room_i, (place, jump)), (room_j, kink) = reach(v, i, rises_i), reach(v, j, rises)
+    (room_i, (position, jump)), (room_j, kink) = (
+        reach(v, i, rises_i),
+        reach(v, j, rises),
+    )
     scale = max(share, TINY)
     limit = min(room_j, room_i / scale)
-    kinks = (kink, (place / scale, jump * share))
+    kinks = (kink, (position / scale, jump * share))
     t = line_minimum(max(rise, fall), curvature, kinks, limit)
     if free:
         move(v, i, rises_i, (room_i if t >= room_i / scale else share * t, room_i))

@@ -258,13 +258,13 @@ def solve_reduced(
         epsilon = share * scale / (active.weights * len(active))
         level = _Level(problem, active, epsilon, share * half_range(problem.y))
         start = level.at(beta, intercept, f)
-        found, point, taken = _newton(
+        solution, point, taken = _newton(
             level, start, tol, share, SETTINGS.max_steps - steps
         )
         steps += taken
         beta, intercept, f = point.beta, point.intercept, point.f
-        if best is None or found.gap < best.gap:
-            best = found
+        if best is None or solution.gap < best.gap:
+            best = solution
         best = replace(best, steps=steps)
         tired = (
             steps >= SETTINGS.max_steps

@@ -29,7 +29,7 @@ class Alternating(WeightSolver):
     r"""Alternate between a machine for fixed kernel weights and the weights for it.
 
     For any regulariser of the form :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m
-    \|f_m\|^2 / \theta_m`: given the weights, the problem is that of one kernel
+    \|f_m\|^2 / \theta_m`: given the weights, the problem has one kernel,
     :math:`\sum_m \theta_m K_m`; given the model, the weights follow in closed form
     (section 2 of [1]_). The objective never rises. The machine starts from its last
     solution, and is as exact as the gap deserves.

@@ -5,7 +5,7 @@ Around weights c of p-norm one, and for P >= p, the weighted ball
 .. math:: \Bigl\{ \theta \ge 0 : \sum_m c_m^{p-P} \theta_m^P \le 1 \Bigr\}
 
 touches the p-ball in c, and lies inside it by Jensen's inequality (the mean of
-:math:`(\theta_m / c_m)^P` under the probabilities :math:`c_m^p` bounds that of the
+:math:`(\theta_m / c_m)^P` under the probabilities :math:`c_m^p` bounds the mean of
 p-th powers). So a problem over it is a restriction of the problem over the p-ball,
 with the same optimality conditions at c; and it is smooth even for p = 1. A line search
 between two dual points whose images under all kernels are known takes it as it is.
@@ -116,7 +116,7 @@ class InnerBall:
             \rho}, \quad \pi_m = \frac{\theta_m \rho^\top K_m \rho}{N},
 
         a covariance of the v_m. It vanishes at rho, as N is homogeneous: so the
-        quadratic model of the dual at rho is that of a machine with this one kernel.
+        quadratic model of the dual at rho is a machine with this one kernel.
 
         Parameters
         ----------
@@ -209,10 +209,10 @@ def best_share(
     if abs(start - 2.0 * conjugate(0.5) + end) <= EPS * (abs(start) + abs(end)):
         # What is convex and meets its chord between the ends is the chord.
         chord = start, end - start
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),
         method="bounded",
         options={"xatol": STEP_TOLERANCE},
     )
-    return 1.0 if whole <= found.fun + EPS * abs(whole) else float(found.x)
+    return 1.0 if whole <= minimum.fun + EPS * abs(whole) else float(minimum.x)

@@ -116,7 +116,7 @@ def central_master(
 
     by damped Newton steps, for falling mu, until the barriers are worth the slack. In
     section 2.4.2 of [2]_ a master replaces the norm by its second-order expansion
-    around the last weights; here each Newton step does, around those of that step.
+    around the last weights; here each Newton step does, around its own weights.
 
     A plane is ``heights - slopes @ weights``, with non-negative slopes, (n_planes,
     n_kernels). The regulariser gives p, and the `last` master, of the first planes, a
@@ -181,7 +181,7 @@ class BarrierResponse:
         """Return the weights, to first order, after a small change of u.
 
         Evaluated at the new u they would lose digits: where mu is small, the last digit
-        of u decides about many of those of the weights.
+        of u decides about many digits of the weights.
         """
         along = self.moves * self.normal
         mean = float(along @ change) / max(float(along @ self.normal), TINY)
@@ -295,7 +295,7 @@ class _Program:
     regularizer: SquaredBlockNorm
 
     def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
-        """Evaluate at some multipliers; `excess` is that of a response close by."""
+        """Evaluate at some multipliers; a response close by has the `excess`."""
         u = multipliers @ self.slopes
         response = barrier_response(self.regularizer, u, mu, excess)
         barrier = mu * float(np.log(multipliers).sum())
@@ -311,7 +311,7 @@ class _Program:
     def newton_step(self, point: _Point) -> tuple[Array, float]:
         """Return the Newton step of log(multipliers), and the decrease it promises.
 
-        Relative to the multipliers the barrier's curvature is that of a ball, and the
+        Relative to the multipliers the barrier is as curved as a ball, and the
         step keeps their sum.
         """
         multipliers, mu = point.multipliers, point.mu
@@ -358,8 +358,8 @@ def _line_search(
 def corner_weights(heights: Array, slopes: Array) -> Array | None:
     """Minimise the highest plane over the simplex, by a linear program (HiGHS).
 
-    Heights and slopes are those of `central_master`. Of the weights at most as many as
-    there are planes are not zero; there are none where HiGHS gives up, and a warning
+    Heights and slopes are as in `central_master`. At most as many weights as there are
+    planes are not zero; there are none where HiGHS gives up, and a warning
     where that is at its limit.
     """
     n_planes, n_kernels = slopes.shape

@@ -93,7 +93,7 @@ class InterleavedNewton(WeightSolver):
         - \frac{1}{2 \alpha} \max_{\theta \in B} \sum_m \theta_m \rho^\top K_m \rho .
 
     Its second term is homogeneous of degree two, so its quadratic model around rho
-    has no linear part: bounds included, the Newton subproblem is that of a
+    has no linear part: bounds included, the Newton subproblem is a
     *single-kernel machine*, whose kernel is the combined one plus a term of low rank
     for the response of theta. SMO (or ridge, or Newton's method for the logistic
     loss) makes a short run on it from the last point, as exact as the gap deserves.
@@ -293,8 +293,8 @@ class _Search:
         scaled = center / self.regularizer.alpha
         self._offer_multiples(scaled)
         if point.forms.any():
-            found = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
-            self._center_at(np.maximum(found, LEFT * center))
+            weights = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
+            self._center_at(np.maximum(weights, LEFT * center))
         tracker.offer_dual(point.rho, point.forms)
         factor = tracker.gap / gap
         self.led_nowhere = factor > SETTINGS.in_vain
@@ -316,7 +316,7 @@ class _Search:
     def _adapt(self, share: float, factor: float) -> None:
         """Choose the next ball: smoother after a failure, sharper after a success.
 
-        `share` is that of the step taken, and `factor` what it left of the gap.
+        `share` says how much of the step was taken, `factor` what it left of the gap.
         The machine fails where the ball's curvature makes its kernel too stiff.
         """
         if share < SETTINGS.short or not self.solved:
@@ -382,11 +382,11 @@ class _Search:
         p, alpha = self.regularizer.p, self.regularizer.alpha
         best, lowest = self.center, np.inf
         for candidate in candidates:
-            chosen = candidate / p_norm(candidate, p)
+            weights = candidate / p_norm(candidate, p)
             if p == 1.0:
-                least = SETTINGS.vanished * chosen.max()
-                chosen = np.where(chosen > least, chosen, 0.0)
-            objective = self._offer_multiples(chosen / alpha)
+                least = SETTINGS.vanished * weights.max()
+                weights = np.where(weights > least, weights, 0.0)
+            objective = self._offer_multiples(weights / alpha)
             if objective < lowest:
                 best, lowest = candidate, objective
         return best

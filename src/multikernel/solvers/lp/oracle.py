@@ -3,7 +3,7 @@ r"""The optimal value as a function of the kernel weights, with its derivatives.
 .. math:: J(\theta) = \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
     - \frac{1}{2 \alpha} \sum_m \theta_m \rho^\top K_m \rho
 
-is convex, and by the envelope theorem its gradient is that of the bracket at the
+is convex, and by the envelope theorem it has the gradient of the bracket at the
 maximising rho. Solvers that search over kernel weights are built on it.
 """
 
@@ -120,7 +120,7 @@ class WeightOracle:
     def hessian(self, point: OraclePoint) -> Array:
         """Return the second derivatives of J at a point: one pass, one factorisation.
 
-        They are those of `weight_hessian`, over alpha squared; rho has one dimension.
+        `weight_hessian` gives them, over alpha squared; rho has one dimension.
         """
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)

@@ -48,8 +48,8 @@ class SquaredForm:
 
     A solver for the block 1-norm is led along strengths until the model's sum of norms
     belongs to its strength, see the module. It makes one outer step at a time, and the
-    strength moves as soon as it is what the duality gap is mostly made of. So the cost
-    is that of few solves with that solver, SpicyMKL for instance, which looks at most
+    strength moves as soon as it is what the duality gap is mostly made of. So it costs
+    as much as few solves with that solver, SpicyMKL for instance, which looks at most
     kernels a handful of times and ends with exact zeros.
 
     Of the model that it finds, kernels that tie are merged, and those that the
@@ -152,8 +152,7 @@ class Settings:
     for what the strength itself is wrong by."""
 
     remembered: int = 4
-    """Strengths to interpolate between: older sums of norms were those of rough
-    models."""
+    """Strengths to interpolate between: older sums of norms came from rough models."""
 
 
 SETTINGS = Settings()
@@ -197,8 +196,8 @@ class _Strengths:
         _, other, rest = near[1] if len(near) > 1 else (0.0, self.largest, 0.0)
         slope = (total - rest) / (strength - other) if strength != other else 0.0
         slope = min(slope, 0.0)
-        found = alpha * (total - slope * strength) / (1.0 - alpha * slope)
-        return found if low < found < high else 0.5 * (low + high)
+        strength_at_root = alpha * (total - slope * strength) / (1.0 - alpha * slope)
+        return strength_at_root if low < strength_at_root < high else 0.5 * (low + high)
 
 
 class _MatricesAlone(MeteredStack):
@@ -279,23 +278,23 @@ class _Search:
         it does not. Two in turn that gain nothing are the end.
         """
         incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol
-        found = next(self.steps)
+        solution = next(self.steps)
         last, before = self.last, 0
         if last and last.status is Status.MAX_ITER and self.strength == self.of_last:
             before = last.history[-1].inner_steps  # which this one goes on from
-        incumbent.recorder.inner_steps += found.history[-1].inner_steps - before
-        self._offer(found, self.strength)
-        alpha, total = incumbent.problem.regularizer.alpha, float(found.norms.sum())
+        incumbent.recorder.inner_steps += solution.history[-1].inner_steps - before
+        self._offer(solution, self.strength)
+        alpha, total = incumbent.problem.regularizer.alpha, float(solution.norms.sum())
         misfit = (alpha * total - self.strength) ** 2 / (2.0 * alpha)
-        wrong = found.duality_gap * abs(found.objective)
-        solved = wrong <= max(misfit, tol * abs(found.objective))
-        if solved or found.status is Status.STALLED:
+        wrong = solution.duality_gap * abs(solution.objective)
+        solved = wrong <= max(misfit, tol * abs(solution.objective))
+        if solved or solution.status is Status.STALLED:
             self.strengths.note(self.strength, total)
             self.strength = self.strengths.next(alpha)
         self._settle()
         if solved:
             self.stuck_at = np.inf
-        elif found.status is Status.STALLED:
+        elif solution.status is Status.STALLED:
             in_vain = incumbent.gap > (1.0 - SETTINGS.progress) * self.stuck_at
             self.stuck_at = incumbent.gap
             return Status.STALLED if in_vain else None

@@ -51,16 +51,16 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     models = _least_squares(rows, norms, problem.regularizer.alpha)
     # Half of what the tolerance leaves is spent: exact figures may be a little worse.
     most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.certified_gap + tol))
-    low, high, found = 0, len(models), None
+    low, high, thinned = 0, len(models), None
     while low < high:
         middle = (low + high) // 2
         fitted = _with_norms(problem, model, models[middle], unit)
         if fitted.objective <= most:
-            high, found = middle, fitted
+            high, thinned = middle, fitted
         else:
             low = middle + 1
-    if found is not None:
-        incumbent.best.offer(found)
+    if thinned is not None:
+        incumbent.best.offer(thinned)
         incumbent.exchange(tol)
 
 
@@ -77,25 +77,25 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     products /= np.outer(sizes, sizes)
     products[np.diag_indices_from(products)] += RIDGE
     aims = products @ (sizes * norms)
-    found, used = np.zeros_like(norms), np.zeros(norms.size, dtype=bool)
+    shares, used = np.zeros_like(norms), np.zeros(norms.size, dtype=bool)
     models: list[Array] = []
     floor = ROUNDING * float(aims.max())
     # More functions than samples are never independent.
     while len(models) < min(norms.size - 1, unit.shape[1]):
-        gains = np.where(found > 0.0, -np.inf, aims - products @ found)
+        gains = np.where(shares > 0.0, -np.inf, aims - products @ shares)
         best = int(np.argmax(gains))
         if gains[best] <= floor:
             break
         used[best] = True
         taken = np.flatnonzero(used)
         try:
-            found[taken] = _nonnegative_solution(
+            shares[taken] = _nonnegative_solution(
                 products[np.ix_(taken, taken)], aims[taken]
             )
         except RuntimeError:  # The limit of steps: models of fewer kernels are there.
             break
-        used = found > 0.0
-        models.append(found / sizes)
+        used = shares > 0.0
+        models.append(shares / sizes)
     return models
 
 

@@ -80,7 +80,7 @@ class WeightSolver(ABC):
     ) -> Step:
         """Return the step of the method, which is yet to make the first one.
 
-        The oracle runs the machine, and offers what it finds; the expansion is that of
+        The oracle runs the machine, and offers what it finds; the expansion belongs to
         the warm start's dual point.
         """
 

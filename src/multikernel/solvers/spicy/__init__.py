@@ -1,6 +1,6 @@
 r"""SpicyMKL: sparse models, by the paper's algorithm [1]_ and by what opens for it.
 
-`SpicyMKL` takes the first of these that suits a problem. All of them end with the same
+`SpicyMKL` takes the first way that suits a problem. All of them end with the same
 duality gap over all kernels, and a solution says which were taken (`Solution.steps`,
 the ``solver_`` of an estimator).
 

@@ -63,7 +63,7 @@ class Measure(NamedTuple):
     gap : float
         Its relative duality gap, with the dual point scaled to feasibility.
     fenchel : float
-        The part of the gap (relative) that is not that of alpha and b:
+        The part of the gap (relative) that alpha and b leave out:
         sum of l(z) + l*(-rho) + rho z, zero where rho minimises phi.
     """
 
@@ -241,11 +241,11 @@ class AugmentedLagrangian:
         """Name a kernel if its form at its v_m is negative.
 
         It is computed anew: where the penalty vanishes beside the targets, images that
-        were updated many times are no longer those of v_m.
+        were updated many times have drifted from K_m v_m.
         """
-        chosen = self.problem.gram.take(np.array([worst]))
-        forms = chosen.quadratic_forms(self._v[worst])
-        check_forms(chosen, forms, self._v[worst], self.kernels[[worst]])
+        suspect = self.problem.gram.take(np.array([worst]))
+        forms = suspect.quadratic_forms(self._v[worst])
+        check_forms(suspect, forms, self._v[worst], self.kernels[[worst]])
 
     def _penalty_vanishes(self) -> bool:
         """Return whether v is alpha to the last digit, whatever rho is."""

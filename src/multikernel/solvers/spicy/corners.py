@@ -59,9 +59,9 @@ class Corners:
     def fenchel_gap(self, x: Array, f: Array) -> float:
         """Return how far x is from the best response to decision values f."""
         right = np.where(self.high > 0.0, self.right, 0.0)
-        left = np.where(self.low < 0.0, self.left, 0.0)
-        here = np.where(x > 0.0, right, left) * x + f * x
-        ends = np.minimum((left + f) * self.low, (right + f) * self.high)
+        below = np.where(self.low < 0.0, self.left, 0.0)
+        here = np.where(x > 0.0, right, below) * x + f * x
+        ends = np.minimum((below + f) * self.low, (right + f) * self.high)
         return float(np.sum(here - np.minimum(0.0, ends)))
 
     def snap(self, x: Array) -> Array:

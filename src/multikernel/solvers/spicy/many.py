@@ -3,7 +3,7 @@ r"""Newton's method in weights: one target, or many with a selection each side b
 A block 1-norm is the smallest of weighted sums of squares,
 :math:`\alpha \sum_m \|f_m\| = \min_{\eta \ge 0} \frac{1}{2} \sum_m \bigl( \|f_m\|^2
 / \eta_m + \alpha^2 \eta_m \bigr)`. For given weights, and the loss to second order
-around decision values F, the model of a target is that of kernel ridge regression,
+around decision values F, the model of a target is kernel ridge regression,
 
 .. math:: \rho = A^{-1} (z - b), \qquad A = D + \sum_m \eta_m K_m, \qquad
     f_m = \eta_m K_m \rho, \qquad q_m = \rho^\top K_m \rho,
@@ -17,14 +17,14 @@ K_m \rho`, less what an intercept takes up, a step is the solution of
 
 .. math:: 0 \le \eta + d \; \perp \; H d - q \, (\sqrt{q} / \alpha - 1) \ge 0,
 
-and :math:`F = z - D (\rho - A^{-1} \sum_m d_m K_m \rho)` is where it leads: weights
-and decision values move together, by Newton's method for all that a solution has to
-satisfy. The step from the optimum for one strength leads next to that for a lower one,
-so most strengths of a path cost one factorisation a target. From no kernels
-at once, steps are for strengths on the way, and points move as far as the loss is
-nearly quadratic. Whatever else there is to do, products with the kernels and
-certificates, is done for all targets at once. With the squared loss targets have
-small spaces, see `spans`.
+and :math:`F = z - D (\rho - A^{-1} \sum_m d_m K_m \rho)` is where it leads: weights and
+decision values move together, by Newton's method for all that a solution has to
+satisfy. The step from the optimum for one strength leads next to the optimum for a
+lower one, so most strengths of a path cost one factorisation a target. From no kernels
+at once, steps are for strengths on the way, and points move while the loss is nearly
+quadratic. Whatever else there is to do, products with the kernels and certificates, is
+done for all targets at once. With the squared loss targets have small spaces, see
+`spans`.
 
 References
 ----------
@@ -182,27 +182,27 @@ class ManyTargets:
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             part = targets[start : start + step]
-            chosen = self._places(part)
-            point, y = self.point[:, chosen], self.y[:, chosen]
+            places = self._places(part)
+            point, y = self.point[:, places], self.y[:, places]
             slopes = self.loss.gradient(y, point)
             flexible = self.loss.conjugate_hessian(y, slopes)
             sides = point - flexible * slopes
             roots = [
-                self._solve(t, flexible[:, place], sides[:, place])
-                for place, t in enumerate(part)
+                self._solve(t, flexible[:, number], sides[:, number])
+                for number, t in enumerate(part)
             ]
-            rho = self.rho[:, chosen]
+            rho = self.rho[:, places]
             if self.centres:
                 rho -= rho.sum(axis=0) / len(rho)
             images = self.gram.matvec(rho)
-            self.rho[:, chosen] = rho
+            self.rho[:, places] = rho
             if not self.quadratic:
-                self.point[:, chosen] = sides - flexible * rho
-            self.f[:, chosen] = np.einsum("mit,mt->it", images, self.eta[:, chosen])
-            self.forms[:, chosen] = np.einsum("mit,it->mt", images, rho)
-            for place, (t, root) in enumerate(zip(part, roots, strict=True)):
+                self.point[:, places] = sides - flexible * rho
+            self.f[:, places] = np.einsum("mit,mt->it", images, self.eta[:, places])
+            self.forms[:, places] = np.einsum("mit,it->mt", images, rho)
+            for number, (t, root) in enumerate(zip(part, roots, strict=True)):
                 if root is not None:
-                    self._bend(t, *root, images[:, :, place], alphas[t])
+                    self._bend(t, *root, images[:, :, number], alphas[t])
 
     def _solve(
         self, t: int, flexible: Array, sides: Array
@@ -239,25 +239,25 @@ class ManyTargets:
         halves = root.half(images[kernels].T)
         if self.centres:
             halves = halves - one[:, None] * (one @ halves)
-        kept = None if self.quadratic else root
-        self.tangents[t] = Tangent(kept, kernels, halves)
+        root_to_keep = None if self.quadratic else root
+        self.tangents[t] = Tangent(root_to_keep, kernels, halves)
 
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Certify some targets."""
-        own = self._places(targets)
+        places = self._places(targets)
         models = TargetModels(
-            self.eta[:, own],
-            self.forms[:, own],
-            self.rho[:, own],
-            self.f[:, own],
-            self.intercept[own],
-            alphas[own],
+            self.eta[:, places],
+            self.forms[:, places],
+            self.rho[:, places],
+            self.f[:, places],
+            self.intercept[places],
+            alphas[places],
         )
-        proofs = self.certificate.prove(own, models)
-        self.norms[:, own], self.dual[:, own] = proofs.norms, proofs.dual
-        self.intercept[own], self.scale[own] = proofs.intercept, proofs.scale
-        self.objective[own], self.gap[own] = proofs.objective, proofs.gap
-        self.failed[own] |= proofs.doubtful
+        proofs = self.certificate.prove(places, models)
+        self.norms[:, places], self.dual[:, places] = proofs.norms, proofs.dual
+        self.intercept[places], self.scale[places] = proofs.intercept, proofs.scale
+        self.objective[places], self.gap[places] = proofs.objective, proofs.gap
+        self.failed[places] |= proofs.doubtful
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
@@ -266,7 +266,7 @@ class ManyTargets:
         # From afar it is the step for a strength on the way.
         largest = np.sqrt(np.maximum(self.forms.max(axis=0), 0.0))
         alphas = np.maximum(alphas, SETTINGS.stride * largest)
-        for place, t in enumerate(targets):
+        for number, t in enumerate(targets):
             tangent = self.tangents[t]
             assert tangent is not None
             kernels, halves = tangent.kernels, tangent.halves
@@ -280,15 +280,15 @@ class ManyTargets:
             self.eta[kernels, t] = np.maximum(eta + change, 0.0)
             if tangent.root is not None:
                 moved = tangent.root.rest(halves @ change[:, None])
-                moves[:, place] = moved[:, 0]
-                moves[:, place] /= tangent.root.scale**2
+                moves[:, number] = moved[:, 0]
+                moves[:, number] /= tangent.root.scale**2
         if not self.quadratic:
             self._move(targets, moves)
 
     def _move(self, targets: Indices, moves: Array) -> None:
         """Move the points of some targets so far that curvatures remain comparable."""
-        own = self._places(targets)
-        y, point = self.y[:, own], self.point[:, own]
+        places = self._places(targets)
+        y, point = self.y[:, places], self.point[:, places]
         here, there = self._flexibility(y, point), point + moves
         for _ in range(SETTINGS.halvings):
             ratios = np.abs(np.log(self._flexibility(y, there) / here))
@@ -296,7 +296,7 @@ class ManyTargets:
             if not far.any():
                 break
             there = np.where(far.any(axis=0), 0.5 * (point + there), there)
-        self.point[:, own] = there
+        self.point[:, places] = there
 
     def _flexibility(self, y: Array, f: Array) -> Array:
         """Return one over the curvatures of the loss at decision values."""
@@ -352,7 +352,7 @@ class PathOfMany:
     many : ManyTargets
         The targets.
     tol, max_iter : float and int
-        As those of `SpicyMKL`.
+        As in `SpicyMKL`.
     callback : callable or None
         Called with every line of every history.
     """
@@ -403,12 +403,12 @@ class PathOfMany:
         passes, rounds = [0.0] * len(penalties), 0
         lowest, in_vain = [np.inf] * len(penalties), [0] * len(penalties)
         many.failed[:] = False
-        going, found = np.flatnonzero(wanted), self.anew[wanted[self.anew]]
+        going, unsolved = np.flatnonzero(wanted), self.anew[wanted[self.anew]]
         while True:
             with np.errstate(all="ignore"):  # What is no number has no certificate.
-                many.evaluate(found, alphas)
+                many.evaluate(unsolved, alphas)
                 many.measure(going, alphas)
-            for t in found.tolist():
+            for t in unsolved.tolist():
                 passes[t] += 1.0 + np.count_nonzero(many.eta[:, t]) / len(many.eta)
             for t in going.tolist():
                 gap = float(many.gap[t])
@@ -434,7 +434,7 @@ class PathOfMany:
             if self.stopped or not going.size or rounds == most:
                 break
             many.step(going, alphas)
-            found, rounds = going, rounds + 1
+            unsolved, rounds = going, rounds + 1
         self.anew = np.empty(0, dtype=np.intp)
         done = (many.gap <= self.tol) & ~many.failed
         early = Status.STOPPED if self.stopped else Status.MAX_ITER
@@ -464,11 +464,11 @@ class PathOfMany:
         on from there.
         """
         nearer = found.duality_gap < found.history[0].duality_gap
-        known = found if nearer else self.solved[t]
+        start = found if nearer else self.solved[t]
         problem = replace(self.many.problems[t], regularizer=penalty)
         # What has failed is no model to hand out, stopped or not.
         watch = (lambda _: True) if self.stopped else self.callback
-        found = continued(found, solve(problem, known, watch))
+        found = continued(found, solve(problem, start, watch))
         self.many.start(t, found.norms, penalty.alpha, found.dual)
         self.anew = np.append(self.anew, t)
         self.stopped |= found.status is Status.STOPPED

@@ -70,21 +70,23 @@ def start_on_some(
         regularizer=penalty,
         offset=0.0,
     )
-    whole, own = tall_form(problem.gram), tall_form(part.gram)
-    if whole is None or own is None or np.ptp(part.y) == 0.0:
+    whole, tall_part = tall_form(problem.gram), tall_form(part.gram)
+    if whole is None or tall_part is None or np.ptp(part.y) == 0.0:
         return None
-    found = solve(part)
-    if not found.active.size:
+    solution = solve(part)
+    if not solution.active.size:
         return None
-    parts = [slice(a, b) for a, b in pairwise(own[1].tolist())]
+    parts = [slice(a, b) for a, b in pairwise(tall_part[1].tolist())]
     every = np.zeros((len(parts), size))
-    every[found.active] = found.coefs
-    point = Point(own[0].inner_of_each(every, parts), float(found.intercept[0]))
+    every[solution.active] = solution.coefs
+    point = Point(
+        tall_part[0].inner_of_each(every, parts), float(solution.intercept[0])
+    )
     try:
-        curvature = Curvature.of(part, own, point, n_samples / size)
+        curvature = Curvature.of(part, tall_part, point, n_samples / size)
     except np.linalg.LinAlgError:
         return None
-    return _corrected(problem, whole, curvature, point, found, tol)
+    return _corrected(problem, whole, curvature, point, solution, tol)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ class Curvature:
     columns, own : ndarray of shape (n_columns,)
         The columns, and the kernel of each.
     factor : tuple
-        Of `cho_factor`; the last row is that of the intercept, if there is one.
+        Of `cho_factor`; the last row belongs to the intercept, if there is one.
     """
 
     columns: Indices
@@ -119,16 +121,16 @@ class Curvature:
     def of(
         problem: Problem, tall: tuple[TallMatrix, Indices], point: Point, times: float
     ) -> "Curvature":
-        """Return that of a problem, its losses multiplied by a factor.
+        """Return the curvature of a problem, its losses multiplied by a factor.
 
         A LinAlgError is raised where it is singular in double precision.
         """
         loss, (Z, offsets) = problem.loss, tall
         assert is_smooth(loss)
         norms = point.norms(offsets)
-        own = np.repeat(np.arange(norms.size), np.diff(offsets))
-        columns = np.flatnonzero(norms[own] > 0.0)
-        own = own[columns]
+        owners = np.repeat(np.arange(norms.size), np.diff(offsets))
+        columns = np.flatnonzero(norms[owners] > 0.0)
+        owners = owners[columns]
         weights = times * _bend(loss, problem.y, Z.times(point.u) + point.b)
         ones = np.full((weights.size, 1), float(problem.fit_intercept))
         H = np.empty((columns.size + 1, columns.size + 1))
@@ -136,13 +138,13 @@ class Curvature:
         H[:-1, :-1], H[-1:, :-1], H[:-1, -1:] = gram, side.T, side
         H[-1, -1] = weights.sum()
         # That of |u_m|: 1 / |u_m| across u_m, and none along it.
-        unit = point.u[columns] / norms[own]
-        pull = times * problem.regularizer.alpha / norms[own]
-        places = np.flatnonzero(np.diff(own, prepend=-1, append=-1))
+        unit = point.u[columns] / norms[owners]
+        pull = times * problem.regularizer.alpha / norms[owners]
+        places = np.flatnonzero(np.diff(owners, prepend=-1, append=-1))
         for a, b in pairwise(places.tolist()):
             H[a:b, a:b] -= pull[a] * np.outer(unit[a:b], unit[a:b])
         H.reshape(-1)[: -1 : columns.size + 2] += pull
-        return Curvature(columns, own, cho_factor(H, lower=True, overwrite_a=True))
+        return Curvature(columns, owners, cho_factor(H, lower=True, overwrite_a=True))
 
     def step(self, point: Point, slopes: Array, drift: float) -> Point:
         """Return the point a step downhill leads to."""
@@ -153,7 +155,7 @@ class Curvature:
 
 
 def _bend(loss: SmoothConjugateLoss, y: Array, f: Array) -> Array:
-    """Return the second derivative of a loss: that of its conjugate, inverted."""
+    """Return the second derivative of a loss: one over its conjugate's."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(1.0 / loss.conjugate_hessian(y, loss.gradient(y, f)))
 
@@ -172,7 +174,7 @@ def _corrected(
     kernels.
     """
     (Z, offsets), alpha, y = tall, problem.regularizer.alpha, problem.y
-    columns, own = curvature.columns, curvature.own
+    columns, owners = curvature.columns, curvature.own
     rho, norms, gap = np.zeros_like(y), np.zeros(offsets.size - 1), np.inf
     for _ in range(SETTINGS.corrections):
         f = Z.times(point.u) + point.b
@@ -183,10 +185,10 @@ def _corrected(
         inside = project_dual(problem, rho)
         _, dual = scaled_dual_value(problem, inside, norms, sizes)
         before, gap = gap, relative_gap(primal_value(problem, norms, f), dual)
-        smooth = norms[own].all()  # as norms are where they are not zero
+        smooth = norms[owners].all()  # as norms are where they are not zero
         if not (smooth and SETTINGS.target_share * tol < gap < before):
             break
-        slopes[columns] -= alpha * point.u[columns] / norms[own]
+        slopes[columns] -= alpha * point.u[columns] / norms[owners]
         drift = float(rho.sum()) if problem.fit_intercept else 0.0
         point = curvature.step(point, slopes, drift)
     if not gap <= SETTINGS.near:

@@ -240,7 +240,7 @@ class Settings:
     paths of 20 strengths three of four solves took one and the others none. With the
     logistic loss (digits and segment, six classes, 320 samples, a gap of 1e-2) 240
     solves took 206 steps, where working sets took 524. From models without kernels to
-    gaps of 1e-7 none of 800 took more than six that got there."""
+    gaps of 1e-7 the 800 solves took at most six where they got there."""
 
     in_vain: int = 3
     """Such steps in a row without a smaller gap than ever before, and others are called

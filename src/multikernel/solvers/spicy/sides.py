@@ -3,7 +3,7 @@ r"""The loss's side of SpicyMKL's inner problem, as Newton's method sees it.
 The inner problem minimises :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
 smooth :math:`\Phi`. Where the conjugate is twice differentiable, Newton's method has a
 curvature of the first term; where its slope is finite at the ends of its domain, as
-that of Huber's loss, slack multipliers keep the point inside. Where it is piecewise
+with Huber's loss, slack multipliers keep the point inside. Where it is piecewise
 linear on a box (hinge, epsilon-insensitive) there are two ways. From far away the box
 is kept by slack multipliers, as in section 3.3 of [1]_; here they follow the central
 path :math:`\xi (u - p) = \zeta p = \mu` and :math:`\mu` is driven to zero with the
@@ -31,7 +31,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 class Side(ABC):
     """A point rho inside the domain of the conjugate, and steps from it.
 
-    What is no abstract method is that of a conjugate that is exact by itself. Sides
+    Methods that are not abstract suit a conjugate that is exact by itself. Sides
     begin at a point of the shape of the targets y, which they move off the boundary.
     """
 
@@ -69,7 +69,7 @@ class Side(ABC):
     def again(self, ratio: float = 1.0) -> "Side | None":
         """Return the side for a near-by problem, None if a fresh one is as good.
 
-        The `ratio` is the strength of that problem over that of this one, at most one.
+        The `ratio` is the strength of that problem over the one here, at most one.
         """
         return None
 
@@ -126,7 +126,7 @@ class Walls:
         return self.mu * self.count
 
     def gradient(self, point: Array) -> Array:
-        """Return that of the barrier which the multipliers stand for."""
+        """Return the gradient of the barrier that the multipliers stand for."""
         return self.mu * (1.0 / (self.high - point) - 1.0 / (point - self.low))
 
     def curvature(self, point: Array) -> Array:
@@ -209,7 +209,7 @@ class SmoothSide(Side):
     def _answer(self, f: Array, *, centre: bool) -> Array:
         """Return the point of some decision values, up to intercepts if it is centred.
 
-        It is none of theirs where these are beyond all numbers.
+        It is another one where decision values are beyond all numbers.
         """
         if not centre:
             return -self.loss.gradient(self.y, f)
@@ -254,7 +254,7 @@ class SmoothSide(Side):
 class BoundedSide(Walled, SmoothSide):
     """The side of a smooth conjugate whose slope is finite at ends of its domain.
 
-    Nothing in such a conjugate, as that of Huber's loss, keeps Newton's method off the
+    Nothing in such a conjugate, as Huber's, keeps Newton's method off the
     ends, where many samples of the solution are. Slack multipliers do, as in
     `BarrierSide`, at these ends only.
     """
@@ -341,8 +341,8 @@ class BarrierSide(Walled):
         # rounding errors by a tiny curvature, and rho would drift off the pieces.
         soft = np.argmin(self.curvatures, axis=0)[None, :]
         signs = np.take_along_axis(self.signs, soft, axis=0)
-        own = signs * np.take_along_axis(direction, soft, axis=0)
-        others = (self.signs * direction).sum(axis=0) - own
+        move = signs * np.take_along_axis(direction, soft, axis=0)
+        others = (self.signs * direction).sum(axis=0) - move
         np.put_along_axis(direction, soft, signs * (step - others), axis=0)
         self.direction = direction
         self.walls.aim(self.pieces, direction)
@@ -372,8 +372,8 @@ class BarrierSide(Walled):
 
     def _kept(self, pieces: Array) -> Array:
         """Keep pieces off the walls, onto which rounding may put them."""
-        kept: Array = np.clip(pieces, self.lowest, self.highest)
-        return kept
+        clipped: Array = np.clip(pieces, self.lowest, self.highest)
+        return clipped
 
 
 class CornerSide(Side):

@@ -89,8 +89,8 @@ class SmoothSimplexSide(SimplexSide):
         bounded = np.where(small, np.minimum(step, SETTINGS.interior * self.p), step)
         largest = np.argmax(self.p, axis=1)[:, None]
         excess = bounded.sum(axis=1, keepdims=True)
-        own = np.take_along_axis(bounded, largest, axis=1) - excess
-        np.put_along_axis(bounded, largest, own, axis=1)
+        lowered = np.take_along_axis(bounded, largest, axis=1) - excess
+        np.put_along_axis(bounded, largest, lowered, axis=1)
         return np.asarray(bounded)
 
 
@@ -208,7 +208,7 @@ def _nearby(
         loose = max(loose, mean * float(last))
     inside = softness * mean > loose
     rows = np.flatnonzero(inside.any(axis=1))
-    members = [np.flatnonzero(own) for own in inside.T]
+    members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:
         nothing = [np.zeros((0, 0))] * len(members)
         system = SimplexSystem(softness, members, nothing, centred)
@@ -216,11 +216,11 @@ def _nearby(
     parts = np.array_split(rows, 1 + rows.size // SETTINGS.rows_at_once)
     H = np.concatenate([hessian.each.rows(part)[:, rows] for part in parts])
     inverses = []
-    for c, own in enumerate(members):
-        places = np.searchsorted(rows, own)
+    for c, is_inside in enumerate(members):
+        places = np.searchsorted(rows, is_inside)
         block = H[np.ix_(places, places)]
-        shift = 1.0 / softness[own, c]
-        inverses.append(solve_shifted(block, np.eye(own.size), shift, None))
+        shift = 1.0 / softness[is_inside, c]
+        inverses.append(solve_shifted(block, np.eye(is_inside.size), shift, None))
     outside = np.where(inside, 0.0, softness)
     system = SimplexSystem(outside, members, inverses, centred)
     return _Nearby(system, hessian.low_rank * inside)

@@ -132,8 +132,8 @@ class SpicyMKL:
             return turned.outwards(inside, self.tol)
         penalty = problem.regularizer
         if self.side_by_side([problem], [penalty]):
-            found = self.follow_many([problem], [[penalty]], [init], callback)
-            return cast(Solution, next(found)[0])
+            path = self.follow_many([problem], [[penalty]], [init], callback)
+            return cast(Solution, next(path)[0])
         return self._by_working_sets(problem, init, callback)
 
     def _by_working_sets(
@@ -214,17 +214,19 @@ class SpicyMKL:
         path = PathOfMany(many, self.tol, self.max_iter, callback)
         numbers = problems[0].gram.held_numbers()
         small = bool(8 * numbers.sum() <= SETTINGS.one_thread_bytes)
-        for step, own in enumerate(penalties):
+        for step, strengths in enumerate(penalties):
             if step == 0:
-                path.begin(starts, own)
-            found, left = with_one_blas_thread(partial(path.solve, own), small=small)
-            for t in left.tolist():
-                begun, penalty = found[t], own[t]
+                path.begin(starts, strengths)
+            solved, unsolved = with_one_blas_thread(
+                partial(path.solve, strengths), small=small
+            )
+            for t in unsolved.tolist():
+                begun, penalty = solved[t], strengths[t]
                 assert begun is not None
                 assert penalty is not None
                 alone = replace(self, max_iter=self.max_iter - begun.n_iter)
-                found[t] = path.go_on(alone._by_working_sets, t, penalty, begun)
-            yield found
+                solved[t] = path.go_on(alone._by_working_sets, t, penalty, begun)
+            yield solved
             if path.stopped:
                 return
 

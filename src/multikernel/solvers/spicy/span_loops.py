@@ -56,14 +56,14 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
     moves : bool
         Whether weights move; otherwise coefficients are those for the weights.
     """
-    for place in range(targets.size):
-        t = targets[place]
+    for number in range(targets.size):
+        t = targets[number]
         k = sizes[t]
-        settled[place] = _settle_one(
-            alphas[place],
+        settled[number] = _settle_one(
+            alphas[number],
             grams[t, :, :k, :k],
             sides[t, :k],
-            eta[place],
+            eta[number],
             coefs[t, :k],
             stride,
             nearly,
@@ -109,9 +109,9 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
         if level == alpha and _violation(q, eta, alpha) <= SOLVED:
             return True
         kernels = np.flatnonzero((eta > 0.0) | (q > (nearly * level) ** 2))
-        for place in range(kernels.size):
-            halves[place] = images[kernels[place]]
-            _solve_lower(system, halves[place])
+        for number in range(kernels.size):
+            halves[number] = images[kernels[number]]
+            _solve_lower(system, halves[number])
         share = q if bold else 0.5 * alpha * (np.sqrt(q) + alpha)
         pull = share * (np.sqrt(q) / level - 1.0)
         if not _step(halves, pull, ridge, kernels, eta):
@@ -209,13 +209,13 @@ def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
 def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
     """Move to the minimum over free entries; those that reach zero on the way stay."""
     for _ in range(x.size + 1):
-        chosen = np.flatnonzero(free)
-        n = chosen.size
+        used = np.flatnonzero(free)
+        n = used.size
         system, s = np.empty((n, n)), np.empty(n)
         for i in range(n):
-            s[i] = aims[chosen[i]]
+            s[i] = aims[used[i]]
             for j in range(n):
-                system[i, j] = H[chosen[i], chosen[j]]
+                system[i, j] = H[used[i], used[j]]
         if not _factorise(system):
             return False
         _solve_lower(system, s)
@@ -223,9 +223,9 @@ def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
         share = 1.0
         for i in range(n):
             if s[i] <= 0.0:
-                share = min(share, x[chosen[i]] / (x[chosen[i]] - s[i]))
+                share = min(share, x[used[i]] / (x[used[i]] - s[i]))
         for i in range(n):
-            j = chosen[i]
+            j = used[i]
             moved = x[j] + share * (s[i] - x[j])
             if s[i] <= 0.0 and (moved <= 1e-15 * x[j] or share == 0.0):
                 moved = 0.0
@@ -277,7 +277,7 @@ def _solve_upper(factor: Array, x: Array) -> None:
 def orthonormalise(
     targets: Indices, sizes: Indices, basis: Array, shift: Array, vectors: Array
 ) -> None:
-    """Make vectors orthonormal to those of their targets' spaces, in place.
+    """Make vectors orthonormal to their targets' spaces, in place.
 
     With the inner product of the shift, twice, as once leaves rounding. A vector of the
     space becomes zero.
@@ -290,11 +290,11 @@ def orthonormalise(
     shift : ndarray of shape (n_samples,)
     vectors : ndarray of shape (n_chosen, n_samples)
     """
-    for place in range(targets.size):
-        v, vectors_of = vectors[place], basis[targets[place]]
+    for number in range(targets.size):
+        v, vectors_of = vectors[number], basis[targets[number]]
         before = np.sqrt(np.sum(shift * v * v))
         for _ in range(2):
-            for k in range(sizes[targets[place]]):
+            for k in range(sizes[targets[number]]):
                 v -= np.sum(vectors_of[k] * shift * v) * vectors_of[k]
         after = np.sqrt(np.sum(shift * v * v))
         if after > 1e-10 * before:
@@ -316,12 +316,12 @@ def extend(
     The images are an ndarray of shape (n_chosen, n_kernels, n_samples); what else there
     is see `settle`.
     """
-    for place in range(targets.size):
-        t = targets[place]
+    for number in range(targets.size):
+        t = targets[number]
         last = sizes[t] - 1
         for m in range(images.shape[1]):
             for k in range(last + 1):
-                value = np.dot(basis[t, k], images[place, m])
+                value = np.dot(basis[t, k], images[number, m])
                 grams[t, m, k, last] = grams[t, m, last, k] = value
 
 
@@ -330,8 +330,8 @@ def combine(
     targets: Indices, sizes: Indices, basis: Array, coefs: Array, out: Array
 ) -> None:
     """Write the dual points of some targets, (n_chosen, n_samples)."""
-    for place in range(targets.size):
-        t = targets[place]
-        out[place] = 0.0
+    for number in range(targets.size):
+        t = targets[number]
+        out[number] = 0.0
         for k in range(sizes[t]):
-            out[place] += coefs[t, k] * basis[t, k]
+            out[number] += coefs[t, k] * basis[t, k]

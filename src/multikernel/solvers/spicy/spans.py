@@ -9,7 +9,7 @@ the inner product of D:
 That is a problem of `many` with matrices of as many rows as V has columns, for any
 strength. Its solution satisfies every constraint of the whole problem. What it lacks is
 the residual :math:`r = y - b - D \rho - \sum_m \eta_m K_m \rho`, and the duality gap is
-:math:`r^\top D^{-1} r / 2`, as that of a Galerkin method. Where it is too large,
+:math:`r^\top D^{-1} r / 2`, as in a Galerkin method. Where it is too large,
 :math:`B^{-1} r` joins V, with B the matrix :math:`D + \sum_m \eta_m K_m` of a target
 whose weights are near: it is what conjugate gradients would go along, but weights move
 meanwhile and nothing is forgotten along the path. A dozen vectors take a target from
@@ -98,18 +98,18 @@ class SpannedTargets(ManyTargets):
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])
         for leader, group in self._groups(targets):
-            own = sides[:, :, np.searchsorted(targets, group)]
-            columns = own.transpose(1, 0, 2).reshape(len(self.y), -1)
-            found = self._solved(leader, columns)
-            if found is None:
+            sides_of_group = sides[:, :, np.searchsorted(targets, group)]
+            columns = sides_of_group.transpose(1, 0, 2).reshape(len(self.y), -1)
+            solved = self._solved(leader, columns)
+            if solved is None:
                 self.failed[group] = True
                 continue
-            found = found.reshape(len(self.y), *own.shape[::2])
-            self._append(group, found[:, 0])
+            solved = solved.reshape(len(self.y), *sides_of_group.shape[::2])
+            self._append(group, solved[:, 0])
             for m, weights in enumerate(self.eta[:, group]):
                 used = weights > 0.0
                 if used.any():
-                    self._append(group[used], found[:, 1 + m, used])
+                    self._append(group[used], solved[:, 1 + m, used])
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
@@ -121,11 +121,11 @@ class SpannedTargets(ManyTargets):
         self._steps[targets] = np.where(again, self._steps[targets] + 1, 0)
         self._last[targets] = alphas[targets]
         for leader, group in self._groups(targets[again]):
-            found = self._solved(leader, self.residual[:, group])
-            if found is None:
+            solved = self._solved(leader, self.residual[:, group])
+            if solved is None:
                 self.failed[group] = True
                 continue
-            self._append(group, found)
+            self._append(group, solved)
         self._settle(targets, alphas, moves=True)
 
     def _settle(self, targets: Indices, alphas: Array, *, moves: bool) -> None:
@@ -184,16 +184,16 @@ class SpannedTargets(ManyTargets):
         )
         new = rows.any(axis=1) & np.isfinite(rows).all(axis=1)
         self.failed[targets[~new]] = True
-        chosen, rows = targets[new], rows[new]
-        self.basis[chosen, self.sizes[chosen]] = rows
-        sides = np.einsum("ti,it->t", rows, self.y[:, chosen])
-        self.sides[chosen, self.sizes[chosen]] = sides
-        self.sizes[chosen] += 1
+        some, rows = targets[new], rows[new]
+        self.basis[some, self.sizes[some]] = rows
+        sides = np.einsum("ti,it->t", rows, self.y[:, some])
+        self.sides[some, self.sizes[some]] = sides
+        self.sizes[some] += 1
         extend = compiled(LOOPS, "extend")
-        for part in self._parts(np.arange(chosen.size)):
+        for part in self._parts(np.arange(some.size)):
             images = self.gram.matvec(np.ascontiguousarray(rows[part].T))
             images = np.ascontiguousarray(images.transpose(2, 0, 1))
-            extend(chosen[part], self.sizes, self.basis, images, self.grams)
+            extend(some[part], self.sizes, self.basis, images, self.grams)
 
     def _make_room(self, targets: Indices) -> None:
         """Have room for one more vector of some targets."""
@@ -209,18 +209,18 @@ class SpannedTargets(ManyTargets):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _groups(self, targets: Indices) -> Iterator[tuple[int, Indices]]:
-        """Yield targets whose weights are near those of the first of them."""
+        """Yield targets whose weights are near the first one's."""
         sizes = np.log1p(self.eta[:, targets] * self.typical[:, None])
         alone = self._steps[targets] > SETTINGS.steps_grouped
         reach = np.where(alone, 0.0, np.log(SETTINGS.alike))
-        left = np.arange(targets.size)
-        while left.size:
-            first = left[0]
-            apart = np.abs(sizes[:, left] - sizes[:, first, None]).max(axis=0)
-            near = apart <= reach[left]
+        remaining = np.arange(targets.size)
+        while remaining.size:
+            first = remaining[0]
+            apart = np.abs(sizes[:, remaining] - sizes[:, first, None]).max(axis=0)
+            near = apart <= reach[remaining]
             near[0] = True
-            yield int(targets[first]), targets[left[near]]
-            left = left[~near]
+            yield int(targets[first]), targets[remaining[near]]
+            remaining = remaining[~near]
 
     def _solved(self, leader: int, sides: Array) -> Array | None:
         """Return B^-1 times some columns, with the B of a target.
@@ -231,13 +231,13 @@ class SpannedTargets(ManyTargets):
         columns = np.hstack([ones, sides]) if self.centres else sides
         eta = self.eta[:, leader]
         if not eta.any():
-            found = columns / self.shift[:, None]
+            solved = columns / self.shift[:, None]
         else:
             try:
-                found = self.gram.combine(eta).solve(columns, shift=self.shift)
+                solved = self.gram.combine(eta).solve(columns, shift=self.shift)
             except np.linalg.LinAlgError:
                 return None
         if not self.centres:
-            return found
-        one, rest = found[:, :1], found[:, 1:]
+            return solved
+        one, rest = solved[:, :1], solved[:, 1:]
         return np.asarray(rest - one * (rest.sum(axis=0) / one.sum()))

@@ -54,7 +54,7 @@ def has_quick_machines(problem: Problem) -> bool:
 
     They do where matrices are held whole. Fits of 30, 150, 300 and 600 samples with 5
     to 60 kernels, hinge and epsilon-insensitive, took 0.23 to 0.5 of the time to a gap
-    of 1e-3, of 100 samples with 7 kernels 0.82, and those of 200 and 250 0.74. The
+    of 1e-3, fits of 100 samples with 7 kernels 0.82, of 200 and 250 samples 0.74. The
     conjugate has to be linear on either side of zero.
     """
     gram, y, loss = problem.gram, problem.y, problem.loss
@@ -71,8 +71,8 @@ def weighted_sums(
 ) -> tuple[Array, Array, int]:
     """Run machines, and move weights between them, to a tolerance if steps lead there.
 
-    The problem is on a working set of `kernels`, none of them zero. What is returned is
-    the best that was met: the dual point, in the domain of the loss and centred, and
+    The problem is on a working set of `kernels`, which are not zero. What is returned
+    is the best that was met: the dual point, in the domain of the loss and centred, and
     the weights: terms are these times K_m rho. With them comes the number of machines.
     """
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
@@ -102,8 +102,8 @@ def weighted_sums(
         _, dual = scaled_dual_value(problem, rho, model.norms, sizes)
         gap = relative_gap(model.objective, dual)
         # Far away all gaps are near one; shares of what is proved tell them apart.
-        kept, share = gap * (1.0 - lowest), 1.0 - SETTINGS.progress
-        gained = fit.converged and kept < share * lowest * (1.0 - gap)
+        goal, share = gap * (1.0 - lowest), 1.0 - SETTINGS.progress
+        gained = fit.converged and goal < share * lowest * (1.0 - gap)
         in_vain = 0 if gained else in_vain + 1
         if gap < lowest:
             best, lowest = (rho, weights), gap
@@ -138,8 +138,8 @@ class WeightStep:
 class WeightSearch:
     """Newton's method in weights, whose steps are cut where they were far too long.
 
-    The penalty is an elastic net or a block 1-norm, and `traces`, (n_kernels,), are
-    those of the kernels.
+    The penalty is an elastic net or a block 1-norm; `traces`, (n_kernels,), belong to
+    the kernels.
     """
 
     regularizer: ProximableRegularizer

@@ -161,10 +161,10 @@ class WorkingSet:
         Returns whether no other step can change anything.
         """
         gap = self.incumbent.gap
-        anew = self.side is None and not self.working.kernels.size
+        is_first = self.side is None and not self.working.kernels.size
         kernels = self._next_kernels()
         far = kernels.size and gap > SETTINGS.far
-        if self.machines and anew and far and has_quick_machines(self.problem):
+        if self.machines and is_first and far and has_quick_machines(self.problem):
             self.note("machines")
             self._begin_with_machines(kernels, 0.5 * tol)
             return False
@@ -194,8 +194,8 @@ class WorkingSet:
         """
         problem = self.problem
         small = replace(problem, gram=self._part(kernels))
-        found = weighted_sums(small, self._regularizer, kernels, tol)
-        self.rho, weights, count = found
+        sums = weighted_sums(small, self._regularizer, kernels, tol)
+        self.rho, weights, count = sums
         self.incumbent.recorder.inner_steps += count
         side = CornerSide(cast(PolyhedralLoss, problem.loss), problem.y, self.rho)
         if side.free_share() <= SETTINGS.mostly:
@@ -237,9 +237,9 @@ class WorkingSet:
         problem = self.problem
         part = self._part(kernels)
         coefs = self._zeros(kernels.size)
-        kept = np.isin(self.working.kernels, kernels)
-        place = np.searchsorted(kernels, self.working.kernels[kept])
-        coefs[place] = self.working.expansions[kept]
+        stays = np.isin(self.working.kernels, kernels)
+        position = np.searchsorted(kernels, self.working.kernels[stays])
+        coefs[position] = self.working.expansions[stays]
         gap, model = self.incumbent.gap, self.incumbent.model
         absolute = gap * abs(model.objective)
         if self.side is None:
