@@ -160,7 +160,7 @@ def pairs(quick: bool) -> Iterator[dict[str, Any]]:
         X, X_test = scaler.transform(split.X), scaler.transform(split.X_test)
         regression = split.kind == "regression"
         search = SpicyMKLRegressorCV if regression else SpicyMKLClassifierCV
-        for weight in (0.0, 0.1, 0.15, 0.25):
+        for weight in (0.0, 0.15, 0.25):
             kernels = Interactions(weight=weight) if weight else median_dictionary(X)
             row = measured(search(kernels), split, X, X_test)
             yield row | {"weight": weight}

@@ -32,9 +32,9 @@ def run_hull(random):
     graph = (PolynomialGrid(2, weight_base=2.0), AnovaGrid())[random.integers(2)]
     model = HKLRegressor(
         graph,
-        alpha * scale ** (degree - 2),
+        alpha,
         loss=loss,
-        epsilon=epsilon * scale,
+        epsilon=epsilon,
         standardize=False,
         tol=float(random.choice([1e-2, 1e-3, 1e-4])),
         certify=True,
@@ -46,8 +46,11 @@ def run_hull(random):
     wide = y.astype(np.longdouble)
     centred = ((wide - wide.mean()) / scale).astype(np.float64)
     bound = graph.bind(X)
+    # The numbers in use are in the units of y, those of the cones in units of `scale`.
+    used = float(model.alpha_) / scale ** (degree - 2)
+    corner = float(getattr(model, "epsilon_", 0.0)) / scale
     optimum = hull_optimum(
-        *whole_graph(bound, bound.sample(X)), centred, loss, alpha, epsilon=epsilon
+        *whole_graph(bound, bound.sample(X)), centred, loss, used, epsilon=corner
     )
     objective, gap = model.objective_ / scale**degree, model.duality_gap_
     shown = f"HKL, {loss}, alpha {alpha:.3g}, scale {scale:.3g}, mean {mean:.3g}"

@@ -103,12 +103,9 @@ def attack_other_paths(seed):
     X = random.standard_normal((n, 3))
     y = X[:, 0] * X[:, 1] + X[:, 2] + 0.3 * random.standard_normal(n)
     y = decades(random) * (y + random.choice([0.0, 1e3]))
-    size = float(np.var(y))
     if random.random() < 0.5:
         graph = (PolynomialGrid(2), AnovaGrid())[int(random.integers(2))]
-        alphas = (
-            np.sqrt(size) * 10.0 ** random.uniform(-1.0, 0.0) * 10.0 ** -np.arange(4.0)
-        )
+        alphas = 10.0 ** random.uniform(-1.0, 0.0) * 10.0 ** -np.arange(4.0)
         settings = {
             "tol": float(random.choice([1e-2, 1e-4])),
             "standardize": bool(random.random() < 0.7),

@@ -186,7 +186,7 @@ class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
     >>> y = np.sin(2.0 * X[:, 2])
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = FixedWeightsMKLRegressorCV(kernels, Cs=[1.0, 9.0, 81.0], cv=3)
-    >>> model.fit(X, y).best_params_["C"] == model.C_, model.Cs_.size
+    >>> model.fit(X, y).best_params_["C"] in model.Cs_, model.Cs_.size
     (True, 3)
     >>> model.set_params(kernel_weights="single", Cs=[1.0]).fit(X, y).kernel_weights_
     array([0., 0., 1., 0.])

@@ -89,7 +89,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = LocalRademacherMKLClassifierCV(kernels, Cs=[0.01, 0.1, 1.0], cv=3)
     >>> model = model.fit(X, y)
-    >>> model.C_ in model.Cs_, model.theta_ in model.thetas_
+    >>> model.best_params_["C"] in model.Cs_, model.theta_ in model.thetas_
     (True, True)
     """
 
@@ -223,7 +223,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = LocalRademacherMKLRegressorCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3)
     >>> model = model.fit(X, y)
-    >>> model.C_ in model.Cs_, model.theta_ in model.thetas_
+    >>> model.best_params_["C"] in model.Cs_, model.theta_ in model.thetas_
     (True, True)
     """
 

@@ -195,7 +195,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
     >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = LpMKLRegressorCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3).fit(X, y)
-    >>> model.C_ in model.Cs_, model.p_ in model.ps_
+    >>> model.best_params_["C"] in model.Cs_, model.p_ in model.ps_
     (True, True)
     """
 

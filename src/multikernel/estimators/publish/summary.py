@@ -192,8 +192,8 @@ def fitted_html(model: Any) -> str:
     tables = "".join(html_table(summary_columns(model, by)) for by in bys)
     return (
         f"<div><p>{html.escape(sentences.strip())}</p>{tables}<p>Shares of the "
-        "variance sum to one; a negative one belongs to a term that works against the others."
-        "</p></div>"
+        "variance sum to one; a negative one belongs to a term that works against the "
+        "others.</p></div>"
     )
 
 

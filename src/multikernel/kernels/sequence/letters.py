@@ -288,7 +288,7 @@ class Alphabet:
         return (
             f"Sequence {row} has the letter {letter!r} at position "
             f"{first_wrong - int(sequences.starts[row])}, the first of {wrong.size} "
-            f"that are not in the alphabet {self.letters!r}: "
+            f"letters that are not in the alphabet {self.letters!r}: "
             f"Alphabet({self.letters!r}, {option}) {effect}."
         )
 
