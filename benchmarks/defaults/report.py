@@ -284,7 +284,7 @@ def pairs(rows: Sequence[Row]) -> str:
     """Return the section on the weight of interactions."""
     text = """## Interactions
 
-The default search of SpicyMKL on at most 300 samples, five folds, ten random splits of
+The default search of SpicyMKL on at most 300 samples, five folds, random splits of
 each set: scores with the default kernels alone, and what all interactions of a weight
 beside them change, with standard errors over splits. Times are over those without.
 
@@ -296,14 +296,14 @@ beside them change, with standard errors over splits. Times are over those witho
     for name in dict.fromkeys(row["set"] for row in rows):
         splits = sorted({row["split"] for row in rows if row["set"] == name})
         alone = np.array([score[name, split, 0.0] for split in splits])
-        line = [name, f"{alone.mean():.4f}"]
+        line = [name, str(len(splits)), f"{alone.mean():.4f}"]
         for weight in weights:
             change = np.array([score[name, k, weight] for k in splits]) - alone
             error = change.std(ddof=min(1, change.size - 1)) / np.sqrt(change.size)
             times = [seconds[name, k, weight] / seconds[name, k, 0.0] for k in splits]
             line += [f"{change.mean():+.4f} ± {error:.4f}", f"{np.median(times):.1f}"]
         lines.append(line)
-    head = ["set", "alone"]
+    head = ["set", "splits", "alone"]
     for weight in weights:
         head += [f"weight {weight:g}", "time"]
     return text + table(head, lines)
