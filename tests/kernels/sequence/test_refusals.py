@@ -61,7 +61,7 @@ def test_parameters(make, message):
         (np.array([[-1.0]]), "was given numbers"),
         ([1, 2], "Sequence 0 is 1 and no string"),
         (["A\x00C"], r"'\\x00'"),
-        (["AC", "AXC"], "'X' at position 1, the first of 1 that are not"),
+        (["AC", "AXC"], "'X' at position 1, the first of 1 letters that are not"),
         (["acgt"], "lower='upper'. reads lower case"),
     ],
 )
