@@ -8,7 +8,7 @@ model is read off by `contributions` on probes (`cases.TableKernel`), so
 that the objective is the objective of what predicts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from attack.cases import CENTRED, WEIGHTS
@@ -197,12 +197,7 @@ def recompute(case, model):
     c = np.ones(len(kept), dtype=WIDE)
     if case.weights is not None:
         c = case.weights[kept].astype(WIDE)
-    if case.family in ("SpicyMKL", "MKL", "GroupOMP"):
-        total = c.sum()
-        strength, scale = WIDE(case.settings["alpha"]) * total, 1.0 / total
-    else:
-        c = WIDE(case.settings["C"]) * c
-        strength = scale = WIDE(1.0)
+    weights = c
     targets = rows(case) if case.regresses else signs(case, model)
     targets, shift = shifted(case, targets.astype(WIDE))
     targets, offsets = about(case, targets, c)
@@ -213,8 +208,10 @@ def recompute(case, model):
     if case.family == "GroupOMP":
         active = model.active_kernels_
         factors, square = factors[active], square[active]
-    found = []
-    for part in parts(case, len(targets)):
+    found, every = [], case
+    for part in parts(every, len(targets)):
+        case = of_part(every, part)
+        c, strength, scale = summed(case, weights)
         y = targets[part]
         f = values[part].sum(axis=1) + (intercept - offsets)[part, None]
         f = f + effects[part] + shift[part]
@@ -248,6 +245,24 @@ def recompute(case, model):
         spread = sizes[part] + np.abs(intercept[part, None]) + effect_sizes[part]
         found.append(Recomputed(*truth, infeasible, blur, f, spread))
     return found
+
+
+def of_part(case, part):
+    """The case with the numbers that were used for some outputs."""
+    numbers = {
+        name: float(value[part][0] if value.size > 1 else value[0])
+        for name, value in case.settings.items()
+        if name in ("alpha", "C", "epsilon", "l1_ratio") and np.ndim(value) == 1
+    }
+    return replace(case, settings=case.settings | numbers)
+
+
+def summed(case, weights):
+    """Weights and strength of the summed problem, and what turns it into the mean."""
+    if case.family not in ("SpicyMKL", "MKL", "GroupOMP"):
+        return WIDE(case.settings["C"]) * weights, WIDE(1.0), WIDE(1.0)
+    total = weights.sum()
+    return weights, WIDE(case.settings["alpha"]) * total, 1.0 / total
 
 
 def blurred(case, y, f, sizes):

@@ -102,12 +102,13 @@ def inspect_model(case, model, warned):
         case = replace(case, settings=case.settings | scale)
     # Of regressors the numbers in the units of y are those that were used.
     used = {
-        name: float(np.ravel(getattr(model, f"{name}_"))[0])
+        name: np.ravel(getattr(model, f"{name}_"))
         for name in ("alpha", "C", "epsilon", "l1_ratio")
         if case.regresses and name in case.settings and hasattr(model, f"{name}_")
     }
-    case = replace(case, settings=case.settings | used)
-    outputs = recompute(case, model)
+    outputs = recompute(replace(case, settings=case.settings | used), model)
+    first = {name: float(value[0]) for name, value in used.items()}
+    case = replace(case, settings=case.settings | first)
     slack = SINGLE if is_single(case) else SLACK
     found = []
     if case.family == "GroupOMP":

@@ -211,10 +211,9 @@ def kernel_tests(
         Data, as ``fit`` takes them.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Targets.
-    covariates : array-like or data frame of shape (n_samples, n_covariates), \
-            default=None
-        What targets may depend on without any kernel: numbers, and in a data frame of
-        pandas categories, which are coded.
+    covariates : array-like or data frame, default=None
+        What targets may depend on without any kernel, (n_samples, n_covariates):
+        numbers, and in a data frame of pandas categories, which are coded.
     n_permutations : int, default=999
         Permutations of the residuals. The smallest p-value is one over so many and one.
     groups : array-like of shape (n_samples,), default=None
