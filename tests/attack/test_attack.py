@@ -23,6 +23,7 @@ from attack.problems import inspect_model, judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 FOUND = (
@@ -272,3 +273,15 @@ def test_what_stands_beside_kernels_is_looked_at(name):
         assert inspect_model(case, model, warned=True) == []
         found.append(inspect_model(_other(case, name), model, warned=True) != [])
     assert any(found)
+
+
+@pytest.mark.filterwarnings("ignore:SpicyMKLRegressor")
+def test_a_dual_value_above_the_objective_is_no_proof():
+    """Rounding of dual norms decides on the dual value, and gap zero was published."""
+    case = make_beside_case(27_182_001)
+    case = replace(case, settings=case.settings | {"storage": "dense"})
+    X = case.inputs()[0]
+    with pytest.warns(ConvergenceWarning):
+        model = case.estimator().fit(X, case.y, case.weights, offset=case.offset)
+    (truth,) = recompute(case, model)
+    assert model.duality_gap_ >= truth.gap - 1e-6

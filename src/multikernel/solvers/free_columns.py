@@ -224,8 +224,9 @@ class _SquaresSearch:
                 self.certificate = found
         gap = enlarged_gap(problem, point.worth, self.certificate)
         check_gap(gap)
-        # Columns may fit without an error, and nothing is a share of zero.
-        excess = point.worth.objective - self.certificate.value
+        # Columns may fit without an error, and nothing is a share of zero. A dual value
+        # far above the objective is rounding, which the gap has been enlarged by.
+        excess = abs(point.worth.objective - self.certificate.value)
         return 0.0 if excess <= EPS * self.constant_loss else max(gap, 0.0)
 
     def _record(self, point: _Point, gap: float) -> bool:
