@@ -18,7 +18,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.linalg.chi_squares import chi_squares_tail
 from multikernel.losses import LogisticLoss, PoissonLoss
-from multikernel.losses.base import SmoothConjugateLoss
+from multikernel.losses.base import SmoothConjugateLoss, degree, link_of
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1
 
@@ -72,6 +72,19 @@ class NullModel:
             moved *= np.linalg.norm(e) / np.where(lengths > 0.0, lengths, 1.0)
             draws[:, :, output] = roots[:, None] * moved
         return draws
+
+
+def in_unit(loss: SmoothConjugateLoss, targets: Array) -> Array:
+    """Return targets, (n_samples, n_outputs), of deviation one if they have a unit."""
+    if degree(loss) is None or link_of(loss) is not None:
+        return targets
+    deviations = targets.std(axis=0)
+    return np.asarray(targets / np.where(deviations > 0.0, deviations, 1.0))
+
+
+def rank_of_level(level: float, n_permutations: int) -> int:
+    """Return which of the ascending values of permutations noise exceeds so rarely."""
+    return int(np.ceil((1.0 - level) * (n_permutations + 1)))
 
 
 def null_model(

@@ -22,8 +22,10 @@ from multikernel.certificates.scores import (
     NullModel,
     analytic_p,
     forms_of_each,
+    in_unit,
     null_model,
     permutations,
+    rank_of_level,
 )
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
@@ -39,7 +41,7 @@ from multikernel.estimators.spicy.estimators import (
 from multikernel.estimators.survival.base import SurvivalMKL, regression_on_rows
 from multikernel.estimators.survival.times import read_times
 from multikernel.inspection.pipelines import check_model, last_step, refitted_steps
-from multikernel.losses.base import degree, is_smooth, link_of
+from multikernel.losses.base import is_smooth
 
 OWNER = "kernel_tests"
 
@@ -119,7 +121,7 @@ class KernelTests:
         """
         check_parameter(OWNER, "level", level, Number(0.0, 1.0, above=True))
         n_draws = self.strengths.size
-        rank = int(np.ceil((1.0 - level) * (n_draws + 1)))
+        rank = rank_of_level(level, n_draws)
         if rank > n_draws:
             raise ValueError(
                 f"{OWNER}: {n_draws} permutations know no level of {level:g}: ask for "
@@ -347,10 +349,7 @@ def _null_model(training: Training, estimator: Any, covariates: Any) -> NullMode
             f"{OWNER} needs a loss with a slope and a curvature, such as "
             f"'squared_error', 'log_loss' or 'poisson', got {estimator.loss!r}."
         )
-    targets = training.samples.targets.T
-    if degree(loss) is not None and link_of(loss) is None:
-        deviations = targets.std(axis=0)
-        targets = targets / np.where(deviations > 0.0, deviations, 1.0)
+    targets = in_unit(loss, training.samples.targets.T)
     columns = None if covariates is None else _coded(covariates, len(targets))
     return null_model(loss, targets, columns)
 

@@ -7,9 +7,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Number, check_parameter
-from multikernel.certificates.scores import forms_of_each, null_model, permutations
+from multikernel.certificates.scores import (
+    forms_of_each,
+    in_unit,
+    null_model,
+    permutations,
+    rank_of_level,
+)
 from multikernel.estimators.grams.training import Training
-from multikernel.losses.base import Loss, degree, is_smooth, link_of
+from multikernel.losses.base import Loss, is_smooth
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ class NullAlpha:
     @property
     def rank(self) -> int:
         """Return which of the strengths of all permutations, ascending, it is."""
-        return int(np.ceil((1.0 - self.level) * (self.n_permutations + 1)))
+        return rank_of_level(self.level, self.n_permutations)
 
     def on(self, data: Training, loss: Loss) -> float:
         """Return the strength, for targets with a deviation of one."""
@@ -80,10 +86,7 @@ class NullAlpha:
                 f"{owner}: alpha='null' is for smooth losses with an intercept and "
                 "without sample or class weights; choose alpha by a search."
             )
-        targets = samples.targets.T
-        if degree(loss) is not None and link_of(loss) is None:
-            deviations = targets.std(axis=0)
-            targets = targets / np.where(deviations > 0.0, deviations, 1.0)
+        targets = in_unit(loss, samples.targets.T)
         columns = None if data.design is None else data.design(data.X)
         null = null_model(loss, targets, columns)
         random = check_random_state(self.random_state)
