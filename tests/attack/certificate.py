@@ -224,22 +224,26 @@ def recompute(case, model):
         ]
         rho, infeasible = np.stack([near for near, _ in both]), max(d for _, d in both)
         norms = np.einsum("oi,mij,oj->m", rho, square, rho) * factors
-        norms = np.sqrt(np.maximum(norms, 0.0))
+        lost = rounded_forms(every, rho, square) * factors
+        least, norms = (np.sqrt(np.maximum(norms - d, 0.0)) for d in (lost, 0.0))
         if case.family in ("SpicyMKL", "MKL") and case.settings["l1_ratio"] == 1.0:
             shrink = strength / max(strength, norms.max(initial=WIDE(0.0)))
             infeasible = max(infeasible, float(1.0 - shrink))
-            rho, norms = shrink * rho, shrink * norms
+            rho, norms, least = shrink * rho, shrink * norms, shrink * least
         dual = (
             -(c * loss_conjugate(case, y, -rho / c)).sum()
             - (rho * shift[part][:, kept]).sum()
         )
         dual -= penalty_conjugate(case, norms, strength)
         size = max(abs(primal), WIDE(1e-300))
+        steep = penalty_conjugate(case, norms, strength) - penalty_conjugate(
+            case, least, strength
+        )
         gap = (primal - dual) / size
         spread = sizes[part] + np.abs(intercept - offsets)[part, None]
-        spread = spread + effect_sizes[part] + np.abs(shift[part])
+        spread += effect_sizes[part] + np.abs(shift[part])
         moved = blurred(case, targets[part], f, spread)
-        blur = float(np.abs(c * moved[:, kept]).sum() / size)
+        blur = float((np.abs(c * moved[:, kept]).sum() + steep) / size)
         truth = (float(primal * scale), float(dual * scale), float(gap))
         f = f + offsets[part, None] - shift[part]
         spread = sizes[part] + np.abs(intercept[part, None]) + effect_sizes[part]
@@ -274,6 +278,18 @@ def blurred(case, y, f, sizes):
         return np.zeros_like(f)
     eps = np.finfo(np.float32).eps if single else 1e3 * EPS
     return loss_value(case, y, f + eps * sizes) - loss_value(case, y, f)
+
+
+def rounded_forms(case, rho, square):
+    """What the last digit of matrices in single precision may take from rho' K rho.
+
+    Matrices are scaled before they are rounded, so which ones are held depends on the
+    order of products; a steep penalty makes much of forms that cancel.
+    """
+    if not is_single(case):
+        return np.zeros(len(square), dtype=WIDE)
+    size = np.einsum("oi,mij,oj->m", np.abs(rho), np.abs(square), np.abs(rho))
+    return np.finfo(np.float32).eps * size
 
 
 def rows(case):

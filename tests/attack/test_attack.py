@@ -65,6 +65,11 @@ READ_OFF_WRONGLY = (901016,)
 were not those of centred targets, and a C of 1e9 magnified their last digits."""
 
 
+BESIDE = (27_182_001,)
+"""Problems with what stands beside kernels that were read off wrongly: in single
+precision a form that cancels has few digits, and the penalty was steep in it."""
+
+
 DUAL_POINTS = (480,)
 """Elastic nets on kernels of all scales, whose dual point proved nine times the gap
 that was published: that of a smaller multiple."""
@@ -137,6 +142,11 @@ def test_what_was_found_stays_mended(seed):
 @pytest.mark.parametrize("seed", HIDDEN_BY_ROUNDING)
 def test_what_rounding_hides_is_given_up(seed):
     assert problems.run_offsets(seed) == []
+
+
+@pytest.mark.parametrize("seed", BESIDE)
+def test_problems_beside_that_were_read_off_wrongly(seed):
+    assert problems.run_beside(seed) == []
 
 
 @pytest.mark.parametrize("seed", READ_OFF_WRONGLY)
