@@ -214,7 +214,8 @@ def recompute(case, model):
         c, strength, scale = summed(case, weights)
         y = targets[part]
         f = values[part].sum(axis=1) + (intercept - offsets)[part, None]
-        f = f + effects[part] + shift[part]
+        alone = f + effects[part]
+        f = alone + shift[part]
         primal = (c * loss_value(case, y, f)[:, kept]).sum()
         primal += penalty(case, np.sqrt(forms[part].sum(axis=0)), strength)
         y = y[:, kept]
@@ -245,8 +246,8 @@ def recompute(case, model):
         moved = blurred(case, targets[part], f, spread)
         blur = float((np.abs(c * moved[:, kept]).sum() + steep) / size)
         truth = (float(primal * scale), float(dual * scale), float(gap))
-        f = f + offsets[part, None] - shift[part]
         spread = sizes[part] + np.abs(intercept[part, None]) + effect_sizes[part]
+        f = alone + offsets[part, None]
         found.append(Recomputed(*truth, infeasible, blur, f, spread))
     return found
 
