@@ -4,8 +4,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -137,9 +138,11 @@ def fitted_stream(
     return Pipeline([*steps, ("model", model)]), table.score(model)
 
 
-Answer = Callable[[pd.DataFrame, bool], pd.DataFrame]
-"""From some rows of a file, and whether they are the first, to what is written of each:
-with the first ones is said what has to be said."""
+class Answer(Protocol):
+    """From some rows of a file to what is written of each."""
+
+    def __call__(self, frame: pd.DataFrame, *, first: bool) -> pd.DataFrame:
+        """Return the answers; with the first rows say what has to be said."""
 
 
 def predict_stream(
@@ -165,10 +168,10 @@ def predict_stream(
                 if target not in frame:
                     raise ValueError(f"{path} has no {target!r}.")
                 targets.append(frame.pop(target).to_numpy())
-            answers = answer(frame, n_rows == 0)
+            answers = answer(frame, first=n_rows == 0)
             if target is not None:
                 predicted.append(answers["prediction"].to_numpy())
-            write(answers, n_rows == 0)
+            write(answers)
             n_rows += len(answers)
         if not n_rows:
             raise ValueError(f"{path} has no rows.")
@@ -177,15 +180,16 @@ def predict_stream(
     return n_rows, np.concatenate(targets), np.concatenate(predicted)
 
 
-_Write = Callable[[pd.DataFrame, bool], None]
-"""Writes rows below those before, unless they are the first."""
+_Write = Callable[[pd.DataFrame], None]
+"""Writes rows below the rows before."""
 
 
 @contextmanager
 def _writer(place: Place) -> Iterator[_Write]:
     """Lend what writes data frames one below another to their place."""
     if place.is_standard_output:
-        yield lambda frame, first: frame.to_csv(sys.stdout, index=False, header=first)
+        headers = chain([True], repeat(False))
+        yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
         return
     by_format = {".csv": _csv_writer, ".parquet": _parquet_writer}
     writer = by_format[ending(place, STREAMED)]
@@ -195,9 +199,11 @@ def _writer(place: Place) -> Iterator[_Write]:
 
 @contextmanager
 def _csv_writer(file: IO[bytes], path: Path) -> Iterator[_Write]:
-    def write(frame: pd.DataFrame, first: bool) -> None:
+    headers = chain([True], repeat(False))
+
+    def write(frame: pd.DataFrame) -> None:
         with written(path):
-            frame.to_csv(file, mode="wb", index=False, header=first)
+            frame.to_csv(file, mode="wb", index=False, header=next(headers))
 
     yield write
 
@@ -209,10 +215,10 @@ def _parquet_writer(file: IO[bytes], path: Path) -> Iterator[_Write]:
 
     writers: list[Any] = []
 
-    def write(frame: pd.DataFrame, first: bool) -> None:
+    def write(frame: pd.DataFrame) -> None:
         table = pa.Table.from_pandas(frame, preserve_index=False)
         with written(path):
-            if first:
+            if not writers:
                 writers.append(ParquetWriter(file, table.schema))
             writers[0].write_table(table)
 

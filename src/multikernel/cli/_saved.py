@@ -113,7 +113,7 @@ def _predict_stream(
     sequences, categories = _known_texts(estimator)
     only = _known_features(estimator)
 
-    def answer(frame: pd.DataFrame, first: bool) -> pd.DataFrame:
+    def answer(frame: pd.DataFrame, *, first: bool) -> pd.DataFrame:
         part = _tables.known_part(asked.data, frame, only, tell=first)
         X = _tables.features_of(asked.data, part, (*sequences, *categories))
         return _answers(estimator, X, proba=asked.proba)

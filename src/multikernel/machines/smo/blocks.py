@@ -59,7 +59,12 @@ SETTINGS = Settings()
 
 
 def run_in_blocks(
-    v: Array, gram: GramMatrix, limits: tuple[float, int, int], paired: bool, run: Run
+    v: Array,
+    gram: GramMatrix,
+    limits: tuple[float, int, int],
+    run: Run,
+    *,
+    paired: bool,
 ) -> Outcome:
     """Solve for the state `v` in place, by runs on blocks of samples.
 

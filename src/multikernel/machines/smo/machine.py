@@ -225,7 +225,7 @@ class SMO:
 
         tol = max(self.tol, _rounding_of_f(v))
         limits = tol, most, self.cache_bytes
-        return run_in_blocks(v, gram, limits, paired, run)
+        return run_in_blocks(v, gram, limits, run, paired=paired)
 
     def _run_on_rows(
         self, v: Array, gram: GramMatrix, most: int, *, paired: bool

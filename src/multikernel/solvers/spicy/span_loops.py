@@ -31,7 +31,6 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
     stride: float,
     nearly: float,
     ridge: float,
-    moves: bool,
 ) -> None:
     """Solve the small problems of some targets, in place of weights and coefficients.
 
@@ -53,8 +52,6 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
         Whether the solution was reached.
     stride, nearly, ridge : float
         As in `Settings`.
-    moves : bool
-        Whether weights move; otherwise coefficients are those for the weights.
     """
     for number in range(targets.size):
         t = targets[number]
@@ -68,7 +65,29 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
             stride,
             nearly,
             ridge,
-            moves,
+        )
+
+
+@loop(error_model="numpy", fastmath=FAST)
+def solve_weighted(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    targets: Indices,
+    sizes: Indices,
+    grams: Array,
+    sides: Array,
+    eta: Array,
+    coefs: Array,
+    settled: Mask,
+) -> None:
+    """Write the coefficients of some targets for fixed weights; see `settle`."""
+    for number in range(targets.size):
+        t = targets[number]
+        k = sizes[t]
+        settled[number] = _write_coefs(
+            grams[t, :, :k, :k],
+            sides[t, :k],
+            eta[number],
+            np.empty((k, k)),
+            coefs[t, :k],
         )
 
 
@@ -82,22 +101,15 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
     stride: float,
     nearly: float,
     ridge: float,
-    moves: bool,
 ) -> bool:
-    """Solve one of them; see `settle`."""
+    """Solve the small problem of one target; see `settle`."""
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
     q, before, lowest = np.empty(n_kernels), eta.copy(), np.inf
     for round_ in range(MOST + 1):
-        _write_system(grams, eta, system)
-        if not _factorise(system):
+        if not _write_coefs(grams, side, eta, system, c):
             return False
-        c[:] = side
-        _solve_lower(system, c)
-        _solve_upper(system, c)
-        if not moves:
-            return True
         objective = 0.5 * (np.dot(side, c) + alpha**2 * eta.sum())
         if round_ > BOLD and objective > lowest * (1.0 + 1e-12):
             eta[:] = 0.5 * (eta + before)
@@ -120,14 +132,22 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 
 @loop(error_model="numpy", fastmath=FAST)
-def _write_system(grams: Array, eta: Array, system: Array) -> None:
-    """Write the identity plus the weighted sum of the kernels."""
+def _write_coefs(
+    grams: Array, side: Array, eta: Array, system: Array, c: Array
+) -> bool:
+    """Write the coefficients for weights, and the factor of their system."""
     system[:] = 0.0
     for m in range(eta.size):
         if eta[m] > 0.0:
             system += eta[m] * grams[m]
     for i in range(len(system)):
         system[i, i] += 1.0
+    if not _factorise(system):
+        return False
+    c[:] = side
+    _solve_lower(system, c)
+    _solve_upper(system, c)
+    return True
 
 
 @loop(error_model="numpy", fastmath=FAST)

@@ -76,11 +76,11 @@ class SpannedTargets(ManyTargets):
         new = targets[self.sizes[targets] == 0]
         if new.size:
             self._append(new, self._first(new))
-            self._settle(new, alphas, moves=False)
+            self._solve_weighted(new)
             begun = new[self.eta[:, new].any(axis=0)]
             for part in self._parts(begun):
                 self._append_tangents(part)
-            self._settle(begun, alphas, moves=False)
+            self._solve_weighted(begun)
         self._look(targets)
 
     def _first(self, targets: Indices) -> Array:
@@ -126,9 +126,17 @@ class SpannedTargets(ManyTargets):
                 self.failed[group] = True
                 continue
             self._append(group, solved)
-        self._settle(targets, alphas, moves=True)
+        self._settle(targets, alphas)
 
-    def _settle(self, targets: Indices, alphas: Array, *, moves: bool) -> None:
+    def _solve_weighted(self, targets: Indices) -> None:
+        """Write the coefficients of some targets for their weights."""
+        eta = np.ascontiguousarray(self.eta[:, targets].T)
+        settled = np.zeros(targets.size, dtype=bool)
+        solve = compiled(LOOPS, "solve_weighted")
+        solve(targets, self.sizes, self.grams, self.sides, eta, self.coefs, settled)
+        self.failed[targets[~settled]] = True
+
+    def _settle(self, targets: Indices, alphas: Array) -> None:
         """Solve the small problems of some targets."""
         eta = np.ascontiguousarray(self.eta[:, targets].T)
         settled = np.zeros(targets.size, dtype=bool)
@@ -144,7 +152,6 @@ class SpannedTargets(ManyTargets):
             SETTINGS.stride,
             SETTINGS.nearly,
             SETTINGS.ridge,
-            moves,
         )
         self.eta[:, targets] = eta.T
         self.failed[targets[~settled]] = True
