@@ -1,0 +1,31 @@
+"""The public interface as one text, to be compared with the stored one."""
+
+from pathlib import Path
+
+from interface.commands import command_lines, json_lines
+from interface.names import name_lines
+
+import multikernel
+from multikernel.gram import files
+from multikernel.persistence import archive
+
+STORED = Path(__file__).parent / "public.txt"
+
+
+def public_interface() -> str:
+    """Return everything that the policy of versions promises, line by line."""
+    return "\n".join(
+        [
+            f"multikernel {multikernel.__version__}",
+            "",
+            f"format of model files {archive.FORMAT}",
+            f"format of stacks in files {files.FORMAT}",
+            "",
+            *name_lines(),
+            "",
+            *command_lines(),
+            "",
+            *json_lines(),
+            "",
+        ]
+    )
