@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from multikernel.gram.lazy.plan import make_plan
+from multikernel.gram.compute.plan import make_plan
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

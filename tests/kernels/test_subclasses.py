@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from multikernel.estimators import SpicyMKLRegressor
 from multikernel.gram import build_stack, cross_gram, kernel_features, lazy_stack
-from multikernel.gram.lazy.plan import make_plan
+from multikernel.gram.compute.plan import make_plan
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

@@ -24,6 +24,8 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.choice import choose_storage, every_rank
+from multikernel.gram.compute.matrices import make_samples, write_matrices
+from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
@@ -41,8 +43,6 @@ from multikernel.gram.files import (
     open_stack,
     write_stack,
 )
-from multikernel.gram.lazy.evaluate import make_samples, write_matrices
-from multikernel.gram.lazy.plan import make_plan
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
 from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (

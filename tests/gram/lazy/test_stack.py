@@ -7,7 +7,7 @@ import pytest
 from numpy.linalg import LinAlgError
 
 from multikernel.gram import DenseStack, LazyStack, lazy_stack
-from multikernel.gram.lazy.forms import _row_runs
+from multikernel.gram.compute.forms import _row_runs
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.lazy.stack import normalize_lazily
 from multikernel.gram.normalization import empty_normalization
@@ -48,12 +48,12 @@ def test_mixed_kernels(dense_bytes):
 
 def test_many_blocks(monkeypatch):
     # Blocks of a few numbers only, so that every cut is crossed.
-    for module in ("evaluate", "forms", "stack"):
-        monkeypatch.setattr(f"multikernel.gram.lazy.{module}.BLOCK_NUMBERS", 40)
-        monkeypatch.setattr(f"multikernel.gram.lazy.{module}.BATCH", 3)
-    for module in ("evaluate", "forms"):
-        monkeypatch.setattr(f"multikernel.gram.lazy.{module}.SCRATCH_NUMBERS", 70)
-    monkeypatch.setattr("multikernel.gram.lazy.forms.SINGLE_BATCH", 4)
+    for module in ("compute.matrices", "compute.forms", "lazy.stack"):
+        monkeypatch.setattr(f"multikernel.gram.{module}.BLOCK_NUMBERS", 40)
+        monkeypatch.setattr(f"multikernel.gram.{module}.BATCH", 3)
+    for module in ("compute.matrices", "compute.forms"):
+        monkeypatch.setattr(f"multikernel.gram.{module}.SCRATCH_NUMBERS", 70)
+    monkeypatch.setattr("multikernel.gram.compute.forms.SINGLE_BATCH", 4)
     X = samples(11)
     dictionary = mixed_dictionary()
     check_gram_stack(lazy_stack(dictionary, X, 0), reference(dictionary, X))

@@ -9,11 +9,15 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import HasRoughForms, ReadsRows
-from multikernel.gram.dense import DenseMatrix, DenseStack
-from multikernel.gram.lazy.evaluate import (
+from multikernel.gram.compute.forms import (
+    in_single_range,
+    radial_forms,
+    rough_radial_forms,
+)
+from multikernel.gram.compute.matrices import (
     BATCH,
     BLOCK_NUMBERS,
-    Samples,
+    BlockSamples,
     evaluate_diagonal,
     evaluate_other,
     make_samples,
@@ -21,13 +25,9 @@ from multikernel.gram.lazy.evaluate import (
     write_exponents,
     write_matrices,
 )
-from multikernel.gram.lazy.forms import (
-    in_single_range,
-    radial_forms,
-    rough_radial_forms,
-)
+from multikernel.gram.compute.plan import Plan, RadialPlan, make_plan
+from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.lazy.plan import Plan, RadialPlan, make_plan
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
@@ -52,7 +52,7 @@ class LazyStack(HasRoughForms, ReadsRows):
     ----------
     plan : Plan
         Which kernels are computed together.
-    samples : Samples
+    samples : BlockSamples
         Their samples.
     dense_bytes : int
         Results of `take` and `combine` up to this size are computed once and held in
@@ -65,7 +65,7 @@ class LazyStack(HasRoughForms, ReadsRows):
     """
 
     plan: Plan
-    samples: Samples
+    samples: BlockSamples
     dense_bytes: int = DENSE_BYTES
     normalization: Normalization = field(default_factory=Normalization)
     cols: Indices | None = None

@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.compute.plan import Plan, RadialPlan
 from multikernel.gram.dense import Stored
-from multikernel.gram.lazy.plan import Plan, RadialPlan
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.built_in import is_built_in
@@ -35,7 +35,7 @@ float32, or products of v for the pairs of some rows."""
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class BlockSamples:
     """The samples of a block's rows and columns.
 
     Parameters
@@ -69,14 +69,14 @@ class Samples:
         """Return the samples of the columns, None where rows have the same."""
         return None if self.symmetric else self.cols
 
-    def restrict(self, rows: Indices, cols: Indices) -> "Samples":
+    def restrict(self, rows: Indices, cols: Indices) -> "BlockSamples":
         """Return the chosen samples, by their places among rows and columns."""
         samples = make_samples(self.rows[rows])
         row_numbers = self.row_numbers[rows]
         if self.symmetric and np.array_equal(rows, cols):
             return replace(samples, row_numbers=row_numbers, col_numbers=row_numbers)
         others = self.cols[cols]
-        return Samples(
+        return BlockSamples(
             samples.rows,
             others,
             samples.row_features,
@@ -86,15 +86,15 @@ class Samples:
         )
 
 
-def make_samples(X: Array) -> Samples:
+def make_samples(X: Array) -> BlockSamples:
     """Return samples, the same in rows and columns, in both layouts."""
     features, numbers = np.ascontiguousarray(X.T), np.arange(X.shape[0])
-    return Samples(X, X, features, features, numbers, numbers)
+    return BlockSamples(X, X, features, features, numbers, numbers)
 
 
 def write_exponents(
     plan: RadialPlan,
-    samples: Samples,
+    samples: BlockSamples,
     rows: slice,
     stops: Indices,
     offsets: Indices,
@@ -108,7 +108,7 @@ def write_exponents(
     """
     layout = plan.layout
     width = min(CHUNK, int(stops.max(initial=1)))
-    compiled("multikernel.gram.lazy.loops", "fill_exponents")(
+    compiled("multikernel.gram.compute.loops", "fill_exponents")(
         samples.row_features,
         samples.col_features,
         layout.used,
@@ -133,7 +133,7 @@ def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:
 
 
 def write_matrices(
-    array: Stored, plan: Plan, samples: Samples, normalization: Normalization
+    array: Stored, plan: Plan, samples: BlockSamples, normalization: Normalization
 ) -> None:
     """Write every normalised Gram matrix into an array, on several threads.
 
@@ -197,7 +197,7 @@ def _runs(numbers: Indices, most: int) -> Iterator[slice]:
 
 
 def write_radial(
-    batch: RadialPlan, samples: Samples, array: Array, places: Indices
+    batch: RadialPlan, samples: BlockSamples, array: Array, places: Indices
 ) -> None:
     """Compute the Gaussian kernels of a batch into a C-contiguous array, at places."""
     _, n_rows, n_cols = array.shape
@@ -213,7 +213,7 @@ def write_radial(
 
 
 def evaluate_other(
-    plan: Plan, place: int, samples: Samples, chosen: slice = ALL_ROWS
+    plan: Plan, place: int, samples: BlockSamples, chosen: slice = ALL_ROWS
 ) -> Array:
     """Compute some rows of a kernel that is no Gaussian, and check what it returns.
 

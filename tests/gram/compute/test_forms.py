@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import ScaledStack, lazy_stack
-from multikernel.gram.lazy.loops import power_of_two
+from multikernel.gram.compute.loops import power_of_two
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.kernels import (
     GaussianKernel,

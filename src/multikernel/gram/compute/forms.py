@@ -15,14 +15,14 @@ from typing import overload
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.lazy.evaluate import (
+from multikernel.gram.compute.matrices import (
     BATCH,
     BLOCK_NUMBERS,
     SCRATCH_NUMBERS,
-    Samples,
+    BlockSamples,
     write_exponents,
 )
-from multikernel.gram.lazy.plan import RadialPlan
+from multikernel.gram.compute.plan import RadialPlan
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
 SINGLE_BATCH = 512
@@ -40,7 +40,9 @@ SAFE = 1e15
 nothing that matters beyond the range of single precision."""
 
 
-def radial_forms(plan: RadialPlan, samples: Samples, v: Array, forms: Array) -> None:
+def radial_forms(
+    plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
+) -> None:
     """Add the quadratic forms of Gaussian kernels to a vector, at their positions.
 
     Rows and columns are the same samples; forms are summed over the vectors v,
@@ -53,7 +55,7 @@ def radial_forms(plan: RadialPlan, samples: Samples, v: Array, forms: Array) -> 
 
 
 def rough_radial_forms(
-    plan: RadialPlan, samples: Samples, v: Array, forms: Array
+    plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
 ) -> float:
     r"""Add the forms in single precision; return what each of them is off by at most.
 
@@ -87,7 +89,7 @@ def _gamma(n: int) -> float:
     return n * UNIT / (1.0 - n * UNIT)
 
 
-def in_single_range(plan: RadialPlan, samples: Samples) -> bool:
+def in_single_range(plan: RadialPlan, samples: BlockSamples) -> bool:
     """Return whether single precision holds all that its forms are made of."""
     if not plan.kernels.size:
         return False
@@ -128,11 +130,11 @@ class _Batches:
 
     plan: RadialPlan
     size: int
-    forms: Callable[[RadialPlan, Samples, list[slice], _PairProducts], Array]
+    forms: Callable[[RadialPlan, BlockSamples, list[slice], _PairProducts], Array]
 
 
 def _add_group(
-    batches: _Batches, samples: Samples, products: _PairProducts, forms: Array
+    batches: _Batches, samples: BlockSamples, products: _PairProducts, forms: Array
 ) -> None:
     """Add what a group of rows gives to the forms."""
     plan, size = batches.plan, batches.size
@@ -157,12 +159,15 @@ def _add_group(
 
 
 def _single_forms(
-    batch: RadialPlan, samples: Samples, blocks: list[slice], products: _PairProducts
+    batch: RadialPlan,
+    samples: BlockSamples,
+    blocks: list[slice],
+    products: _PairProducts,
 ) -> Array:
     """Return what `_batch_forms` does, in single precision."""
     forms, layout = np.zeros(batch.kernels.size), batch.layout
     rows = slice(blocks[0].start, blocks[-1].stop)
-    compiled("multikernel.gram.lazy.loops", "add_single_forms")(
+    compiled("multikernel.gram.compute.loops", "add_single_forms")(
         samples.row_features,
         layout.used,
         layout.set_starts,
@@ -177,7 +182,10 @@ def _single_forms(
 
 
 def _batch_forms(
-    batch: RadialPlan, samples: Samples, blocks: list[slice], products: _PairProducts
+    batch: RadialPlan,
+    samples: BlockSamples,
+    blocks: list[slice],
+    products: _PairProducts,
 ) -> Array:
     """Return what some rows give to the quadratic forms of a batch of kernels."""
     n_kernels = batch.kernels.size

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.lazy.forms import TERMS
+from multikernel.gram.compute.forms import TERMS
 from multikernel.linalg.jit import loop
 
 Singles = NDArray[np.float32]

@@ -1,0 +1,1 @@
+"""Where kernel matrices are computed, block by block: `matrices` whole, `forms` not."""
