@@ -7,7 +7,7 @@ PEERS := .venv-peers
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 
-.PHONY: demo test test-slow test-lowest test-portable attack interface lint docs bench-smoke bench-peers bench-spicymkl papers claims clean
+.PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers bench-spicymkl papers claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -33,6 +33,10 @@ attack: $(VENV)/.dev
 # The public interface as it is now, for a change that was meant.
 interface: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m interface
+
+# Model files that every later version with the same first number has to read.
+models: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m fixtures
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
