@@ -335,7 +335,9 @@ def model_of_multiples(
     f: Array,
     images: Array | None = None,
 ) -> Model:
-    """Return the model f_m = weights[m] K_m rho, as a solver believes in it.
+    """Return the model f_m = weights[m] K_m rho, with norms as a solver has them.
+
+    They are neither computed anew nor certified here.
 
     Parameters
     ----------
@@ -348,7 +350,7 @@ def model_of_multiples(
     f : ndarray of the shape of `rho`
         Decision values without intercept.
     images : ndarray of shape (n_kernels, n_samples[, n_outputs]), optional
-        Products of the kernels with the expansion, if they are no more than that.
+        Products of the kernels with the expansion, where the solver holds them.
 
     Returns
     -------

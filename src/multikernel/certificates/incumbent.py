@@ -256,7 +256,7 @@ class Incumbent:
             in_vain |= hidden > tol and gap > self.settled * before
             self._blurred = gap
         elif self.gap <= self.solved * tol:
-            ended = self._solved_over_factors(tol)
+            ended = self._certify_over_full_kernels(tol)
             if ended is not None:
                 return ended
         if self._stopped:
@@ -269,8 +269,12 @@ class Incumbent:
         """Return whether the best model, evaluated, has a gap of at most tol."""
         return self._visible_gap <= tol and self._publish() <= tol
 
-    def _solved_over_factors(self, tol: float) -> Status | None:
-        """Prove the model over the full kernels, or say what keeps that from being."""
+    def _certify_over_full_kernels(self, tol: float) -> Status | None:
+        """Return CONVERGED if the gap over the full kernels is within `tol`.
+
+        LIMITED if the factors must be refined for that, see `refinement`, and None if
+        the solver must go on.
+        """
         self._publish()
         if not self.gap <= self.solved * tol:
             return None

@@ -97,10 +97,13 @@ def safely_feasible(
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     """
     _, unit = _hidden(worth, certificate)
-    return _sure_multiple(problem, certificate, worth.norms, unit)[0] * certificate.dual
+    return (
+        _surely_feasible_multiple(problem, certificate, worth.norms, unit)[0]
+        * certificate.dual
+    )
 
 
-def _sure_multiple(
+def _surely_feasible_multiple(
     problem: Problem, certificate: DualCertificate, norms: Array, unit: float
 ) -> tuple[float, float]:
     """Return the best multiple at the largest dual norms, and its dual value.
@@ -115,13 +118,15 @@ def _sure_multiple(
 def hidden_by_dual_norms(
     problem: Problem, certificate: DualCertificate, norms: Array, unit: float
 ) -> float:
-    """Return by how much rounding of the dual norms may raise a dual value.
+    """Return a bound on how much too high a dual value is by rounding of dual norms.
 
-    `norms` are the block norms of the primal point, and `unit` is the relative rounding
-    error of a product, see `rounding_unit`.
+    It is the value less that of a multiple of the point that is feasible however the
+    norms were rounded, and the rounding of the conjugate's sum. `norms` are the block
+    norms of the primal point, near which the multiple is looked for; `unit` is the
+    relative rounding error of a product, see `rounding_unit`.
     """
     rho = certificate.dual
-    _, value = _sure_multiple(problem, certificate, norms, unit)
+    _, value = _surely_feasible_multiple(problem, certificate, norms, unit)
     sums = 4.0 * EPS * float(np.abs(problem.loss.conjugate(problem.y, -rho)).sum())
     return max(certificate.value - value, 0.0) + sums
 

@@ -60,7 +60,8 @@ class NullModel:
         """Return scores of permuted residuals, (n_samples, n_permutations, n_outputs).
 
         Residuals e = V^(-1/2) rho are permuted, projected and brought back to their
-        length: without that the level was 0.105 and 0.000 for 0.05 .
+        length. Without their length, tests of level 0.05 rejected 0.105 of true null
+        hypotheses with ten heavy-tailed covariates, without the projection none.
         """
         draws = np.empty((len(self.rho), len(orders), self.rho.shape[1]))
         for output in range(self.rho.shape[1]):

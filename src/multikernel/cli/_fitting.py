@@ -89,11 +89,14 @@ def _read(
     if dask is not None:
         only = _large.one_target(targets, "--dask")
         return _large.read_partitions(first, only, request.drop or [])
-    plain = not request.sequence and columns_asked(request) == PLAIN
-    # What only a file as a whole has goes before a folder of factors.
-    thin = request.folder is not None and request.storage in (None, "auto", "low_rank")
-    folder = thin and len(targets) == 1 and request.impute is None
-    if _reads_by_batches(first, stream, method, numbers_only=plain, folder=folder):
+    numbers_only = not request.sequence and columns_asked(request) == PLAIN
+    factors = request.storage in (None, "auto", "low_rank")
+    # Several targets and imputation need the whole file, so these are not streamed.
+    streams = factors and len(targets) == 1 and request.impute is None
+    folder = request.folder is not None and streams
+    if _reads_by_batches(
+        first, stream, method, numbers_only=numbers_only, folder=folder
+    ):
         only = _large.one_target(targets, "--stream")
         return _large.read_spooled(first, only, request.drop or [], request.folder)
     return read_request(request, targets)

@@ -44,6 +44,7 @@ def by_batches(path: Path, asked: bool | None, *, folder: bool = False) -> bool:
     """Return whether a file is to be read by batches.
 
     None leaves it to its size, and to whether there is a `folder` for large files.
+    Asked for, a file that cannot be streamed raises.
     """
     if path.suffix not in STREAMED:
         if asked:
@@ -257,7 +258,7 @@ def on_cluster(where: str | None) -> Iterator[None]:
     except ImportError as error:
         raise ValueError(f"--dask needs Dask: {how_to_install('dask')}.") from error
     with ExitStack() as stack:
-        # On a machine without a screen nobody looks at a dashboard.
+        # Errors alone: else Dask warns of a missing dashboard, which nobody needs.
         stack.enter_context(dask.config.set({"distributed.logging.distributed": 40}))
         try:
             if where == LOCAL:

@@ -29,12 +29,12 @@ def run_path(
     *,
     json: bool,
 ) -> None:
-    """Follow a path, draw it where that is asked for, and say what came in."""
+    """Follow a path, draw it if asked for, and report which kernels enter."""
     entry = find_method(method)
     if not entry.tasks:
         raise ValueError(f"{entry.title} has no path.")
     targets = targets_asked(request, entry)
-    # Rather now than after the work. A picture without an ending is a PNG.
+    # The file's name is checked before the work. One without an ending is a PNG.
     formats = [] if plot is None else [*_report.picture_formats(), ""]
     picture = find_output(plot, request.data, formats, json=json)
     training = Training.asked(request, entry)

@@ -214,7 +214,7 @@ def local_rademacher_rate(
 
 
 def _checked(eigenvalues: Array | Indices, r: float, n_samples: int) -> Array:
-    """Return eigenvalues as numbers, or say what is wrong with them."""
+    """Return eigenvalues as floats; raise if they, r or n_samples are wrong."""
     values = np.asarray(eigenvalues, dtype=np.float64)
     if not (math.isfinite(r) and r > 0.0):
         raise ValueError(f"r must be a positive number, got {r}.")

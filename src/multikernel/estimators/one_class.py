@@ -167,7 +167,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(  # type: ignore[override] # nothing that an offset could be added to
+    def fit(  # type: ignore[override] # no `offset`: one class has no known part
         self,
         X: Any,
         y: Any = None,

@@ -45,7 +45,7 @@ class HasFactors(GramStack):
 
 
 def tall_form(stack: GramStack) -> tuple[TallMatrix, Indices] | None:
-    """Return a stack as one tall matrix Z, K_m = Z_m Z_m^T; None if it is none.
+    """Return a stack as one tall matrix Z, K_m = Z_m Z_m^T; None if it has no factors.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def refitted_steps(before: Any, X: Any, y: Any) -> Any:
 
 
 def in_given_units(before: Any, X: Array) -> Array:
-    """Return data of a model in the units of its pipeline, where there is a way back.
+    """Return data as they were `before` the earlier steps of a model's pipeline.
 
     They stay as they are where steps cannot be inverted, or change the columns.
     """

@@ -101,7 +101,7 @@ def check_dictionary(owner: str, dictionary: object) -> None:
 
 
 def kernel_sequence(owner: str, dictionary: object) -> KernelDictionary:
-    """Return an object that can be a dictionary, without making a kernel."""
+    """Return an object with a dictionary's interface, or raise; no kernel is built."""
     if not isinstance(dictionary, KernelDictionary) or isinstance(
         dictionary, Mapping | np.ndarray
     ):
@@ -291,7 +291,7 @@ Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], A
 
 
 def _taken_apart(kernels: Any) -> Parts:
-    """Return what kernels, or one of them, are made of."""
+    """Return parameters, kernels inside by name, and what rebuilds with others."""
     if isinstance(kernels, Mapping):
         return {}, kernels, lambda new: {**kernels, **new}
     if isinstance(kernels, list | tuple):

@@ -178,7 +178,7 @@ class View:
         return [self._with_gaps(kernel) for kernel in kernels]
 
     def _with_gaps(self, kernel: Kernel) -> Kernel:
-        """Return a kernel that bears with missing values, if it has to."""
+        """Return a kernel that takes missing values, unless these are errors."""
         if self.missing == "error":
             return kernel
         assert isinstance(kernel, ColumnKernel)

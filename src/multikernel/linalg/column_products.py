@@ -211,7 +211,11 @@ class ColumnProducts:
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B for some columns A of Z."""
+        """Return A^T diag(w) A and A^T diag(w) B for some columns A of Z.
+
+        Where weights come back up to a factor, A^T diag(w) A of all columns is
+        computed once and held.
+        """
         largest = float(weights.max())
         scaled = weights / largest
         if not np.array_equal(scaled, self._last):

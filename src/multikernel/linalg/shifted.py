@@ -142,7 +142,7 @@ def _add_outer(system: Array, factor: Array) -> None:
 
 
 def _cholesky_solve(system: Array, rhs: Array) -> Array | None:
-    """Solve by one LAPACK call; overwrites both arguments."""
+    """Solve by one LAPACK call, in place; None if the matrix is not definite."""
     if not system.size:  # Not every version of LAPACK's wrapper takes it.
         return rhs
     # The transpose of a C-ordered symmetric matrix is the same matrix in Fortran's

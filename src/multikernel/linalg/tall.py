@@ -27,9 +27,9 @@ def weighted_gram(
 ) -> tuple[Array, Array]:
     """Return A^T diag(w) A and A^T diag(w) B, where A is some columns of Z, ascending.
 
-    Weights are not negative, and rows of weight zero are not looked at. The rows are
-    split over as many threads as BLAS may use, so that with the same number of threads
-    results are the same bits.
+    B are the `sides`. Weights are not negative, and rows of weight zero are skipped.
+    The rows are split over as many threads as BLAS may use and summed in a fixed order:
+    with the same number of threads results are the same bits.
     """
     rows = np.flatnonzero(weights)
     rows = rows if rows.size < weights.size else np.arange(0)

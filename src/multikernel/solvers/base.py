@@ -78,19 +78,19 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an incumbent for every penalty in turn, all on one metered stack.
+    """Yield an `Incumbent` for every penalty in turn, the keeper of its best point.
 
-    They are without any point yet, and the regulariser of the problem is not used. The
-    callback is called with every line of every history; `limit` and `share` are of the
-    patience of every incumbent. A penalty that the solver gives a reason against is
-    refused.
+    Each begins without a point, and all count their passes over the kernels on one
+    meter. The penalty replaces the regulariser of the problem. The callback is called
+    with every line of every history; `limit` and `share` go to the `Patience` of every
+    incumbent. A penalty that the solver does not support raises.
     """
     problem, recorder = metered(centred(problem), callback)
     for regularizer in regularizers:
-        step = replace(problem, regularizer=regularizer)
-        check_supported(solver, step)
-        steps = (type(solver).__name__,)
-        yield Incumbent(step, recorder, Patience(limit, share), steps)
+        penalised = replace(problem, regularizer=regularizer)
+        check_supported(solver, penalised)
+        solvers = (type(solver).__name__,)
+        yield Incumbent(penalised, recorder, Patience(limit, share), solvers)
         recorder = Recorder(callback, recorder.meter)
 
 

@@ -158,7 +158,7 @@ def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
 
 
 def _slopes(penalty: BlockRegularizer, t: Array) -> Array:
-    """Return central differences of the penalty at positive norms."""
+    """Return central differences of the penalty at positive norms, at least zero."""
     slopes = np.empty_like(t)
     for m in range(t.size):
         step = np.zeros_like(t)

@@ -11,7 +11,7 @@ from multikernel.estimators.read.dictionary import KernelNames
 
 
 def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
-    r"""Return what every kernel is multiplied by for weights of the penalties.
+    r"""Return w_m^-2 for every kernel, whose multiple has the weighted penalty.
 
     The penalty :math:`w_m \|f_m\|` is the norm of f_m in the space of the kernel
     :math:`K_m / w_m^2`.

@@ -57,7 +57,8 @@ SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 def warn_degenerate(training: "Training") -> None:
     """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
 
-    They are zero (or constant, where that counts) on these samples.
+    They are zero on these samples, or constant where kernels are centred. Kernels whose
+    spectrum ends before the tail that is to bound them have a warning of their own.
     """
     degenerate = training.built.degenerate
     if degenerate.size:
@@ -157,7 +158,7 @@ COLUMNS = 256
 
 
 def _deviations(seen: Array) -> Array:
-    """Return the standard deviations of columns, of those that are no gaps."""
+    """Return the standard deviation of every column, missing values left out."""
     with np.errstate(over="ignore", invalid="ignore"):
         deviations = np.std(seen, axis=0)
         # A column with gaps, for which NumPy takes seven times as long.

@@ -103,8 +103,9 @@ def hull_search(
 ) -> Search[HullData, HullTask, Sequence[HullSolution]]:
     """Return the search of an estimator among strengths.
 
-    It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``; the method's alpha
-    is one.
+    They are its ``alphas``, descending, or ``n_alphas`` from FIRST_ALPHA down to
+    ``alpha_min_ratio`` times that. The alpha of `method` must equal 1, as candidates
+    multiply it.
     """
 
     def candidates(whole: HullData) -> HullCandidates:

@@ -71,10 +71,10 @@ def column_names(model: Any, *others: Any) -> list[str]:
 
 
 def column_members(model: Any, names: Sequence[str]) -> dict[str, list[int]]:
-    """Return which terms of a model are on the same columns, under their names.
+    """Return a model's terms, grouped by the columns that they read.
 
-    The terms are numbered in the order of ``active_kernels_``; the name of an
-    interaction has the columns of each factor, in the order of the columns.
+    Keys are names of columns; for an interaction they join those of its factors, in
+    the order of the columns. Terms are numbered in the order of ``active_kernels_``.
     """
     members: dict[str, list[int]] = {}
     for term, kernel in enumerate(model.active_kernels_.tolist()):

@@ -129,9 +129,9 @@ def spread_terms(
 ) -> dict[str, Any]:
     """Return ``block_norms_`` and ``variance_shares_`` from norms and shares of terms.
 
-    Those of the terms have shape (n_outputs, n_active), where `active` are their
-    kernels; of all kernels (n_kernels,) for one output, otherwise (n_outputs,
-    n_kernels).
+    `norms` and `shares` have shape (n_outputs, n_active), where `active` are their
+    kernels. Both attributes have shape (n_kernels,) for one output, otherwise
+    (n_outputs, n_kernels), with zeros for kernels out of use.
     """
     named = {"block_norms_": norms, "variance_shares_": shares}
     full = {name: np.zeros((len(norms), n_kernels)) for name in named}

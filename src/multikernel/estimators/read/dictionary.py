@@ -322,7 +322,7 @@ def _view_kernels(
 def _check_values(
     view: View, X: Array, place: Mapping[int, int], features: Features
 ) -> None:
-    """Raise if nothing says what stands for the missing values of a column."""
+    """Raise if a column has no value at all where missing values are expected ones."""
     if view.missing != "expected":
         return
     for column in view.columns:

@@ -96,12 +96,12 @@ BY_DEFAULT = (
 def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
     """Return a table as float64 numbers, not checked for those that are not finite.
 
-    The `estimator` gets number and names of the columns where X is a fit's
-    (`reset`), and knows them otherwise; messages call it `owner`.
+    With `reset`, in fit, the number and names of the columns are stored on the
+    `estimator`; otherwise X is compared with these. Messages call it `owner`.
     """
     attributes = vars(estimator)
     if _is_plain(X) and "feature_names_in_" not in attributes:
-        # Nothing is left to check, or to compare, in a sixth of a millisecond.
+        # A plain array needs no full check, which takes a sixth of a millisecond.
         if reset:
             attributes["n_features_in_"] = X.shape[1]
         if attributes.get("n_features_in_") == X.shape[1]:

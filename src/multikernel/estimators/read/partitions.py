@@ -167,7 +167,7 @@ def sampled(rows: Array, share: int, number: int) -> Array:
 
 
 def lazy(method: Method) -> Method:
-    """Let a method that takes X answer for a collection of Dask with a lazy array."""
+    """Make a method return a lazy array of Dask where X is a collection of Dask."""
 
     @wraps(method)
     def answer(self: Any, X: Any, offset: Any = None) -> Any:
@@ -178,9 +178,11 @@ def lazy(method: Method) -> Method:
             raise ValueError("Add offsets to the lazy decision values of a collection.")
         check_is_fitted(self)
         check_collection(X)
+        # What travels to the workers is without attributes that grow with the samples.
         slim = copy(self)
         for name in PER_SAMPLE:
             vars(slim).pop(name, None)
+        # An array of zeros has no names of columns; its answer shows shape and type.
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))

@@ -191,9 +191,9 @@ class FoldScorer:
 def _accuracy(
     model: Any, X: Any, y: Array, sample_weight: Array | None = None
 ) -> float:
-    """Return what a classifier's ``score`` does, without its checks of X and y.
+    """Return a classifier's accuracy, as ``score`` does, without checks of X and y.
 
-    These take as long as a Newton step on 155 samples and 70 kernels.
+    The checks take as long as a Newton step on 155 samples and 70 kernels.
     """
     right = model.predict(X) == y
     right = right.all(axis=1) if right.ndim == 2 else right

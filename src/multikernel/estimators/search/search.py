@@ -259,9 +259,10 @@ class FoldRun(Generic[D]):
             self._solved = self.candidates.solve(self._fold.training, self.watch)
 
     def step(self, means: Array | None) -> None:
-        """Solve for a candidate, or for several that are had at once, and score.
+        """Take the next solved candidates, and score them on the validation side.
 
-        The mean scores so far say which of the candidates may be left out.
+        A chain of candidates that are solved together comes at once. The mean scores
+        so far say which of the candidates may be left out.
         """
         batch: list[Solved] = []
         self.ended |= self.watch.stopped
@@ -276,7 +277,8 @@ class FoldRun(Generic[D]):
             self._go_on_to(models.chain)
             self.watch.advance(len(models.places))
             batch.append(models)
-            # Coefficients wait until the kernels are read for all of them.
+            # One reading of the kernels serves all models of a batch, which ends when
+            # their coefficients take CHUNK_BYTES.
             if models.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
                 break
         if not batch:

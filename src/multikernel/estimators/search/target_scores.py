@@ -51,10 +51,16 @@ class TargetOutcome:
         shape: tuple[int, int, int],
         refit: Callable[[Indices], dict[str, Any]] | None,
     ) -> Self:
-        """Return what is known before anything is solved for."""
+        """Return an outcome of (n_folds, n_candidates, n_targets) without a solve."""
         scores, losses = np.full((2, *shape), np.nan)
-        done = np.zeros(shape, dtype=bool)
-        return cls(scores, losses, np.zeros(shape), done, [], refit)
+        return cls(
+            scores=scores,
+            losses=losses,
+            n_active=np.zeros(shape),
+            done=np.zeros(shape, dtype=bool),
+            gaps=[],
+            refit=refit,
+        )
 
     def write(self, fold: int, block: Indices, found: "TargetsOfFold") -> None:
         """Write what a fold says of a block of targets."""

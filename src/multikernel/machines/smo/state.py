@@ -148,7 +148,9 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
     rest: at a ratio of 1e6 between two kernels on 30 samples, millions of steps. One
     linear system over the free samples has the whole curvature.
 
-    `rows`, of shape (n_free, n_active), are theirs of K; where samples are paired, the
+    `v` (n_quantities, n_active) is the state of the solver, by rows: RHO the dual
+    point, F its image K rho, UP the upper slopes of c. `rows`
+    (n_free, n_active) are the free samples' rows of K; where samples are paired, the
     sum of rho is fixed. Returns how many linear systems were solved.
     """
     start, old, inside = v[F].copy(), v[RHO, free], np.ones(free.size, dtype=bool)

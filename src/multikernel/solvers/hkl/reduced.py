@@ -244,9 +244,10 @@ def solve_reduced(
     intercept: float,
     tol: float,
 ) -> ReducedPoint:
-    """Solve the problem on the active set to a certified gap, from some start.
+    """Solve the problem on the active set from `beta` and `intercept`.
 
-    Returns the best point found; `tol` is the relative duality gap on the active set.
+    Returns the best point; the end is a relative duality gap on the active set of at
+    most `tol`.
     """
     if not beta.any() and (constant := _fitting_constant(problem, beta)) is not None:
         return constant
@@ -331,7 +332,7 @@ def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> fl
 
 
 def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
-    """Return a point with its certificate, which knows no smoothing.
+    """Return a point with the gap of the problem without smoothing.
 
     Parameters
     ----------

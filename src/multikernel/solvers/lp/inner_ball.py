@@ -115,8 +115,9 @@ class InnerBall:
             - \bar v \bar v^\top \Bigr), \quad v_m = \frac{K_m \rho}{\rho^\top K_m
             \rho}, \quad \pi_m = \frac{\theta_m \rho^\top K_m \rho}{N},
 
-        a covariance of the v_m. It vanishes at rho, as N is homogeneous: so the
-        quadratic model of the dual at rho is a machine with this one kernel.
+        a covariance of the v_m. U^T rho is zero, as N is homogeneous: so the quadratic
+        model of the dual at rho is the dual of a machine with the one kernel
+        :math:`\sum_m \theta_m K_m + U U^\top`.
 
         Parameters
         ----------

@@ -288,7 +288,11 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Program:
-    """What is minimised, for barriers of any size."""
+    """What is minimised over multipliers of planes, for barriers of any size mu.
+
+    N*(slopes^T multipliers) - heights^T multipliers - mu sum log(multipliers), where N*
+    is the support function of the ball of weights, with a barrier of its own.
+    """
 
     heights: Array
     slopes: Array
@@ -309,10 +313,10 @@ class _Program:
         return float(multipliers @ self.heights) - norm
 
     def newton_step(self, point: _Point) -> tuple[Array, float]:
-        """Return the Newton step of log(multipliers), and the decrease it promises.
+        """Return the Newton step in relative changes, and the decrease it promises.
 
-        Relative to the multipliers the barrier is as curved as a ball, and the
-        step keeps their sum.
+        In relative changes of the multipliers the barrier's Hessian is mu times the
+        identity; the step keeps their sum.
         """
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights

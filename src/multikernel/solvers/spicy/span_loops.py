@@ -297,10 +297,11 @@ def _solve_upper(factor: Array, x: Array) -> None:
 def orthonormalise(
     targets: Indices, sizes: Indices, basis: Array, shift: Array, vectors: Array
 ) -> None:
-    """Make vectors orthonormal to their targets' spaces, in place.
+    """Make each vector orthogonal to its target's basis and of length one, in place.
 
-    With the inner product of the shift, twice, as once leaves rounding. A vector of the
-    space becomes zero.
+    The inner product is weighted by `shift`. It is done twice, as one pass leaves
+    rounding errors. A vector that lies in the space becomes zero. `sizes` are the
+    numbers of basis vectors of the targets.
 
     Parameters
     ----------

@@ -216,7 +216,11 @@ class SpannedTargets(ManyTargets):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _groups(self, targets: Indices) -> Iterator[tuple[int, Indices]]:
-        """Yield targets whose weights are near the first one's."""
+        """Yield a leading target, and the targets whose weights are near its own.
+
+        Near are weights (eta) that differ by a factor of at most `SETTINGS.alike`:
+        such targets share a factorisation. A target that took many steps is alone.
+        """
         sizes = np.log1p(self.eta[:, targets] * self.typical[:, None])
         alone = self._steps[targets] > SETTINGS.steps_grouped
         reach = np.where(alone, 0.0, np.log(SETTINGS.alike))
