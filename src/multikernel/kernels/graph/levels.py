@@ -62,7 +62,7 @@ class PolynomialLevels:
 
 @dataclass(frozen=True)
 class HermiteLevels:
-    r"""Hermite functions of a Gaussian kernel, and the rest of it (METHODS 4).
+    r"""Hermite functions of a Gaussian kernel, and the rest of it.
 
     .. math::
         e^{-b (x - x')^2} = \sum_j \frac{(b/A)^j}{2^j j!} \sqrt{1 - b^2/A^2}

@@ -5,8 +5,15 @@ r"""The certificate: all its terms at one dual point, at its best scale.
     + \frac{\alpha t^2}{2} \max\bigl(\bar\Omega^*_J(a)^2, B(a)\bigr),
     \qquad a = \frac{\rho}{W \alpha}
 
-with B the largest sum over the descendants of a source of the complement (METHODS 4),
-or the form of an idle node's own kernel. The bound on the active set is from the split
+with B the largest sum over the descendants of a source t of the complement (a node
+outside whose parents are all inside), or the form of an idle node's own kernel:
+
+.. math::
+    B(a) = \max_t \sum_{w \in D(t)} \frac{a^\top K_w a}
+    {(\sum_{v \in A(w) \cap D(t)} d_v)^2}
+
+(Bach 2008, Prop. 3), where D are descendants and A ancestors, the node included; graphs
+compute the sums (`descendant_forms`). The bound on the active set is from the split
 of the correlations that Newton's method has, whose norm is smoothed:
 
 .. math::

@@ -43,17 +43,16 @@ class Settings:
 
     inactive: int = 80
     """Nodes without a part in the model from which on only those that stand out join.
-    What counts is those that would join. To count all violators, as METHODS may be
-    read, saves a fifth of the time and loses robustness: led to alpha = 1e-4 on 1024
-    samples of pumadyn-32nm, by strengths of another phase, a search ended at a test
-    error of 8.4 and not of 6.1."""
+    What counts is those that would join. To count all violators saves a fifth of the
+    time and loses robustness: led to alpha = 1e-4 on 1024 samples of pumadyn-32nm, by
+    strengths of another phase, a search ended at a test error of 8.4 and not of 6.1."""
 
     exhaustive: int = 600
     """Nodes added a round where a proof is wanted whatever it costs."""
 
     outstanding: float = 5.0
-    """Deviations from noise that stand out: true interactions had 8 to 74 (METHODS
-    4). Beside them stand the logarithms of `Evidence`: noise has 5 once in 150 looks,
+    """Deviations from noise that stand out: true interactions had 8 to 74.
+    Beside them stand the logarithms of `Evidence`: noise has 5 once in 150 looks,
     x5^2 x16 of 300 samples of pumadyn-32nm 28 to 37 at alpha = 0.03. A search that
     asked sums alone missed it on 2 of 50 draws of as many samples, with R^2 of -0.7
     and -0.2 for 0.92, and in some folds of others."""
@@ -243,7 +242,7 @@ class _HullRun:
         return point
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
-        """Return the bound for idle nodes, and what violates the condition (Prop. 2).
+        """Return the bound for idle nodes, and what violates Prop. 2 of the paper.
 
         Sources are asked too, as long as there is room for them.
         """
@@ -263,7 +262,7 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the bound for all that is outside (Prop. 3), and what to look at."""
+        """Return the bound for all nodes outside (Prop. 3), and where to look."""
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources
