@@ -297,7 +297,36 @@ def test_a_clinician_keeps_confounders_out_of_the_selection():
     assert model.best_score_ > 0.45
 
 
+def relapses(cancer):
+    X = cancer.X.drop(columns=["time", "lymph_node_status"])
+    y = pd.DataFrame({"event": cancer.y == 1, "time": cancer.X["time"]})
+    scaler = StandardScaler().set_output(transform="pandas")
+    model = make_pipeline(scaler, mk.SpicyMKLSurvivalCV(n_alphas=10, cv=3))
+    model.fit(X[::2], y[::2])
+    page = mk.report(model, X[1::2], y[1::2])
+    return model.predict(X[1::2]), model.score(X[1::2], y[1::2]), page
+
+
+@needs("uci_wpbc")
+def test_an_oncologist_predicts_relapses_of_which_most_were_not_seen():
+    pytest.importorskip("matplotlib")
+    cancer = load("uci_wpbc", as_frame=True)
+    risk, score, page = relapses(cancer)
+    event, time = (np.asarray(v)[1::2] for v in (cancer.y == 1, cancer.X["time"]))
+    # Harrell's index, written out.
+    order = [
+        (risk[i] > risk[j]) + 0.5 * (risk[i] == risk[j])
+        for i in np.flatnonzero(event)
+        for j in range(len(risk))
+        if time[i] < time[j] or (time[i] == time[j] and not event[j])
+    ]
+    assert score == pytest.approx(np.mean(order))
+    assert score > 0.55
+    assert "Predicted thirds" in page
+
+
 TASKS = [
+    relapses,
     confounders,
     omics,
     neuroimaging,

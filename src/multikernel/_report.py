@@ -18,6 +18,7 @@ from multikernel._cautions import (
     outside_split,
 )
 from multikernel._outcomes import CURVE_SIZE, MOST_CURVES, outcomes_on, picture_of
+from multikernel._outcomes_of_times import outcomes_of_times
 from multikernel._repeat import code_of
 from multikernel.display import (
     ContributionDisplay,
@@ -36,6 +37,7 @@ from multikernel.estimators.publish.summary import (
     facts,
     html_table,
     output_labels,
+    predicts_times,
     shown,
     summary_columns,
 )
@@ -64,10 +66,11 @@ def report(
     """Return what a fitted model is and says as one self-contained HTML page.
 
     What was fitted and how to repeat it, the certificate, scores, a confusion matrix or
-    pictures of predictions and residuals, tables of kernels and views, pictures of
-    weights, views, path, shape functions and the largest interactions of columns, and
-    what the fit and this page warn of: rows that the model was fitted on, one class for
-    all rows, shares outside their own intervals.
+    pictures of predictions and residuals (for times to an event, Kaplan-Meier curves of
+    predicted thirds, and calibration at the median time), tables of kernels and views,
+    pictures of weights, views, path, shape functions and the largest interactions of
+    columns, and what the fit and this page warn of: rows that the model was fitted on,
+    one class for all rows, shares outside their own intervals.
     The course of a fit is drawn where it ended above its tolerance, or where the method
     has no gap and what each step gained is all there is to see. Style and pictures are
     inside: the page needs no network, and is made for a phone and for paper as well.
@@ -81,7 +84,7 @@ def report(
         shape functions are of these, and without there are none.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Their targets; without, there are no scores. For novelty detection 1 for what is
-        usual and -1 for what is not.
+        usual and -1 for what is not; for times to an event as in ``fit``.
     path : str or path-like, default=None
         A file to write as well, whole or not at all, and never over one of matrices
         that X is read from. Links are followed, and pipes written to.
@@ -130,7 +133,10 @@ def report(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         predicted = None if X is None else np.asarray(model.predict(X))
-        scores, outcomes = outcomes_on(model, inner, X, y, predicted)
+        if y is not None and predicts_times(inner):
+            scores, outcomes = outcomes_of_times(model, X, y)
+        else:
+            scores, outcomes = outcomes_on(model, inner, X, y, predicted)
         pictures = list(_pictures(model, inner, X, bootstrap))
         if split is not None:
             drawn = picture_of(VarianceSplitDisplay(split).plot)

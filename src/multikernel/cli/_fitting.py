@@ -35,6 +35,7 @@ from multikernel.persistence.places import write_to
 TRAINING_SCORES: Mapping[str, str] = {
     "classification": "training accuracy",
     "regression": "training R2",
+    "survival": "training concordance",
     "novelty detection": "share inside",
 }
 

@@ -11,11 +11,12 @@ import pandas as pd
 from multikernel import estimators
 from multikernel.cli._messages import check_choice
 
-TASKS = ("classification", "regression")
+USUAL = ("classification", "regression")
+TASKS = (*USUAL, "survival")
 LOSS_TASKS: Mapping[str, Sequence[str]] = {
     "log_loss": ("classification",),
     "hinge": ("classification",),
-    "squared_error": TASKS,
+    "squared_error": USUAL,
     "epsilon_insensitive": ("regression",),
     "squared_hinge": ("classification",),
     "quantile": ("regression",),
@@ -23,6 +24,14 @@ LOSS_TASKS: Mapping[str, Sequence[str]] = {
     "poisson": ("regression",),
     "gamma": ("regression",),
 }
+
+
+ENDINGS: Mapping[str, str] = {
+    "classification": "Classifier",
+    "regression": "Regressor",
+    "survival": "Survival",
+}
+"""What the names of the estimators of a task end with."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ class Method:
 
     title: str
     stem: str
-    tasks: Sequence[str] = TASKS
+    tasks: Sequence[str] = USUAL
     search: str | None = "CV"
     graphs: bool = False
     always: bool = False
@@ -69,15 +78,15 @@ class Method:
             )
         if cv and self.search is None:
             raise ValueError(f"{self.title} has nothing to choose: leave out --cv.")
-        kind = {"classification": "Classifier", "regression": "Regressor"}[task]
         searches = cv or self.always
-        ending = (kind if self.tasks else "") + (self.search or "" if searches else "")
+        ending = ENDINGS[task] if self.tasks else ""
+        ending += self.search or "" if searches else ""
         kind_of_task: type = getattr(estimators, self.stem + ending)
         return kind_of_task
 
 
 METHODS: Mapping[str, Method] = {
-    "spicy": Method("SpicyMKL", "SpicyMKL"),
+    "spicy": Method("SpicyMKL", "SpicyMKL", TASKS),
     "gomp": Method("MKL-GOMP", "GroupOMP"),
     "hkl": Method("HKL", "HKL", graphs=True),
     "lp": Method("lp-norm MKL", "LpMKL"),
@@ -116,7 +125,9 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     classes, anything else is a quantity. Several targets are labels where all are zeros
     and ones. Without any it does not matter.
     """
-    possible: Sequence[str] = TASKS
+    possible: Sequence[str] = USUAL
+    if task == "survival":
+        return _survival(loss, y)
     if loss is not None:
         check_choice("--loss", loss, LOSS_TASKS)
         possible = LOSS_TASKS[loss]
@@ -128,9 +139,37 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     return task
 
 
+def _survival(loss: str | None, y: Any) -> str:
+    """Return the task of times to an event, if the targets are such."""
+    if loss is not None:
+        raise ValueError(
+            f"--loss {loss} is not for times to an event, which have a loss of their "
+            "own: leave it out."
+        )
+    if np.ndim(y) != 2:
+        raise ValueError(
+            "--task survival needs --event, the column that says whether the event was "
+            "seen, beside --target, the time; or --target lower,upper, two columns of "
+            "these names between which the event was."
+        )
+    return "survival"
+
+
+def with_event(targets: list[str], event: str | None) -> list[str]:
+    """Return the columns of the targets, with the one of whether events were seen."""
+    if event is None:
+        return targets
+    if not targets:
+        raise ValueError(
+            f"--event {event} says whether an event was seen: name its time with "
+            "--target."
+        )
+    return [*targets, event]
+
+
 def _task_of_targets(y: Any) -> str:
     if y is None:
-        return TASKS[0]
+        return USUAL[0]
     if y.ndim == 2:
         labels = np.isin(y.to_numpy(), (0, 1)).all()
         return "classification" if labels else "regression"

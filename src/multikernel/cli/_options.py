@@ -56,6 +56,14 @@ Target = Annotated[
         help="Column (or npz array) of the targets; may be repeated for several.",
     ),
 ]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        help="Column of whether the event was seen, 1 or 0; --target is its time, or "
+        "that of the last look.",
+    ),
+]
 Drop = Annotated[
     list[str] | None,
     typer.Option(help="Columns to leave out, parted by commas; may be repeated."),
@@ -73,7 +81,8 @@ TaskName = Annotated[
     str | None,
     typer.Option(
         "--task",
-        help="classification or regression; read off the targets if not given.",
+        help="classification or regression, read off the targets if not given; or "
+        "survival, of times to an event, with --event.",
         autocompletion=complete("TASKS"),
     ),
 ]

@@ -18,6 +18,7 @@ from multikernel.estimators.publish.summary import (
     MOST_ROWS,
     facts,
     output_labels,
+    predicts_times,
     summary_rows,
 )
 from multikernel.inspection.pipelines import final_estimator
@@ -95,6 +96,8 @@ def model_report(
 def _task(model: Any) -> str:
     if is_outlier_detector(model):
         return "novelty detection"
+    if predicts_times(model):
+        return "survival"
     return "classification" if is_classifier(model) else "regression"
 
 

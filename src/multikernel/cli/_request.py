@@ -34,6 +34,7 @@ class Request:
     storage: str | None = None
     max_rank: int | None = None
     folder: Path | None = None
+    event: str | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.base import is_outlier_detector
 
 from multikernel import report as page
 from multikernel.cli import _report, _tables
@@ -20,10 +20,15 @@ from multikernel.cli._large import (
     score_of,
 )
 from multikernel.cli._messages import say
+from multikernel.cli._methods import with_event
 from multikernel.cli._outputs import file_name, find_output
 from multikernel.datasets.files import FORMATS as STREAMED
-from multikernel.estimators.publish.summary import MOST_ROWS
-from multikernel.inspection.pipelines import final_estimator
+from multikernel.estimators.publish.summary import (
+    MOST_ROWS,
+    default_score,
+    predicts_times,
+)
+from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
 from multikernel.persistence import MAX_BYTES, load
 from multikernel.persistence.places import Place, write_to
 
@@ -49,6 +54,8 @@ class Prediction:
     data: Path
     output: Path | None
     target: list[str]
+    event: str | None
+    times: list[float]
     proba: bool
     drop: list[str]
     stream: bool | None
@@ -81,8 +88,9 @@ def _predicted_whole(asked: Prediction) -> tuple[int, float | None]:
     with opened_model(asked.model, asked.max_bytes) as estimator:
         if asked.target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: leave out --target.")
-        table = _known_table(estimator, [asked.data], asked.target, asked.drop)
-        frame = _answers(estimator, table.X, proba=asked.proba)
+        named = asked.target, asked.event
+        table = _known_table(estimator, [asked.data], *named, asked.drop)
+        frame = _answers(estimator, table.X, asked)
         if getattr(table.X, "index", pd.Index([])).name == NAME:
             frame.insert(0, NAME, table.X.index)
         score = float(estimator.score(table.X, table.y)) if asked.target else None
@@ -100,6 +108,11 @@ def _predicted_by_batches(asked: Prediction) -> tuple[int, float | None]:
     target = one_target(named, "Predicting by batches") if named else None
     destination = find_output(asked.output, asked.inputs, STREAMED)
     with opened_model(asked.model, asked.max_bytes) as estimator:
+        if target is not None and predicts_times(final_estimator(estimator)):
+            raise ValueError(
+                "A model of times is scored on a file that is read as a whole: add "
+                "--no-stream, or leave out --target."
+            )
         return _predict_stream(estimator, asked, target, destination)
 
 
@@ -116,20 +129,38 @@ def _predict_stream(
     def answer(frame: pd.DataFrame, *, first: bool) -> pd.DataFrame:
         part = _tables.known_part(asked.data, frame, only, tell=first)
         X = _tables.features_of(asked.data, part, (*sequences, *categories))
-        return _answers(estimator, X, proba=asked.proba)
+        return _answers(estimator, X, asked)
 
     n_rows, y, answers = predict_stream(answer, asked.data, target, asked.drop, place)
     return n_rows, None if target is None else score_of(estimator, y, answers)
 
 
 def _known_table(
-    estimator: Any, data: Sequence[Path], target: list[str], drop: list[str] | None
+    estimator: Any,
+    data: Sequence[Path],
+    target: list[str],
+    event: str | None,
+    drop: list[str] | None,
 ) -> _tables.Table:
     """Read the columns that a model was fitted on, as what it took them for."""
+    model = final_estimator(estimator)
+    if event is not None and not predicts_times(model):
+        raise ValueError(
+            "--event is for models of times to an event, and this is a "
+            f"{type(model).__name__}: leave it out."
+        )
     sequences, categories = _known_texts(estimator)
     choice, only = ColumnChoice(categories=categories), _known_features(estimator)
-    (first, *others), drop = data, drop or []
-    return _tables.read_table(first, target, drop, sequences, choice, only, others)
+    (first, *others), targets = data, with_event(target, event)
+    table = _tables.read_table(
+        first, targets, drop or [], sequences, choice, only, others, event
+    )
+    if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
+        raise ValueError(
+            f"{', '.join(target)} alone says no time to an event: name the column of "
+            "whether it was seen with --event."
+        )
+    return table
 
 
 def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -149,10 +180,19 @@ def _known_features(estimator: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _answers(estimator: Any, X: Any, *, proba: bool) -> pd.DataFrame:
-    """Return predictions, with a probability for each class where asked for."""
+def _answers(estimator: Any, X: Any, asked: Prediction) -> pd.DataFrame:
+    """Return predictions, with probabilities of classes or times where asked for."""
     frame = _predictions(estimator, X)
-    if proba:
+    before, model = last_step(estimator)
+    if predicts_times(model):
+        reached = data_at_model(before, X)
+        frame["median_time"] = model.predict_median(reached)
+        later = model.predict_survival_function(reached, asked.times)
+        for time, column in zip(asked.times, later.T, strict=True):
+            frame[f"later_than_{time:g}"] = column
+    elif asked.times:
+        raise ValueError("--later is for models of times to an event: leave it out.")
+    if asked.proba:
         for label, column in _probabilities(estimator, X).items():
             frame[f"probability_{label}"] = column
     return frame
@@ -183,6 +223,7 @@ def run_score(
     model: Path,
     data: Sequence[Path],
     target: list[str] | None,
+    event: str | None,
     drop: list[str] | None,
     max_bytes: int | None,
     *,
@@ -196,14 +237,15 @@ def run_score(
     with opened_model(model, max_bytes) as estimator:
         if is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score.")
-        table = _known_table(estimator, data, targets, drop)
+        table = _known_table(estimator, data, targets, event, drop)
         score = float(estimator.score(table.X, table.y))
-        each = _scores_of_targets(estimator, table) if len(targets) > 1 else {}
-    measure, size = "accuracy" if is_classifier(estimator) else "R2", len(table.X)
+        measure = default_score(final_estimator(estimator)).replace("r2", "R2")
+        several = len(targets) > 1 and measure != "concordance"
+        each = _scores_of_targets(estimator, table) if several else {}
+    size = len(table.X)
     if json:
-        several = {"scores": each} if each else {}
         report = {"samples": size, "measure": measure, "score": score}
-        _report.print_json(report | several)
+        _report.print_json(report | ({"scores": each} if each else {}))
         return
     say(f"{measure} on {size} samples: {score:.6g}")
     for name, value in each.items():
@@ -240,13 +282,14 @@ def run_report(
     data: Path,
     output: Path,
     target: list[str],
+    event: str | None,
     drop: list[str] | None,
     max_bytes: int | None,
 ) -> None:
     """Write a model as a page."""
     destination = find_output(output, [model, data])
     with opened_model(model, max_bytes) as estimator:
-        table = _known_table(estimator, [data], target, drop)
+        table = _known_table(estimator, [data], target, event, drop)
         text = page(estimator, table.X, table.y)
     write_to(destination, text.encode())
     if file_name(output, destination) is not None:

@@ -90,6 +90,7 @@ def read_table(
     choice: ColumnChoice = PLAIN,
     only: Sequence[str] | None = None,
     others: Sequence[Path] = (),
+    event: str | None = None,
 ) -> Table:
     """Read a CSV, TSV, Parquet, FASTA or npz file; refuse what is not whole.
 
@@ -98,7 +99,8 @@ def read_table(
     of strings to keep, the letters of a FASTA file are always one; columns of text in a
     view are categories, other text is what estimators take it for. `only` are the
     features where they are known: others are left out, with a note. `others` are the
-    FASTA files of other classes. The path ``-`` is CSV on standard input.
+    FASTA files of other classes. The path ``-`` is CSV on standard input. `event` is
+    the target, among others, that says whether events were seen: targets are times.
     """
     source: Any = path
     if str(path) == "-":
@@ -110,7 +112,7 @@ def read_table(
     if others and not all(each.suffix in FASTA for each in (path, *others)):
         raise ValueError("Several files must be FASTA files, one for each class.")
     if path.suffix == ".npz":
-        return _read_npz(path, target, drop)
+        return as_times(_read_npz(path, target, drop), event)
     if path.suffix in FASTA:
         frame = read_fasta_frames([path, *others])
         sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
@@ -154,7 +156,22 @@ def read_table(
     # The type by which estimators know categories, numbers among them.
     if words:
         X = X.astype(dict.fromkeys(words, "category"))
-    return Table(X, y, None, tuple(strings), tuple(words), views, groups)
+    table = Table(X, y, None, tuple(strings), tuple(words), views, groups)
+    return as_times(table, event)
+
+
+def as_times(table: Table, event: str | None) -> Table:
+    """Return a table whose targets have the names by which times are known."""
+    if event is None:
+        return table
+    named = [name for name in table.y if name != event]
+    if len(named) != 1:
+        raise ValueError(
+            f"--event {event} says whether an event was seen, and --target must name "
+            f"one column, its time; got {', '.join(named)}."
+        )
+    times = pd.DataFrame({"event": table.y[event], "time": table.y[named[0]]})
+    return replace(table, y=times)
 
 
 def known_part(

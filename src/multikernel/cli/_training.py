@@ -29,6 +29,7 @@ from multikernel.cli._methods import (
     label_keys,
     needed_targets,
     parse_settings,
+    with_event,
 )
 from multikernel.cli._request import Request
 from multikernel.cli._tables import Table, default_target, read_table
@@ -108,7 +109,7 @@ class Training:
         )
         return cls(
             method,
-            request.task,
+            task_asked(request),
             request.loss,
             request.kernels,
             request.tol,
@@ -171,7 +172,19 @@ class Training:
 
 def targets_asked(request: Request, method: Method) -> list[str]:
     """Return the columns of the targets, none for a method that takes none."""
-    return needed_targets(request.target or default_target(request.data), method)
+    targets = needed_targets(request.target or default_target(request.data), method)
+    return with_event(targets, request.event)
+
+
+def task_asked(request: Request) -> str | None:
+    """Return the task where the options settle it."""
+    if request.event is None:
+        return request.task
+    if request.task not in (None, "survival"):
+        raise ValueError(
+            f"--event is for --task survival, not for {request.task}: leave one out."
+        )
+    return "survival"
 
 
 def columns_asked(request: Request) -> ColumnChoice:
@@ -189,6 +202,7 @@ def read_request(request: Request, targets: list[str]) -> Table:
         request.sequence or [],
         columns_asked(request),
         others=others,
+        event=request.event,
     )
 
 

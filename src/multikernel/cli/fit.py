@@ -15,6 +15,7 @@ from multikernel.cli._start import loading
 def fit(
     data: options.DataFiles,
     target: options.Target = None,
+    event: options.Event = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Model file to write.")
     ] = None,
@@ -90,6 +91,7 @@ def fit(
         storage=storage,
         max_rank=max_rank,
         folder=folder,
+        event=event,
     )
     strength = Strength(alpha, C, p, cv, scoring)
     _fitting.run_fit(request, method, strength, output, dask, stream, json=json)

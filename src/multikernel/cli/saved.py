@@ -30,6 +30,14 @@ def predict(
             help="Column of known targets, to score against; may be repeated.",
         ),
     ] = None,
+    event: options.Event = None,
+    later: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="A time: add the probability of an event later than it, of models of "
+            "times; may be repeated."
+        ),
+    ] = None,
     proba: Annotated[bool, typer.Option(help="Add a probability per class.")] = False,
     drop: options.Drop = None,
     stream: options.Stream = None,
@@ -41,7 +49,17 @@ def predict(
         from multikernel.cli import _saved
 
     request = _saved.Prediction(
-        model, data, output, target or [], proba, drop or [], stream, max_bytes, json
+        model,
+        data,
+        output,
+        target or [],
+        event,
+        later or [],
+        proba,
+        drop or [],
+        stream,
+        max_bytes,
+        json,
     )
     _saved.run_predict(request)
 
@@ -51,15 +69,16 @@ def score(
     model: options.ModelFile,
     data: options.DataFiles,
     target: options.Target = None,
+    event: options.Event = None,
     drop: options.Drop = None,
     max_bytes: options.MaxBytes = None,
     json: options.Json = False,
 ) -> None:
-    """Score a saved model on known targets: accuracy, or R2."""
+    """Score a saved model on known targets: accuracy, R2, or concordance of times."""
     with loading():
         from multikernel.cli import _saved
 
-    _saved.run_score(model, data, target, drop, max_bytes, json=json)
+    _saved.run_score(model, data, target, event, drop, max_bytes, json=json)
 
 
 @user_errors
@@ -94,6 +113,7 @@ def report(
             help="Column of known targets, for scores; may be repeated.",
         ),
     ] = None,
+    event: options.Event = None,
     drop: options.Drop = None,
     max_bytes: options.MaxBytes = None,
 ) -> None:
@@ -101,4 +121,4 @@ def report(
     with loading():
         from multikernel.cli import _saved
 
-    _saved.run_report(model, data, output, target or [], drop, max_bytes)
+    _saved.run_report(model, data, output, target or [], event, drop, max_bytes)

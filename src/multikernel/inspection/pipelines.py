@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,6 +13,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import columns_read
+from multikernel.estimators.publish.summary import default_score
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
@@ -168,7 +169,7 @@ class SearchScores:
     def name(self) -> str:
         """Return what the scores are: the metric, and over how many folds."""
         scoring: Any = getattr(self.model, "scoring", None)
-        metric = "accuracy" if is_classifier(self.model) else "R²"
+        metric = default_score(self.model).replace("r2", "R²")
         if isinstance(scoring, str):
             metric = scoring
         elif scoring is not None:

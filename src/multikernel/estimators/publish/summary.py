@@ -160,9 +160,21 @@ def facts(model: Any) -> dict[str, Any]:
     if hasattr(model, "best_score_"):
         scoring = getattr(model, "scoring", None)
         numbers["score"] = model.best_score_
-        default = "accuracy" if hasattr(model, "classes_") else "r2"
-        numbers["scoring"] = default if scoring is None else _named(scoring)
+        named = default_score(model) if scoring is None else _named(scoring)
+        numbers["scoring"] = named
     return numbers
+
+
+def default_score(model: Any) -> str:
+    """Return what a fitted model's own score is called."""
+    if predicts_times(model):
+        return "concordance"
+    return "accuracy" if hasattr(model, "classes_") else "r2"
+
+
+def predicts_times(model: Any) -> bool:
+    """Return whether a model, or what a pipeline holds, is of times to an event."""
+    return hasattr(model, "predict_survival_function")
 
 
 def _named(scoring: Any) -> str:

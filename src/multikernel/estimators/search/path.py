@@ -14,6 +14,7 @@ from multikernel.estimators.fit import callback_choice, read
 from multikernel.estimators.forecast import Work
 from multikernel.estimators.grams.method import GramMethod, solve_strengths
 from multikernel.estimators.progress import watching
+from multikernel.estimators.publish.summary import predicts_times
 from multikernel.problem import Callback, Problem, Solution
 
 
@@ -200,6 +201,11 @@ def regularization_path(
         )
     check_parameter("regularization_path", "callback", callback, callback_choice)
     estimator._check_parameters()
+    if predicts_times(estimator):
+        raise ValueError(
+            f"{type(estimator).__name__} has targets of two columns, which no path is "
+            "for: the search by SpicyMKLSurvivalCV publishes its own as path_."
+        )
     method = estimator._method()
     if method.why_no_path is not None:
         raise ValueError(f"{type(estimator).__name__} {method.why_no_path}")

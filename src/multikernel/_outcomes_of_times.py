@@ -1,0 +1,163 @@
+"""What predicted times to an event are worth: concordance, curves, calibration."""
+
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy.stats import CensoredData, ecdf
+
+from multikernel._outcomes import CURVE_SIZE, picture_of
+from multikernel._typing import Array, Indices, Mask
+from multikernel.display._style import (
+    DASHED,
+    axes_for,
+    color,
+    figure_of,
+    headline,
+    tidy,
+)
+from multikernel.estimators.survival.base import SurvivalMKL
+from multikernel.estimators.survival.likelihood import concordance
+from multikernel.estimators.survival.times import Times, read_times
+from multikernel.inspection.pipelines import data_at_model, last_step
+
+THIRDS = ("latest", "middle", "earliest")
+"""How the model ranks the samples of a third, in the order of risks."""
+
+MOST_GROUPS = 5
+FEWEST_ROWS = 20
+"""Groups that calibration is looked at in, and the fewest samples of one: with 20 the
+interval of a share near a half reaches 0.18 to either side."""
+
+COVERAGE = 0.9
+"""Coverage of the intervals of shares, as everywhere on the page."""
+
+INTERVALS = (
+    "<p>Curves of Kaplan and Meier need times that were seen, or censored on the "
+    "right, and some of these are only known to lie in an interval.</p>"
+)
+
+
+def outcomes_of_times(
+    model: Any, X: Any, y: Any
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return scores of a model of times, and headings with pictures."""
+    before, inner = last_step(model)
+    times = read_times("report", y)
+    risk = np.asarray(inner.predict(data_at_model(before, X)))
+    if len(risk) != len(times.lower):
+        raise ValueError(
+            f"report: X has {len(risk)} samples, and y {len(times.lower)}."
+        )
+    scores = {
+        "concordance": concordance(times.lower, times.upper, risk),
+        "events seen": int(times.seen.sum()),
+        "median time predicted, the median of these": float(
+            np.median(inner.predict_median(data_at_model(before, X)))
+        ),
+    }
+    if np.any((times.lower < times.upper) & times.seen):
+        return scores, [("Predicted thirds", INTERVALS)]
+    if not times.seen.any():
+        return scores, []
+    return scores, list(_sections(inner, data_at_model(before, X), times, risk))
+
+
+def _sections(
+    inner: SurvivalMKL, X: Any, times: Times, risk: Array
+) -> Iterator[tuple[str, str]]:
+    """Yield headings and pictures for times that were seen or censored on the right."""
+    picture = picture_of(partial(_thirds, inner, X, times, risk), CURVE_SIZE)
+    yield (
+        "Predicted thirds",
+        "<p>Solid are the shares without an event by Kaplan and Meier, dashed what the "
+        f"model predicts.</p>{picture}",
+    )
+    at = float(np.median(times.lower[times.seen]))
+    shares = _calibration(inner, X, times, at)
+    if len(shares):
+        picture = picture_of(partial(_calibrated, shares, at), CURVE_SIZE)
+        yield (
+            f"Calibration at time {at:.4g}",
+            "<p>The median of the events seen. Each point is a group of samples alike "
+            f"in prediction; bars hold {COVERAGE:.0%} (Greenwood's variance).</p>"
+            f"{picture}",
+        )
+
+
+def _kaplan_meier(times: Times, rows: Mask) -> Any:
+    """Return the distribution of some samples, by the estimate of Kaplan and Meier."""
+    seen = times.seen[rows]
+    sample = CensoredData(times.lower[rows][seen], right=times.lower[rows][~seen])
+    return ecdf(sample).sf
+
+
+def _groups(values: Array, n_groups: int) -> Indices:
+    """Return the group of every sample, equal values in one group."""
+    edges = np.quantile(values, np.arange(1, n_groups) / n_groups)
+    return np.searchsorted(edges, values)
+
+
+def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
+    """Draw the curves of three groups of risks."""
+    (ax,) = axes_for(None, 1)
+    groups = _groups(risk, len(THIRDS))
+    grid = np.linspace(0.0, times.lower.max(), 101)
+    predicted = inner.predict_survival_function(X, grid)
+    present = np.unique(groups)
+    for group in present:
+        rows = groups == group
+        curve = _kaplan_meier(times, rows)
+        ends = np.append(curve.quantiles, times.lower[rows].max())
+        heights = curve.evaluate(ends)
+        # Of one group, as without a kernel in use, there is no order to name.
+        name = THIRDS[group] if len(present) > 1 else "all"
+        label = f"{name} ({np.count_nonzero(rows)})"
+        start = (np.append(0.0, ends), np.append(1.0, heights))
+        ax.step(*start, where="post", color=color(group), label=label)
+        ax.plot(grid, predicted[rows].mean(axis=0), **DASHED | {"color": color(group)})
+    ax.set(xlabel="time", ylabel="share without an event", ylim=(0.0, 1.02))
+    ax.legend(title="predicted", frameon=False, fontsize="small")
+    tidy(ax, grid="y")
+    return SimpleNamespace(figure_=figure_of(ax))
+
+
+def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
+    """Return what is predicted and seen at a time, and the interval, by group.
+
+    A group whose last look comes before the time has nothing to say, unless all its
+    events were seen.
+    """
+    predicted = inner.predict_survival_function(X, [at])[:, 0]
+    n_groups = int(np.clip(len(predicted) // FEWEST_ROWS, 1, MOST_GROUPS))
+    groups, shares = _groups(predicted, n_groups), []
+    for group in np.unique(groups):
+        rows = groups == group
+        last = times.lower[rows].max()
+        if last < at and not times.seen[rows][times.lower[rows] == last].all():
+            continue
+        curve = _kaplan_meier(times, rows)
+        with warnings.catch_warnings():
+            # "Undefined at some observations": there the ends are nan, and not drawn.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            ends = curve.confidence_interval(COVERAGE, method="log-log")
+        low, high = (float(end.evaluate(at)) for end in (ends.low, ends.high))
+        shares.append([predicted[rows].mean(), float(curve.evaluate(at)), low, high])
+    return np.reshape(shares, (-1, 4))
+
+
+def _calibrated(shares: Array, at: float) -> Any:
+    """Draw shares that were seen against predicted ones."""
+    (ax,) = axes_for(None, 1)
+    predicted, seen, low, high = shares.T
+    below, above = (np.nan_to_num(np.maximum(e, 0)) for e in (seen - low, high - seen))
+    ax.plot([0.0, 1.0], [0.0, 1.0], **DASHED)
+    ax.errorbar(predicted, seen, [below, above], fmt="o", color=color(0), capsize=2)
+    ax.set(xlabel="predicted share", ylabel="share by Kaplan and Meier")
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02))
+    headline(ax, f"No event up to {at:.4g}")
+    tidy(ax, grid="both")
+    return SimpleNamespace(figure_=figure_of(ax))

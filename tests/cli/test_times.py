@@ -1,0 +1,111 @@
+"""Times to an event on the command line: fit, score, predict and report."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from multikernel import SpicyMKLSurvival, load
+from multikernel.inspection.pipelines import final_estimator
+
+
+@pytest.fixture
+def study(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((90, 3)), columns=["age", "dose", "width"])
+    relapse = np.exp(X["dose"] + 0.4 * rng.logistic(size=90))
+    end = rng.exponential(4.0, 90)
+    table = X.assign(days=np.minimum(relapse, end), died=(relapse <= end).astype(int))
+    path = tmp_path / "study.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def model_file(run, study, tmp_path):
+    path = tmp_path / "model.skops"
+    options = "--target", "days", "--event", "died", "--no-scale"
+    done = run("fit", study, *options, "--output", path)
+    assert done.exit_code == 0, done.output
+    assert "training concordance" in done.stdout
+    return path
+
+
+def test_the_model_is_that_of_python(run, study, model_file):
+    table = pd.read_csv(study)
+    X, y = table[["age", "dose", "width"]], table[["died", "days"]].to_numpy()
+    model = SpicyMKLSurvival().fit(X, y)
+    done = run("score", model_file, study, "--target", "days", "--event", "died")
+    assert f"concordance on 90 samples: {model.score(X, y):.6g}" in done.stdout
+    done = run("predict", model_file, study, "--later", "1", "--later", "2.5", "--json")
+    answers = json.loads(done.stdout)
+    later = model.predict_survival_function(X, [1.0, 2.5])
+    np.testing.assert_allclose(answers["prediction"], model.predict(X))
+    np.testing.assert_allclose(answers["median_time"], model.predict_median(X))
+    np.testing.assert_allclose(answers["later_than_2.5"], later[:, 1])
+    assert json.loads(run("inspect", model_file, "--json").stdout)["task"] == "survival"
+
+
+def test_a_search_by_concordance_has_a_report(run, study, tmp_path):
+    pytest.importorskip("matplotlib")
+    model, page = tmp_path / "search.skops", tmp_path / "page.html"
+    times = "--target", "days", "--event", "died"
+    done = run("fit", study, *times, "--cv", "3", "-o", model)
+    assert "concordance in cross-validation" in done.stdout
+    done = run("report", model, study, *times, "-o", page)
+    assert done.exit_code == 0, done.output
+    assert "Predicted thirds" in page.read_text()
+
+
+def test_intervals_are_two_targets(run, study, tmp_path):
+    table = pd.read_csv(study)
+    ends = {
+        "lower": np.floor(table["days"]),
+        "upper": np.where(table["died"] == 1, np.floor(table["days"]) + 1, np.inf),
+    }
+    ends["upper"][ends["lower"] == 0.0] = 1.0
+    path, model = tmp_path / "intervals.parquet", tmp_path / "intervals.skops"
+    table.drop(columns=["days", "died"]).assign(**ends).to_parquet(path)
+    targets = "--target", "lower,upper"
+    done = run("fit", path, *targets, "--task", "survival", "-o", model)
+    assert done.exit_code == 0, done.output
+    assert isinstance(final_estimator(load(model)), SpicyMKLSurvival)
+    assert "concordance on 90" in run("score", model, path, *targets).stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--event", "died", "--task", "regression"], "not for regression"),
+        (["--event", "died", "--loss", "huber"], "a loss of their own"),
+        (["--event", "died", "--method", "lp"], "not for survival"),
+        (["--event", "died", "--target", "age"], "must name one column"),
+        (["--event", "dose"], "must be True or False"),
+        (["--task", "survival"], "needs --event"),
+    ],
+)
+def test_what_is_not_possible_is_a_sentence(run, study, options, why):
+    done = run("fit", study, "--target", "days", *options)
+    assert done.exit_code == 1
+    assert why in " ".join(done.stderr.split())
+
+
+def test_other_commands_refuse_what_is_not_theirs(run, study, model_file, tmp_path):
+    def refused(*options):
+        done = run(*options)
+        assert done.exit_code == 1
+        return " ".join(done.stderr.split())
+
+    assert "name the column" in refused("score", model_file, study, "-t", "days")
+    times = "-t", "days", "--task", "survival"
+    assert "--cv" in refused("path", study, *times)
+    assert "only spicy" in refused("compare", study, *times)
+    other = tmp_path / "numbers.skops"
+    assert run("fit", study, "-t", "days", "-o", other).exit_code == 0
+    assert "leave it out" in refused("predict", other, study, "--later", "3")
+    assert "leave it out" in refused(
+        "score", other, study, "-t", "days", "--event", "d"
+    )
+    asked = "predict", model_file, study, "-t", "days", "--stream"
+    assert "--no-stream" in refused(*asked)

@@ -1,0 +1,118 @@
+"""Reports of models of times to an event: concordance, curves and calibration."""
+
+import html
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel import SpicyMKLSurvival, report
+from multikernel import _outcomes_of_times as outcomes
+from multikernel.estimators.survival.times import Times, read_times
+
+pytest.importorskip("matplotlib.pyplot", reason="reports have pictures")
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((120, 3))
+TIME = np.exp(X[:, 1] + 0.4 * rng.logistic(size=120))
+END = rng.exponential(4.0, 120)
+Y = np.column_stack([TIME <= END, np.minimum(TIME, END)])
+MODEL = make_pipeline(StandardScaler(), SpicyMKLSurvival()).fit(X[:60], Y[:60])
+
+
+def headings(page):
+    return re.findall(r"<h2>(.*?)</h2>", page)
+
+
+def drawn(X, y):
+    inner, times = MODEL[-1], read_times("test", y)
+    return inner, MODEL[:-1].transform(X), times
+
+
+def kaplan_meier(time, seen, at):
+    """Return the product over the event times up to one, written out."""
+    share = 1.0
+    for each in np.unique(time[seen]):
+        if each <= at:
+            here = seen & (time == each)
+            share *= 1.0 - here.sum() / (time >= each).sum()
+    return share
+
+
+def test_a_page_has_curves_and_calibration():
+    page = report(MODEL, X[60:], Y[60:])
+    calibration = next(head for head in headings(page) if "Calibration" in head)
+    assert "Predicted thirds" in headings(page)
+    at = np.median(Y[60:, 1][Y[60:, 0] == 1.0])
+    assert f"{at:.4g}" in calibration
+    assert f"{MODEL.score(X[60:], Y[60:]):.3g}" in html.unescape(page)
+    assert "<p>None.</p>" in page[page.index("<h2>Warnings") :]
+
+
+def test_curves_are_those_of_kaplan_and_meier():
+    inner, data, times = drawn(X, Y)
+    risk = inner.predict(data)
+    axes = outcomes._thirds(inner, data, times, risk).figure_.axes[0]
+    solid = [line for line in axes.lines if line.get_drawstyle() == "steps-post"]
+    edges = np.quantile(risk, [1 / 3, 2 / 3])
+    for third, line in enumerate(solid):
+        rows = np.searchsorted(edges, risk) == third
+        for at, height in zip(*line.get_data(), strict=True):
+            exact = kaplan_meier(times.lower[rows], times.seen[rows], at)
+            assert height == pytest.approx(exact)
+    assert len(solid) == 3
+    # What is predicted to come latest has the fewest events at the end.
+    assert solid[0].get_ydata()[-1] > solid[2].get_ydata()[-1]
+
+
+def test_calibration_is_the_share_of_every_group():
+    inner, data, times = drawn(X, Y)
+    at = 1.0
+    later = inner.predict_survival_function(data, [at])[:, 0]
+    shares = outcomes._calibration(inner, data, times, at)
+    edges = np.quantile(later, [0.2, 0.4, 0.6, 0.8])
+    for group, (predicted, seen, low, high) in enumerate(shares):
+        rows = np.searchsorted(edges, later) == group
+        assert predicted == pytest.approx(later[rows].mean())
+        exact = kaplan_meier(times.lower[rows], times.seen[rows], at)
+        assert seen == pytest.approx(exact)
+        # Greenwood's interval is not defined where all events were seen, or none.
+        assert not 0.0 < seen < 1.0 or low <= seen <= high
+
+
+def test_a_group_that_was_not_followed_so_long_is_left_out():
+    inner, data, _ = drawn(X, Y)
+    never = Times(np.full(120, 0.5), np.full(120, np.inf))
+    assert outcomes._calibration(inner, data, never, 1.0).shape == (0, 4)
+    ended = Times(np.full(120, 0.5), np.full(120, 0.5))
+    np.testing.assert_array_equal(
+        outcomes._calibration(inner, data, ended, 1.0)[:, 1], 0.0
+    )
+
+
+def test_intervals_and_no_event_have_scores_alone():
+    rows = np.floor(Y[:, 1])
+    intervals = np.column_stack([rows, rows + 1.0])
+    structured = np.empty(120, dtype=[("lower", float), ("upper", float)])
+    structured["lower"], structured["upper"] = intervals.T
+    page = report(MODEL, X, structured)
+    assert "concordance" in page
+    assert "only known to lie in an interval" in page
+    censored = np.column_stack([np.zeros(120), Y[:, 1]])
+    assert not {"Predicted thirds"} & {*headings(report(MODEL, X, censored))}
+
+
+def test_equal_risks_are_one_curve():
+    with pytest.warns(UserWarning, match="no kernel"):
+        flat = SpicyMKLSurvival(alpha=1e3).fit(X, Y)
+    draw = partial(outcomes._thirds, flat, X, read_times("test", Y))
+    axes = draw(flat.predict(X)).figure_.axes[0]
+    assert [text.get_text() for text in axes.get_legend().texts] == ["all (120)"]
+
+
+def test_targets_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="X has 120 samples, and y 60"):
+        report(MODEL, X, Y[:60])
