@@ -4,9 +4,10 @@ An estimator makes its method from its parameters; `estimators.fit` calls the pa
 a method in order. A search is a method too, made of another one.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -230,41 +231,56 @@ class Solved:
     chain: Sequence[int] = ()
 
 
-D_contra = TypeVar("D_contra", bound=Data, contravariant=True)
+class Exact(Protocol):
+    """A method that solves to a relative duality gap, if it has one."""
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the method with another gap to stop at, or itself if it has none."""
+        ...
 
 
-class Candidates(Protocol[D_contra]):
-    """What a search chooses among, the simplest first."""
+E = TypeVar("E", bound=Exact)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(ABC, Generic[E, D]):
+    """What a search chooses among, the simplest first.
+
+    Parameters
+    ----------
+    method : Method
+        The method, at other strengths than the candidates'.
+    """
+
+    method: E
 
     def with_tol(self, tol: float) -> Self:
         """Return the candidates, solved for to another relative duality gap."""
-        ...
+        return replace(self, method=self.method.with_tol(tol))
 
+    @abstractmethod
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the parameters that candidates differ in, (n_candidates,) for each.
 
         Where candidates are numbers of kernels, those above `most`, the largest in any
         fold, are left out.
         """
-        ...
 
-    def solve(
-        self, data: D_contra, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
+    @abstractmethod
+    def solve(self, data: D, watch: Watch, /) -> Generator[Solved, Array | None, None]:
         """Yield the models of candidates on one fold, in any order.
 
         The mean scores of all folds may be sent, of shape (n_candidates,), nan where
         they are not known: what they say is not worth it may be left out.
         """
-        ...
 
-    def refit(self, data: D_contra, watch: Watch, best: int) -> dict[str, Any]:
+    @abstractmethod
+    def refit(self, data: D, watch: Watch, best: int, /) -> dict[str, Any]:
         """Return the fitted attributes of the best candidate's model on all samples.
 
         One iteration is made where the `watch` is stopped already.
         """
-        ...
 
+    @abstractmethod
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grids whose ends are worth a warning beside a choice."""
-        ...

@@ -19,14 +19,14 @@ from multikernel.estimators.lp.candidates import (
     margin_search,
 )
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod
-from multikernel.estimators.method import AnyMethod, Solved
+from multikernel.estimators.method import AnyMethod, Candidates, Solved
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.patience import no_better, until_stopped
 from multikernel.estimators.search.search import Search
 from multikernel.gram import GramStack
-from multikernel.problem import Solution, Status
+from multikernel.problem import Solution
 from multikernel.solvers import FixedWeights, alignment_weights, easy_weights
 from multikernel.solvers.fixed_weights import WeightRule
 from multikernel.solvers.lp_choice import lp_solver
@@ -196,26 +196,19 @@ def weighted_search(model: Any) -> AnyMethod:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelCandidates:
+class KernelCandidates(Candidates[MarginMethod, Training]):
     """All kernels, each alone, with all values of C.
 
     Parameters
     ----------
-    method : MarginMethod
-        The machine.
     Cs : ndarray of shape (n_Cs, 1)
         Ascending.
     n_kernels : int
         How many kernels there are.
     """
 
-    method: MarginMethod
     Cs: Array
     n_kernels: int
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the candidates, solved for to another relative duality gap."""
-        return replace(self, method=self.method.with_tol(tol))
 
     def alone(self, m: int) -> MarginCandidates:
         """Return the candidates of one kernel."""
@@ -242,14 +235,14 @@ class KernelCandidates:
         for m in range(self.n_kernels):
             recipes = self.alone(m).recipes(training, 0)
             chain = range(m * size, (m + 1) * size)
-            path = follow_outputs(recipes, training, watch)
-            for number, recipe, solutions in zip(chain, recipes, path, strict=True):
-                if any(each.status is Status.STOPPED for each in solutions):
-                    return
+            path = until_stopped(follow_outputs(recipes, training, watch))
+            for number, recipe, solutions in zip(chain, recipes, path, strict=False):
                 model = solved(number, recipe, training, solutions)
                 means = yield replace(model, chain=chain)
                 if no_better(means, chain):
                     break
+            if watch.stopped:
+                return
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes of one kernel's model."""

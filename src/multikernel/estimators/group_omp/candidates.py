@@ -3,7 +3,7 @@
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from multikernel.estimators.group_omp.stages import (
     PublishedPath,
     published_path,
 )
-from multikernel.estimators.method import Solved
+from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import Expansion
 from multikernel.estimators.scale import grid_of
@@ -33,15 +33,13 @@ RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 
 
 @dataclass(frozen=True, eq=False)
-class PrefixCandidates:
+class PrefixCandidates(Candidates[GreedyMethod, Training]):
     """All pairs of a number of kernels and a strength, the simplest first.
 
     Fewer kernels come before more, and stronger penalties before weaker ones.
 
     Parameters
     ----------
-    method : GreedyMethod
-        The method, whose alpha does not matter.
     alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     most : int
@@ -50,14 +48,9 @@ class PrefixCandidates:
         Whether there are more kernels than that.
     """
 
-    method: GreedyMethod
     alphas: Array
     most: int
     open_end: bool
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the candidates as they are: a greedy path has no gap."""
-        return self
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the number of kernels and the strength of every pair."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -106,6 +106,10 @@ class GreedyMethod:
         "has a path over numbers of kernels, not over strengths: one fit holds it, see "
         "selection_order_ and prefix."
     )
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the method: a greedy path has no gap."""
+        return self
 
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""

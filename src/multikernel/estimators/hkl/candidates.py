@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,12 @@ from multikernel.estimators.hkl.method import (
     hull_attributes,
     warn_unproven,
 )
-from multikernel.estimators.method import Solved
+from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.patience import no_better, until_stopped
 from multikernel.estimators.search.search import Search, loosened
-from multikernel.problem import Status
 from multikernel.solvers.hkl import HullSolution
 
 FIRST_ALPHA = 1.0
@@ -118,23 +117,16 @@ def hull_search(
 
 
 @dataclass(frozen=True, eq=False)
-class HullCandidates:
+class HullCandidates(Candidates[HullMethod, HullData]):
     """Strengths, the largest first: there models are simplest.
 
     Parameters
     ----------
-    method : HullMethod
-        The method; its strength is not used.
     alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     """
 
-    method: HullMethod
     alphas: Array
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the candidates, solved for to another relative duality gap."""
-        return replace(self, method=self.method.with_tol(tol))
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
@@ -149,9 +141,7 @@ class HullCandidates:
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
         tasks = self._tasks(data)
-        for number, solved_now in enumerate(self._steps(tasks, watch)):
-            if any(s.status is Status.STOPPED for s in solved_now):
-                return
+        for number, solved_now in enumerate(until_stopped(self._steps(tasks, watch))):
             model = self._solved(number, tasks[number], data, solved_now)
             if no_better((yield model), model.chain):
                 return

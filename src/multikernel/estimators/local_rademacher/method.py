@@ -20,15 +20,16 @@ from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.grams.useless import warn_short
 from multikernel.estimators.lp.candidates import default_margins, margin_path
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
-from multikernel.estimators.method import Solved
+from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of
+from multikernel.estimators.search.patience import until_stopped
 from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
-from multikernel.problem import Solution, Status
+from multikernel.problem import Solution
 from multikernel.solvers import DCSolution, Solver, TailConv, TailDC, follow
 
 THETA: Check = Number(0, integer=True)
@@ -206,13 +207,11 @@ DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, eq=False)
-class TailCandidates:
+class TailCandidates(Candidates[TailMethod, Training]):
     """All pairs of C and theta; in a list of them C rises slower than theta.
 
     Parameters
     ----------
-    method : TailMethod
-        The method, whose C and theta do not matter.
     Cs : ndarray of shape (n_Cs,)
         Ascending.
     thetas : ndarray of shape (n_thetas,)
@@ -221,14 +220,9 @@ class TailCandidates:
         Norm of the kernel weights.
     """
 
-    method: TailMethod
     Cs: Array
     thetas: Indices
     p: float
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the candidates, solved for to another relative duality gap."""
-        return replace(self, method=self.method.with_tol(tol))
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C and theta of every pair."""
@@ -249,7 +243,8 @@ class TailCandidates:
         starts: Sequence[Solution] = ()
         for j, theta in enumerate(self.thetas.tolist()):
             recipes = self._recipes(training, sums, theta)
-            for i, solved_now in enumerate(_path(recipes, training, watch, starts)):
+            followed = _followed(recipes, training, watch, starts)
+            for i, solved_now in enumerate(until_stopped(followed)):
                 # Smallest C and next theta: near, and far from separated data.
                 starts = solved_now if i == 0 else starts
                 number = i * self.thetas.size + j
@@ -265,7 +260,7 @@ class TailCandidates:
         sums, theta = self._sums(training), int(self.thetas[j])
         recipes = self._recipes(training, sums, theta)
         Cs = self.Cs
-        path = list(_path(recipes, training, watch, ()))
+        path = list(until_stopped(_followed(recipes, training, watch, ())))
         if len(path) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
             Cs, recipes = Cs[[i]], [recipes[i]]
@@ -297,19 +292,6 @@ class TailCandidates:
             replace(self.method, C=C).with_tails(training, sums, theta)
             for C in self.Cs.tolist()
         ]
-
-
-def _path(
-    recipes: Sequence[Recipe],
-    training: Training,
-    watch: Watch,
-    starts: Sequence[Solution],
-) -> Iterator[list[Solution]]:
-    """Yield the solutions of all outputs for recipes in turn, until one is stopped."""
-    for solved_now in _followed(recipes, training, watch, starts):
-        if any(solution.status is Status.STOPPED for solution in solved_now):
-            return
-        yield solved_now
 
 
 def _followed(

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,15 @@ from multikernel.estimators.grams.method import (
 )
 from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.lp.method import MarginMethod, margin_unit
-from multikernel.estimators.method import Solved
+from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
-from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.patience import no_better, until_stopped
 from multikernel.estimators.search.search import Search, loosened
 from multikernel.losses import Loss
-from multikernel.problem import Solution, Status
+from multikernel.problem import Solution
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
 """Values of C for a kernel of unit variance. ``benchmarks/defaults`` (grids), 222
@@ -45,13 +45,11 @@ def default_margins(loss: Loss, training: Training, weight_sums: Array) -> Array
 
 
 @dataclass(frozen=True, eq=False)
-class MarginCandidates:
+class MarginCandidates(Candidates[MarginMethod, Training]):
     """All pairs of C and p; in a list of them C rises slower than p.
 
     Parameters
     ----------
-    method : MarginMethod
-        Gives loss and solver.
     Cs : ndarray of shape (n_Cs, n_ps)
         Ascending in every column.
     ps : ndarray of shape (n_ps,)
@@ -60,14 +58,9 @@ class MarginCandidates:
         Whether p is a parameter of the estimator.
     """
 
-    method: MarginMethod
     Cs: Array
     ps: Array
     with_p: bool
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the candidates, solved for to another relative duality gap."""
-        return replace(self, method=self.method.with_tol(tol))
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C of every pair, and p."""
@@ -97,11 +90,9 @@ class MarginCandidates:
             recipes = self.recipes(training, j)
             chain = range(j, size * len(recipes), size)
             first, top = max(0, (best or 0) - 1), best
-            path = follow_outputs(recipes[first:], training, watch, start)
+            followed = follow_outputs(recipes[first:], training, watch, start)
             before: Sequence[Solution | None] = ()
-            for i, solved_now in enumerate(path, first):
-                if any(solution.status is Status.STOPPED for solution in solved_now):
-                    return
+            for i, solved_now in enumerate(until_stopped(followed), first):
                 model = solved(chain[i], recipes[i], training, solved_now)
                 means = yield replace(model, chain=chain)
                 top = _best_of(means, chain)
@@ -112,6 +103,8 @@ class MarginCandidates:
                 is_beyond = best is not None and i > max(best, top or 0)
                 if is_beyond or (best is None and no_better(means, chain)):
                     break
+            if watch.stopped:
+                return
             best = top
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:

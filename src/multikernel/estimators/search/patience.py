@@ -1,10 +1,13 @@
 """When the rest of a chain of candidates is left out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Any, TypeVar
 
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.problem import Status
 
 PATIENCE = 0.3
 """Share of a chain of candidates in which the score has not become better, before the
@@ -35,3 +38,13 @@ def no_better(
     best = int(np.argmax(mean))
     waited = mean.size - 1 - best >= max(2, round(patience * len(chain)))
     return bool(waited and mean[best] > mean[0])
+
+
+Solutions = TypeVar("Solutions", bound=Sequence[Any])
+
+
+def until_stopped(path: Iterator[Solutions]) -> Iterator[Solutions]:
+    """Yield the solutions of all outputs in turn, until a callback has stopped one."""
+    return takewhile(
+        lambda each: all(s.status is not Status.STOPPED for s in each), path
+    )

@@ -68,7 +68,7 @@ class Trial(Generic[D]):
     """
 
     whole: D
-    candidates: Candidates[D]
+    candidates: Candidates[Any, D]
     objective_scale: float | Array
 
 
@@ -101,7 +101,7 @@ class Search(Generic[D, P, S]):
 
     model: Any
     method: Method[D, P, S]
-    candidates: Callable[[D], Candidates[D]]
+    candidates: Callable[[D], Candidates[Any, D]]
 
     why_no_path: ClassVar[str] = (
         "chooses among strengths by itself: take the estimator without a search."
@@ -192,7 +192,7 @@ class Search(Generic[D, P, S]):
             "best_score_": float(results["mean_test_score"][best]),
             "n_splits_": len(folds),
         }
-        if candidates.with_tol(self.cv_tol) is not candidates:
+        if candidates.method.with_tol(self.cv_tol) is not candidates.method:
             attributes["cv_tol_"] = self.cv_tol
         gaps = [fold.gaps for fold in folds]
         if solution.refit is not None:
@@ -237,7 +237,12 @@ class FoldRun(Generic[D]):
     _solved: Generator[Solved, Array | None, None]
 
     def __init__(
-        self, model: Any, data: D, split: Split, candidates: Candidates[D], watch: Watch
+        self,
+        model: Any,
+        data: D,
+        split: Split,
+        candidates: Candidates[Any, D],
+        watch: Watch,
     ) -> None:
         self.model, self.data, self.split = model, data, split
         self.candidates, self.watch = candidates, watch

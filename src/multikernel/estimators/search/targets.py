@@ -5,10 +5,11 @@ score, as if it were alone. What is shared are the kernels of all folds, the pro
 with them, and the grid. Targets are taken in blocks, which is what bounds the memory.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,7 +19,7 @@ from multikernel.estimators.forecast import Work
 from multikernel.estimators.grams.method import merge
 from multikernel.estimators.grams.targets import target_blocks
 from multikernel.estimators.grams.training import Problems, Training
-from multikernel.estimators.method import Candidates, Fold
+from multikernel.estimators.method import Candidates, E, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import widened
@@ -62,9 +63,10 @@ def has_own_strengths(model: Any, samples: Samples) -> bool:
     return targets and not samples.shared and not callable(model.scoring)
 
 
-class TargetCandidates(Candidates[Training], Protocol):
+class TargetCandidates(Candidates[E, Training]):
     """Strengths that every target may choose among."""
 
+    @abstractmethod
     def solve_each(
         self, training: Training, watch: Watch, ends: Indices
     ) -> Iterator[list[Solution | None]]:
@@ -72,13 +74,12 @@ class TargetCandidates(Candidates[Training], Protocol):
 
         A target has none beyond the place where it `ends`; see `follow_targets`.
         """
-        ...
 
+    @abstractmethod
     def refit_each(
         self, training: Training, watch: Watch, best: Indices, blocks: Sequence[Indices]
     ) -> dict[str, Any]:
         """Return the attributes of the models with a strength for every target."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,9 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         if not has_own_strengths(model, samples):
             return super().solve(problem, data, watch)
         splits = make_splits(self.source.owner, model.cv, samples)
-        candidates = cast(TargetCandidates, problem.candidates.with_tol(self.cv_tol))
+        candidates = cast(
+            TargetCandidates[Any], problem.candidates.with_tol(self.cv_tol)
+        )
         size = len(next(iter(candidates.columns().values())))
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
@@ -107,7 +110,7 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         )
         n_bytes = (1 + n_copies) * data.n_bytes
         watch.expect(work, self.source.owner, n_bytes)
-        last = cast(TargetCandidates, problem.candidates).refit_each
+        last = cast(TargetCandidates[Any], problem.candidates).refit_each
         refit = partial(last, problem.whole, watch, blocks=blocks)
         outcome = TargetOutcome.empty(
             (len(splits), size, len(samples.targets)), refit if model.refit else None
@@ -147,7 +150,7 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
             "n_splits_": len(solution.scores),
             "predicted_alike_": "",
         }
-        if candidates.with_tol(self.cv_tol) is not candidates:
+        if candidates.method.with_tol(self.cv_tol) is not candidates.method:
             attributes["cv_tol_"] = self.cv_tol
         gaps = [np.empty(0), *solution.gaps]
         if solution.refit is not None:
@@ -160,7 +163,7 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
 
     def _warn_choices(
         self,
-        candidates: Candidates[Training],
+        candidates: Candidates[Any, Training],
         means: Mapping[str, Array],
         best: Indices,
     ) -> None:
@@ -224,7 +227,7 @@ class FoldsOfTargets:
     """
 
     model: Any
-    candidates: TargetCandidates
+    candidates: TargetCandidates[Any]
     watch: Watch
     cuts: Sequence[Callable[[], Fold[Training]]]
 
@@ -289,7 +292,7 @@ class TargetRun:
         self,
         model: Any,
         fold: Fold[Training],
-        candidates: TargetCandidates,
+        candidates: TargetCandidates[Any],
         watch: Watch,
     ) -> None:
         self.fold, self.watch = fold, watch

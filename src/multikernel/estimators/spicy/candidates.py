@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +27,12 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of, target_scale
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.patience import no_better
+from multikernel.estimators.search.patience import no_better, until_stopped
 from multikernel.estimators.search.search import loosened
 from multikernel.estimators.search.target_paths import chosen_recipe, refit_targets
-from multikernel.estimators.search.targets import TargetSearch
+from multikernel.estimators.search.targets import TargetCandidates, TargetSearch
 from multikernel.estimators.spicy.method import SparseMethod, sparse_method
-from multikernel.problem import Solution, Status
+from multikernel.problem import Solution
 
 ALPHA_MIN_RATIO = 1e-3
 """Where default paths end, as a share of where they begin. ``benchmarks/defaults``
@@ -61,13 +61,11 @@ def alpha_search(model: Any) -> TargetSearch:
 
 
 @dataclass(frozen=True, eq=False)
-class AlphaCandidates:
+class AlphaCandidates(TargetCandidates[SparseMethod]):
     """Strengths, the largest first: there models are simplest.
 
     Parameters
     ----------
-    method : SparseMethod
-        The method, whose alpha does not matter.
     alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     open_ends : bool
@@ -75,13 +73,8 @@ class AlphaCandidates:
         otherwise it starts where no kernel enters.
     """
 
-    method: SparseMethod
     alphas: Array
     open_ends: bool
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the candidates, solved for to another relative duality gap."""
-        return replace(self, method=self.method.with_tol(tol))
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
@@ -98,9 +91,8 @@ class AlphaCandidates:
         """Yield the models along the path; it ends where a callback stops it."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
         follow = follow_shortlist if is_shortened(training) else follow_outputs
-        for number, solved_now in enumerate(follow(recipes, training, watch)):
-            if any(solution.status is Status.STOPPED for solution in solved_now):
-                return
+        path = until_stopped(follow(recipes, training, watch))
+        for number, solved_now in enumerate(path):
             model = solved(number, recipes[number], training, solved_now)
             if no_better((yield replace(model, chain=chain)), chain):
                 return
