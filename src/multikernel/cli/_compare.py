@@ -22,7 +22,7 @@ from multikernel.cli._outputs import find_output
 from multikernel.cli._request import Request
 from multikernel.cli._tables import Table
 from multikernel.cli._training import (
-    Training,
+    TrainingRequest,
     read_request,
     targets_asked,
     with_scaling,
@@ -91,7 +91,9 @@ def _model(request: Request, name: str, table: Table, cv: int | None) -> Any:
         # Others have no graphs, and graphs have all interactions.
         request = replace(request, kernels="default", interactions=False)
     strength = {"cv": cv} if searches else {}
-    estimator = Training.asked(request, method).estimator(table, strength, cv=searches)
+    estimator = TrainingRequest.asked(request, method).estimator(
+        table, strength, cv=searches
+    )
     return with_scaling(estimator, table, scale=request.scale, impute=request.impute)
 
 

@@ -16,12 +16,12 @@ from multikernel.cli import _large, _report
 from multikernel.cli._columns import PLAIN
 from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import say
-from multikernel.cli._methods import Method, find_method
+from multikernel.cli._methods import Entry, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
-from multikernel.cli._request import Request, Strength
+from multikernel.cli._request import Request, StrengthRequest
 from multikernel.cli._tables import Table
 from multikernel.cli._training import (
-    Training,
+    TrainingRequest,
     columns_asked,
     fit_arguments,
     read_request,
@@ -43,7 +43,7 @@ TRAINING_SCORES: Mapping[str, str] = {
 def run_fit(
     request: Request,
     method: str,
-    strength: Strength,
+    strength: StrengthRequest,
     output: Path | None,
     dask: str | None,
     stream: bool | None,
@@ -55,7 +55,7 @@ def run_fit(
     targets_asked(request, entry)
     parameters = strength_parameters(strength, request.group, entry)
     target = find_output(output, request.data, json=json)  # rather now than after work
-    training = Training.asked(request, entry)
+    training = TrainingRequest.asked(request, entry)
     with _large.on_cluster(dask):
         table = _read(request, entry, dask, stream)
         estimator = training.estimator(table, parameters, cv=strength.cv is not None)
@@ -83,7 +83,7 @@ def run_fit(
 
 
 def _read(
-    request: Request, method: Method, dask: str | None, stream: bool | None
+    request: Request, method: Entry, dask: str | None, stream: bool | None
 ) -> Table:
     """Return the table: in partitions, read by batches, or whole."""
     first, targets = request.data[0], targets_asked(request, method)
@@ -146,7 +146,7 @@ def _score(pipeline: Pipeline, table: Table) -> float:
 def _reads_by_batches(
     data: Path,
     stream: bool | None,
-    method: Method,
+    method: Entry,
     *,
     numbers_only: bool,
     folder: bool,
@@ -164,7 +164,7 @@ def _reads_by_batches(
 
 
 def strength_parameters(
-    asked: Strength, group: str | None, method: Method
+    asked: StrengthRequest, group: str | None, method: Entry
 ) -> dict[str, Any]:
     """Return the parameters that say how strong to regularize, or how to choose it."""
     strengths = _strength(asked, method)
@@ -179,7 +179,7 @@ def strength_parameters(
     return strengths | {"cv": GroupKFold(asked.cv)}
 
 
-def _strength(asked: Strength, method: Method) -> dict[str, Any]:
+def _strength(asked: StrengthRequest, method: Entry) -> dict[str, Any]:
     """Return the strength, or the number of folds that choose it."""
     given, cv = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}, asked.cv
     fixed = {name: value for name, value in given.items() if value is not None}

@@ -35,7 +35,7 @@ ENDINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Method:
+class Entry:
     """The estimators of one method.
 
     Parameters
@@ -85,29 +85,29 @@ class Method:
         return kind_of_task
 
 
-METHODS: Mapping[str, Method] = {
-    "spicy": Method("SpicyMKL", "SpicyMKL", TASKS),
-    "gomp": Method("MKL-GOMP", "GroupOMP"),
-    "hkl": Method("HKL", "HKL", graphs=True),
-    "lp": Method("lp-norm MKL", "LpMKL"),
-    "rademacher": Method("local Rademacher MKL", "LocalRademacherMKL"),
-    "uniform": Method("the unweighted sum", "FixedWeightsMKL"),
-    "alignment": Method("centred alignment", "FixedWeightsMKL", weights="alignment"),
-    "easy": Method("EasyMKL", "FixedWeightsMKL", ("classification",), weights="easy"),
-    "single": Method(
+METHODS: Mapping[str, Entry] = {
+    "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS),
+    "gomp": Entry("MKL-GOMP", "GroupOMP"),
+    "hkl": Entry("HKL", "HKL", graphs=True),
+    "lp": Entry("lp-norm MKL", "LpMKL"),
+    "rademacher": Entry("local Rademacher MKL", "LocalRademacherMKL"),
+    "uniform": Entry("the unweighted sum", "FixedWeightsMKL"),
+    "alignment": Entry("centred alignment", "FixedWeightsMKL", weights="alignment"),
+    "easy": Entry("EasyMKL", "FixedWeightsMKL", ("classification",), weights="easy"),
+    "single": Entry(
         "the best single kernel", "FixedWeightsMKL", weights="single", always=True
     ),
-    "one-class": Method("one-class MKL", "OneClassMKL", (), search=None),
+    "one-class": Entry("one-class MKL", "OneClassMKL", (), search=None),
 }
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str) -> Entry:
     """Return a method by its name on the command line."""
     check_choice("--method", name, METHODS)
     return METHODS[name]
 
 
-def needed_targets(target: list[str] | None, method: Method) -> list[str]:
+def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
     """Return the columns of the targets, none for a method that takes none."""
     if method.tasks and not target:
         raise ValueError("Missing option --target: the column to predict.")

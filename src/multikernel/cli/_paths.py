@@ -15,7 +15,12 @@ from multikernel.cli._methods import find_method
 from multikernel.cli._outputs import beside, file_name, find_output
 from multikernel.cli._request import Request
 from multikernel.cli._tables import Table
-from multikernel.cli._training import Training, prepared, read_request, targets_asked
+from multikernel.cli._training import (
+    TrainingRequest,
+    prepared,
+    read_request,
+    targets_asked,
+)
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, regularization_path
 
@@ -39,7 +44,7 @@ def run_path(
     # The file's name is checked before the work. One without an ending is a PNG.
     formats = [] if plot is None else [*_report.picture_formats(), ""]
     picture = find_output(plot, request.data, formats, json=json)
-    training = Training.asked(request, entry)
+    training = TrainingRequest.asked(request, entry)
     table = read_request(request, targets)
     start = time.perf_counter()
     path = _followed(request, training, table, n_alphas, alpha_min_ratio)
@@ -63,7 +68,7 @@ def run_path(
 
 def _followed(
     request: Request,
-    training: Training,
+    training: TrainingRequest,
     table: Table,
     n_alphas: int,
     alpha_min_ratio: float,

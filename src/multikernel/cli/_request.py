@@ -38,7 +38,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Strength:
+class StrengthRequest:
     """How strong to regularize, or with how many folds to choose it."""
 
     alpha: float | str | None = None

@@ -24,7 +24,7 @@ from multikernel.cli._messages import check_choice
 from multikernel.cli._methods import (
     METHODS,
     TASKS,
-    Method,
+    Entry,
     find_task,
     label_keys,
     needed_targets,
@@ -77,7 +77,7 @@ GRAPHS: Mapping[str, KernelGraph | None] = {
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingRequest:
     """What to train, in the words of the command line.
 
     None stands for the estimator's own default everywhere, and `task` is read off the
@@ -86,7 +86,7 @@ class Training:
     `interactions` says whether interactions of the kernels are wanted as well.
     """
 
-    method: Method
+    method: Entry
     task: str | None
     loss: str | None
     kernels: str
@@ -99,7 +99,7 @@ class Training:
     interactions: bool = False
 
     @classmethod
-    def asked(cls, request: Request, method: Method) -> Self:
+    def asked(cls, request: Request, method: Entry) -> Self:
         """Return what a command is asked to train."""
         strings = SequenceChoice(
             request.sequence_kernels,
@@ -170,7 +170,7 @@ class Training:
             raise ValueError(f"A value of --set is of no use here: {error}") from error
 
 
-def targets_asked(request: Request, method: Method) -> list[str]:
+def targets_asked(request: Request, method: Entry) -> list[str]:
     """Return the columns of the targets, none for a method that takes none."""
     targets = needed_targets(request.target or default_target(request.data), method)
     return with_event(targets, request.event)

@@ -7,7 +7,7 @@ import typer
 
 from multikernel.cli import _options as options
 from multikernel.cli._messages import user_errors
-from multikernel.cli._request import Request, Strength
+from multikernel.cli._request import Request, StrengthRequest
 from multikernel.cli._start import loading
 
 
@@ -93,7 +93,7 @@ def fit(
         folder=folder,
         event=event,
     )
-    strength = Strength(alpha, C, p, cv, scoring)
+    strength = StrengthRequest(alpha, C, p, cv, scoring)
     _fitting.run_fit(request, method, strength, output, dask, stream, json=json)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.publish.fitted import Expansion
+from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.publish.predict import (
     AdditiveModel,
     CrossGrams,
@@ -133,7 +133,7 @@ def gram_matrices(
     )
 
 
-def additive_model(training: "Training", expansion: Expansion) -> AdditiveModel:
+def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveModel:
     """Return a model that predicts, with no more training data than it needs."""
     active, intercept, design = expansion.active, expansion.intercept, training.design
     if landmarks_of(training.stack) is None:
@@ -278,7 +278,7 @@ def images_outside(
 def fold_values(
     images: Products,
     n_test: int,
-    models: Sequence[Expansion],
+    models: Sequence[BlockFunctions],
     *,
     columns: Array | None = None,
     offset: Array | None = None,
@@ -316,7 +316,7 @@ def fold_values(
 
 
 def _side_by_side(
-    models: Sequence[Expansion], places: Sequence[tuple[int, int]]
+    models: Sequence[BlockFunctions], places: Sequence[tuple[int, int]]
 ) -> Array:
     """Return the coefficients of one kernel in some models, (n, n_columns)."""
     coefs_of_kernel = [models[model].coefs[position] for model, position in places]

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.publish.fitted import Expansion
+from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram import GramStack
 from multikernel.gram.least_squares import LeastSquares
@@ -43,8 +43,8 @@ def _residual_problem(fit: LeastSquares, problem: Problem, gram: GramStack) -> P
 
 
 def completed(
-    fit: LeastSquares, expansion: Expansion, gram: GramStack, targets: Array
-) -> Expansion:
+    fit: LeastSquares, expansion: BlockFunctions, gram: GramStack, targets: Array
+) -> BlockFunctions:
     """Return a model over projected kernels as one over the kernels themselves.
 
     `gram` holds these, and the `targets` are of shape (n_outputs, n_samples).

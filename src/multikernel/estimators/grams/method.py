@@ -18,7 +18,7 @@ from multikernel.estimators.parameters import LossSetting
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import (
     FINISHED,
-    Expansion,
+    BlockFunctions,
     history_array,
     iterations,
     shares_of,
@@ -232,7 +232,7 @@ def fitted_attributes(
     }
 
 
-def merge(solutions: Sequence[Solution]) -> Expansion:
+def merge(solutions: Sequence[Solution]) -> BlockFunctions:
     """Return the expansions of several solutions over the union of their kernels.
 
     They are on the same stack, one per output, or each with several outputs.
@@ -251,10 +251,10 @@ def merge(solutions: Sequence[Solution]) -> Expansion:
         first = last
     each = [s.effects for s in solutions if s.effects is not None]
     effects = np.stack(each, axis=1) if each else None
-    return Expansion(active.astype(np.intp), coefs, intercept, effects)
+    return BlockFunctions(active.astype(np.intp), coefs, intercept, effects)
 
 
-def described_terms(training: Training, expansion: Expansion) -> dict[str, Any]:
+def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
     """Return the norms and shares of a model, as `spread_terms` names them."""
     stack, active = training.stack, expansion.active
     given = training.samples.sample_weight

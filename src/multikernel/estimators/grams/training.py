@@ -20,7 +20,7 @@ from multikernel.estimators.grams.least_squares import completed, residual_probl
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
-from multikernel.estimators.publish.fitted import Expansion
+from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
@@ -198,7 +198,7 @@ class Training:
         columns, weights = self.design(self.X), self.samples.weights
         return LeastSquares(columns, weights, self.fit_intercept)
 
-    def completed(self, expansion: Expansion) -> Expansion:
+    def completed(self, expansion: BlockFunctions) -> BlockFunctions:
         """Return the model of a solution with all that belongs to it.
 
         That is the same but where there are columns without a penalty.

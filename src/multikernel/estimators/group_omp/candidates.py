@@ -22,7 +22,7 @@ from multikernel.estimators.group_omp.stages import (
 )
 from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.fitted import Expansion
+from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.search import Search
 from multikernel.problem import Problem, Status
@@ -131,11 +131,11 @@ class PrefixCandidates(Candidates[GreedyMethod, Training]):
         ]
 
 
-def _expansion(path: PublishedPath, k: int) -> Expansion:
+def _expansion(path: PublishedPath, k: int) -> BlockFunctions:
     """Return the model with k kernels, which share its coefficients."""
     shared = np.broadcast_to(path.coefs[k], (k, *path.coefs.shape[1:]))
     effects = None if path.effects is None else path.effects[k]
-    return Expansion(np.sort(path.order[:k]), shared, path.intercepts[k], effects)
+    return BlockFunctions(np.sort(path.order[:k]), shared, path.intercepts[k], effects)
 
 
 def prefix_search(

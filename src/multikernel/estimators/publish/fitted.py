@@ -32,7 +32,7 @@ SEVERITY = (
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class BlockFunctions:
     """The block functions of all outputs over the training samples.
 
     Parameters

@@ -12,7 +12,7 @@ from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.mixed import features_of
 from multikernel.estimators.read.named_grams import check_gram_names
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.read.tables import Table, is_precomputed
+from multikernel.estimators.read.tables import TrainingTable, is_precomputed
 from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.gram.choice import SMALL
 from multikernel.kernels import (
@@ -247,7 +247,9 @@ def _may_be_paired(samples: Samples, dictionary: KernelDictionary) -> bool:
     return 0 < size * (size - 1) // 2 * len(samples.y) <= PAIRED_SAMPLES
 
 
-def _columns_as_given(table: Table, n_columns: int) -> tuple[Features, Sequence[int]]:
+def _columns_as_given(
+    table: TrainingTable, n_columns: int
+) -> tuple[Features, Sequence[int]]:
     """Return the user's columns, and for each that kernels see the one it is from."""
     if table.layout is None:
         return Features(n_columns, table.feature_names), range(n_columns)

@@ -19,7 +19,7 @@ from multikernel.estimators.read.numbers import (
 )
 from multikernel.estimators.read.tables import (
     Columns,
-    Table,
+    TrainingTable,
     is_precomputed,
     settled_kernels,
 )
@@ -40,7 +40,9 @@ PER_SAMPLE = ("dual_coef_", "support_", "history_")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Table:
+def check_partitions(
+    estimator: BaseEstimator, kernels: Any, X: Any, y: Any
+) -> TrainingTable:
     """Check training data in partitions; the data stay where they are.
 
     As `check_fit_data` does for others, with a `SampledRows` as the table's X. Targets
@@ -64,7 +66,7 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     rows, columns = read_partitions(owner, X)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
     data, names = cast(Array, rows), columns.names
-    return Table(
+    return TrainingTable(
         data,
         targets,
         columns,

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights, listed
 from multikernel.estimators.read.precomputed import without_others
-from multikernel.estimators.read.tables import Table
+from multikernel.estimators.read.tables import TrainingTable
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.linalg.tables import backing, row_hashes, row_keys
 
@@ -53,7 +53,7 @@ class Samples:
         Weights that the user gave, positive.
     rows : ndarray of shape (n_samples,)
         Their positions in the input.
-    table : Table
+    table : TrainingTable
         The whole input.
     classes : ndarray of shape (n_classes,) or None
         The class labels, ascending; None for a regression. Where samples have several
@@ -74,7 +74,7 @@ class Samples:
     labels: Labels
     sample_weight: Array | None
     rows: Indices
-    table: Table
+    table: TrainingTable
     classes: Array | None = None
     class_weight: Any = None
     shared: bool = False
@@ -175,7 +175,7 @@ class Samples:
 
 def read_samples(
     owner: str,
-    table: Table,
+    table: TrainingTable,
     sample_weight: Any,
     *,
     classify: bool,

@@ -29,7 +29,7 @@ from multikernel.kernels.views import View, find_views
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TrainingTable:
     """Training data as they came in, checked.
 
     Parameters
@@ -84,7 +84,9 @@ class Columns(BaseEstimator):
         return None if names is None else tuple(str(name) for name in names)
 
 
-def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Table:
+def check_fit_data(
+    estimator: BaseEstimator, kernels: Any, X: Any, y: Any
+) -> TrainingTable:
     """Return training data, checked, or raise with a sentence that says what is wrong.
 
     The tags of the `estimator`, which is not changed, and what its ``kernels`` stand
@@ -122,7 +124,7 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     # What turns into an array, and is none, cannot be cut into folds.
     given = X if hasattr(X, "__getitem__") else checked
     called = target_names(y, targets)
-    return Table(
+    return TrainingTable(
         checked,
         targets,
         columns,

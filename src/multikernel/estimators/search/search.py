@@ -73,7 +73,7 @@ class Trial(Generic[D]):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SearchOutcome:
     """What a search has computed before it chooses.
 
     `refit` leads from the candidate chosen to the attributes of its model on all
@@ -123,7 +123,7 @@ class Search(Generic[D, P, S]):
         scale = self.method.problems(whole).objective_scale
         return Trial(whole, self.candidates(whole), scale)
 
-    def solve(self, problem: Trial[D], data: D, watch: Watch) -> Outcome:
+    def solve(self, problem: Trial[D], data: D, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, and what gives the model on all samples."""
         model = self.model
         splits = make_splits(self.source.owner, model.cv, data.samples)
@@ -176,9 +176,11 @@ class Search(Generic[D, P, S]):
                 each(finish)
         refit = partial(problem.candidates.refit, problem.whole, watch)
         scores = [folds[number] for number in range(len(splits))]
-        return Outcome(scores, refit if model.refit else None)
+        return SearchOutcome(scores, refit if model.refit else None)
 
-    def publish(self, problem: Trial[D], data: D, solution: Outcome) -> dict[str, Any]:
+    def publish(
+        self, problem: Trial[D], data: D, solution: SearchOutcome
+    ) -> dict[str, Any]:
         """Choose a candidate, and return its model on all samples with the scores."""
         folds, candidates = solution.folds, problem.candidates
         reached = int(max(fold.n_active.max() for fold in folds))

@@ -28,8 +28,8 @@ from multikernel.estimators.search.patience import OF_A_TARGET, no_better
 from multikernel.estimators.search.scores import cv_results
 from multikernel.estimators.search.search import (
     TOGETHER_BYTES,
-    Outcome,
     Search,
+    SearchOutcome,
     Trial,
     for_each,
 )
@@ -88,7 +88,7 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
 
     def solve(  # type: ignore[override]
         self, problem: Trial[Training], data: Training, watch: Watch
-    ) -> Outcome | TargetOutcome:
+    ) -> SearchOutcome | TargetOutcome:
         """Return the scores of all folds and targets, and what gives the models."""
         model, samples = self.model, data.samples
         if not has_own_strengths(model, samples):
@@ -129,10 +129,10 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         self,
         problem: Trial[Training],
         data: Training,
-        solution: Outcome | TargetOutcome,
+        solution: SearchOutcome | TargetOutcome,
     ) -> dict[str, Any]:
         """Choose for every target, and return the models with the scores."""
-        if isinstance(solution, Outcome):
+        if isinstance(solution, SearchOutcome):
             return super().publish(problem, data, solution)
         candidates = problem.candidates
         columns = candidates.columns()

@@ -14,7 +14,7 @@ from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.folds import cut_fold, make_splits
 from multikernel.estimators.search.scores import takes
-from multikernel.estimators.search.search import Outcome, Search, SearchCV, Trial
+from multikernel.estimators.search.search import Search, SearchCV, SearchOutcome, Trial
 from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
@@ -35,7 +35,7 @@ class SurvivalSearch(Search[Training, Problems, list[Solution]]):
     """A search whose folds say the scale of the answers, at the strength chosen."""
 
     def publish(
-        self, problem: Trial[Training], data: Training, solution: Outcome
+        self, problem: Trial[Training], data: Training, solution: SearchOutcome
     ) -> dict[str, Any]:
         """Return what a search does, and the scale beside models of other samples."""
         attributes = super().publish(problem, data, solution)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ProductPlan:
     """Which products yield which nodes: indices of factors, of prefixes, of pairs."""
 
     factors: list[tuple[int, int]]
@@ -21,7 +21,7 @@ class Plan:
     pairs: Indices
 
 
-def plan_products(nodes: Sequence["GridNode"]) -> Plan:
+def plan_products(nodes: Sequence["GridNode"]) -> ProductPlan:
     """Split nodes other than the root into prefixes that many share and factors."""
     factors = sorted({factor for node in nodes for factor in node})
     position = {factor: k for k, factor in enumerate(factors)}
@@ -37,4 +37,4 @@ def plan_products(nodes: Sequence["GridNode"]) -> Plan:
 
     pairs = [(prefix_of(node[:-1]), position[node[-1]]) for node in nodes]
     as_array = np.array(steps, dtype=np.intp).reshape(-1, 2)
-    return Plan(factors, as_array, np.array(pairs, dtype=np.intp))
+    return ProductPlan(factors, as_array, np.array(pairs, dtype=np.intp))

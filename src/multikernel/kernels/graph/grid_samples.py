@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
 from multikernel.kernels.graph.grid_pairs import Ahead, look_ahead
-from multikernel.kernels.graph.grid_plan import Plan, plan_products
+from multikernel.kernels.graph.grid_plan import ProductPlan, plan_products
 from multikernel.kernels.graph.levels import TOLERANCE
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.threads import compiled, run_blocks
@@ -305,7 +305,7 @@ class GridSamples:
         run_blocks(fill, self._rows())
         return _Base(triangle, units, firsts, sizes, below, lengths, sums, ratios)
 
-    def _forms(self, plan: Plan, vector: Array, base: _Base) -> Array:
+    def _forms(self, plan: ProductPlan, vector: Array, base: _Base) -> Array:
         """Return the quadratic forms of all nodes with a scaled vector."""
         inputs, shares = self._inputs(plan.factors, base)
         slots, ratios = self._ratios(plan.factors, base)
@@ -368,7 +368,7 @@ class GridSamples:
             return np.array([self._slots[factor] for factor in factors]), self._kept
 
 
-def _noise(plan: Plan, vector: Array, base: _Base) -> Array:
+def _noise(plan: ProductPlan, vector: Array, base: _Base) -> Array:
     """Return the sums over the diagonals: products of prefixes with last factors."""
     ratios = np.array([base.ratios[factor] for factor in plan.factors])
     prefixes = np.empty((len(plan.prefixes) + 1, vector.size))

@@ -108,7 +108,7 @@ class IterativeShrinkage:
         one = [problem.regularizer]
         tracker = next(incumbents(self, problem, one, callback, patience))
         tracker.start(init)
-        run = _Run(tracker, self.momentum)
+        run = _Tangents(tracker, self.momentum)
         if init is not None:
             run.begin(init)
         return tracker.run(run.step, self.tol, self.max_iter)
@@ -155,7 +155,7 @@ class _Tangent:
 
 
 @dataclass
-class _Run:
+class _Tangents:
     """The last model, and where the next tangent is taken."""
 
     tracker: Incumbent

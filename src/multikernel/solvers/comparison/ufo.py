@@ -163,7 +163,9 @@ class UFOMKL:
         patience = self.max_iter + 1
         one = [problem.regularizer]
         tracker = next(incumbents(self, problem, one, callback, patience))
-        run = _Run(tracker, np.random.default_rng(self.random_state), self.cache_bytes)
+        run = _SlopeSum(
+            tracker, np.random.default_rng(self.random_state), self.cache_bytes
+        )
         expansion = tracker.start(init)
         if init is not None and expansion is not None:
             run.go_on(expansion, max(init.n_iter, 1))
@@ -189,7 +191,7 @@ def _unweighted(loss: Loss, n_samples: int) -> tuple[Loss, Array]:
 
 
 @dataclass
-class _Run:
+class _SlopeSum:
     """The sum of the slopes so far, and its products with all kernels."""
 
     tracker: Incumbent

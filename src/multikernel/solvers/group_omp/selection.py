@@ -98,7 +98,7 @@ class Query:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Winners:
     """The best kernel of every group.
 
     Parameters
@@ -116,7 +116,7 @@ class Choice:
     passes: float
 
 
-def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Choice:
+def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Winners:
     """Pick the largest value of every group; ties go to the first kernel.
 
     The values, (n_groups, n_kernels), are twice the improvements, tied up to a relative
@@ -126,7 +126,7 @@ def choose(query: Query, values: Array, ties: Array | float, passes: float) -> C
     largest = values.max(axis=1, keepdims=True)
     # argmax of booleans is the first True: the tie goes to the dictionary's order.
     kernels = np.argmax(query.candidates & (values * (1.0 + ties) >= largest), axis=1)
-    return Choice(kernels, 0.5 * values[np.arange(kernels.size), kernels], passes)
+    return Winners(kernels, 0.5 * values[np.arange(kernels.size), kernels], passes)
 
 
 class FactorSelector:
@@ -168,7 +168,7 @@ class FactorSelector:
             self.lengths[columns] = np.maximum(lengths, 0.0)
             self.rotations.append((columns, axes.transpose(0, 2, 1)))
 
-    def best(self, query: Query) -> Choice:
+    def best(self, query: Query) -> Winners:
         """Return the best candidate of every group."""
         return choose(query, self.forms(query), SETTINGS.tie, 1.0)
 
@@ -252,7 +252,7 @@ class BoundSelector:
             if factors is not None:
                 self.exact = FactorSelector(factors, whitening)
 
-    def best(self, query: Query) -> Choice:
+    def best(self, query: Query) -> Winners:
         """Return the best candidate of every group."""
         self._check_shift(query)
         race = _Race(self.stack, self.whitening, self.traces, query)

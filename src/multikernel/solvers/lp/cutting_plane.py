@@ -105,7 +105,7 @@ class CuttingPlane(WeightSolver):
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at the weights of a solution, or at equal ones."""
-        search = _Search(oracle, self.tol, max(self.tol, self.precision))
+        search = _PlaneSearch(oracle, self.tol, max(self.tol, self.precision))
         search.start(init, expansion)
         return search.step
 
@@ -145,7 +145,7 @@ class SILP(CuttingPlane):
 
 
 @dataclass
-class _Search:
+class _PlaneSearch:
     """The planes so far, and where to look next."""
 
     oracle: WeightOracle

@@ -160,7 +160,7 @@ class InterleavedNewton(WeightSolver):
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at a solution, or at zero with equal weights."""
-        search = _Search(oracle.tracker, self)
+        search = _NewtonState(oracle.tracker, self)
         search.start(init, expansion)
         return search.step
 
@@ -178,11 +178,11 @@ class InterleavedNewton(WeightSolver):
         what all kernels make of them are at hand, so a start reads no matrix. All of
         one p are best in a row, by falling alpha.
         """
-        first: _Search | None = None
-        last: _Search | None = None
+        first: _NewtonState | None = None
+        last: _NewtonState | None = None
         patience = self.patience, self.progress
         for tracker in incumbents(self, problem, regularizers, callback, *patience):
-            search = _Search(tracker, self)
+            search = _NewtonState(tracker, self)
             if first is None or last is None:
                 first = search
                 search.start(init, tracker.start(init))
@@ -199,7 +199,7 @@ class InterleavedNewton(WeightSolver):
 
 
 @dataclass
-class _Search:
+class _NewtonState:
     """The state of the iteration."""
 
     tracker: Incumbent
@@ -236,7 +236,7 @@ class _Search:
         self.point = expansion
         self._center_at(weights)
 
-    def carry_on(self, other: "_Search") -> None:
+    def carry_on(self, other: "_NewtonState") -> None:
         """Begin where a search with another penalty has ended."""
         if not other.point.forms.any():
             self.start(None, self.tracker.start(None))

@@ -120,12 +120,12 @@ class SquaredForm:
         What the sum of norms is for a strength does not depend on alpha, so that each
         solve begins next to the strength that it looks for.
         """
-        search: _Search | None = None
+        search: _StrengthSearch | None = None
         for incumbent in incumbents(
             self, problem, regularizers, callback, SETTINGS.patience, SETTINGS.progress
         ):
             first = search is None
-            search = search or _Search(incumbent.problem, self, init)
+            search = search or _StrengthSearch(incumbent.problem, self, init)
             search.turn_to(incumbent, init if first else None)
             solution = incumbent.run(search.step, self.tol, self.max_iter)
             yield solution
@@ -208,7 +208,7 @@ class _MatricesAlone(MeteredStack):
         return np.zeros(self.shape[0])
 
 
-class _Search:
+class _StrengthSearch:
     """Where the strength is, and where it is heading.
 
     Parameters
