@@ -59,7 +59,6 @@ def check_definite(
     active: Indices,
     how: str = "auto",
     weights: Array | None = None,
-    suspects: Indices | None = None,
 ) -> str:
     r"""Raise if a kernel that nobody vouches for is found not to be one.
 
@@ -95,8 +94,6 @@ def check_definite(
         hundredths of a second; otherwise by the probe, and at their sum.
     weights : ndarray of shape (n_kernels,) or (n_outputs, n_kernels), optional
         Of the sums that models use; the plain sum over `active` when left out.
-    suspects : ndarray of shape (n_suspects,), optional
-        Kernels that the probe has named already, of all. It is made here when left out.
 
     Returns
     -------
@@ -133,9 +130,8 @@ def check_definite(
     held = stack.stack if isinstance(stack, ScaledStack) else stack
     if landmarks_of(held) is not None:
         return "factors"
-    if how == "auto" and not is_cheap(held.shape, len(unknown)):
-        named = _suspects(held, unknown) if suspects is None else suspects
-        _search(held, [m for m in unknown if m in named], exact=True)
+    if how == "auto" and not _is_cheap(held.shape, len(unknown)):
+        _search(held, _suspects(held, unknown), exact=True)
         if weights is None:
             weights = np.bincount(active, minlength=stack.shape[0]).astype(np.float64)
         if _sums_are_definite(stack, np.atleast_2d(weights)):
@@ -144,7 +140,7 @@ def check_definite(
     return "full"
 
 
-def is_cheap(shape: tuple[int, ...], n_unknown: int) -> bool:
+def _is_cheap(shape: tuple[int, ...], n_unknown: int) -> bool:
     """Return whether a full check of so many matrices costs little beside a fit."""
     n_kernels, n, _ = shape
     products = n_unknown * min(SEARCH_PRODUCTS, max(1.0, n / FACTOR_RATE))

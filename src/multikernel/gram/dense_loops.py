@@ -148,27 +148,20 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 
 @loop(fastmath={"reassoc", "contract"})
-def add_census(  # noqa: PLR0913 - compiled code takes arrays, not objects
+def add_census(
     array: Stored,
     vectors: Array,
-    allowed: float,
     out: Array,
     diagonals: Array,
-    alphas: Array,
-    betas: Array,
-    excess: Array,
 ) -> None:
     """Add u^T K v, v^T K u and w^T K w of every matrix, each of them read once.
 
     Diagonals, (n_matrices, n), are at hand then; alone, every entry is a cache line to
     be fetched. Rows of `vectors` are u, v and w, and `out`, (n_matrices, 3), is added
-    to. While a matrix is in the cache, so many steps of Lanczos's method as `alphas`
-    has columns are made from u; see `write_lanczos`.
+    to.
     """
     u, v, w = vectors[0], vectors[1], vectors[2]
     pairs = u.size - u.size % 2
-    image, start = np.empty(u.size), np.empty(u.size)
-    norm = np.sqrt(np.sum(u * u))
     for m in range(len(array)):
         K = array[m]
         # Two rows at a time: the vectors are then read half as often.
@@ -184,7 +177,6 @@ def add_census(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 e += y * v[j]
                 f += y * w[j]
             diagonals[m, i], diagonals[m, i + 1] = first[i], second[i + 1]
-            image[i], image[i + 1] = a, d
             out[m, 0] += u[i] * b + u[i + 1] * e
             out[m, 1] += v[i] * a + v[i + 1] * d
             out[m, 2] += w[i] * c + w[i + 1] * f
@@ -195,16 +187,9 @@ def add_census(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 b += K[i, j] * v[j]
                 c += K[i, j] * w[j]
             diagonals[m, i] = K[i, i]
-            image[i] = a
             out[m, 0] += u[i] * b
             out[m, 1] += v[i] * a
             out[m, 2] += w[i] * c
-        if alphas.shape[1] > 0:
-            for i in range(u.size):
-                start[i], image[i] = u[i] / norm, image[i] / norm
-            excess[m] = _lanczos(
-                K, diagonals[m], allowed, start, image, alphas[m], betas[m]
-            )
 
 
 @loop(fastmath={"reassoc", "contract"})

@@ -193,14 +193,11 @@ class BuiltStack:
     degenerate : ndarray of shape (n_degenerate,)
         Indices of kernels that are zero on the training data, or constant where
         kernels are centred or scaled to unit variance; their matrices are zero.
-    suspects : ndarray of shape (n_suspects,), or None
-        Those that a probe of all has shown to be none; None where it was not made.
     """
 
     stack: GramStack
     normalization: Normalization
     degenerate: Indices
-    suspects: Indices | None = None
 
 
 def check_steps(normalize: Steps) -> tuple[StepName, ...]:

@@ -91,14 +91,11 @@ def gram_matrices(
     X: Array,
     options: GramOptions,
     weights: Array | None,
-    *,
-    uses_all: bool = False,
 ) -> BuiltStack:
     """Compute the training Gram matrices of an estimator.
 
     `choose_dictionary` makes the dictionary; the `weights` are for the statistics that
-    normalisation learns. Given matrices of a model that `uses_all` are checked as they
-    are read, if all can be.
+    normalisation learns.
     """
     if dictionary is None:
         return precomputed_stack(
@@ -108,7 +105,6 @@ def gram_matrices(
             options.storage,
             options.max_bytes,
             options.random_state,
-            probes=uses_all and options.check_psd == "auto",
         )
     thin = options.storage if isinstance(options.storage, LowRank) else None
     rows: SampledRows | None = X if isinstance(X, SampledRows) else None

@@ -109,11 +109,8 @@ class GramSource:
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
-        probes = self.uses_all and not self.parts
         try:
-            built = gram_matrices(
-                dictionary, samples.X, how, samples.weights, uses_all=probes
-            )
+            built = gram_matrices(dictionary, samples.X, how, samples.weights)
         except IndefiniteKernelError as error:
             names = samples.table.gram_names
             if names is None or error.kernel is None:

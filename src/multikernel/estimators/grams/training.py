@@ -304,8 +304,8 @@ class Training:
         The `weights`, (n_kernels,) or (n_outputs, n_kernels), are of the sums that it
         uses. What kernels are known to be some by is the ``psd_checked_`` of a fit.
         """
-        how, named = self.options.check_psd, self.built.suspects
-        return check_definite(self.stack, self.dictionary, active, how, weights, named)
+        how = self.options.check_psd
+        return check_definite(self.stack, self.dictionary, active, how, weights)
 
     def unchecked(self) -> "Training":
         """Return the same matrices, whose whole is checked elsewhere."""

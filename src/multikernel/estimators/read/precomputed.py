@@ -16,7 +16,6 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.checks import ROUNDING, take_census
-from multikernel.gram.definite import is_cheap
 from multikernel.gram.files import PathLike, Storage, joined, open_stack
 from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
@@ -245,8 +244,6 @@ def precomputed_stack(
     storage: Storage = "auto",
     max_bytes: int | None = None,
     random_state: Any = None,
-    *,
-    probes: bool = False,
 ) -> BuiltStack:
     """Return the normalised stack of a samples-first block of Gram matrices.
 
@@ -254,8 +251,7 @@ def precomputed_stack(
     most scaled and X has the layout of `stack_grams`; otherwise `storage` says where a
     copy is made, of at most `max_bytes`. The `weights` are for the normalisation's
     statistics, and `random_state` draws the vectors that show whether matrices are
-    symmetric; zero for None. With `probes` all are probed as `check_definite` does,
-    where that is not to look at them in full, nor at what centring makes of them.
+    symmetric; zero for None.
     """
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape
@@ -273,9 +269,6 @@ def precomputed_stack(
         held,
         equal_shares(n_samples, weights),
         check_random_state(0 if random_state is None else random_state),
-        probes=probes
-        and normalization.only_scales
-        and not is_cheap(held.shape, n_kernels),
     )
     if not census.sizes.max() <= SUSPECT:
         check_finite_grams(X)
@@ -287,7 +280,7 @@ def precomputed_stack(
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
     zero = zero_kernels(stack)
-    return BuiltStack(stack, normalization, zero, census.suspects)
+    return BuiltStack(stack, normalization, zero)
 
 
 def _room(array: Array, storage: Storage, max_bytes: int | None) -> Array:
