@@ -24,18 +24,21 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
 from multikernel import (
+    FixedWeightsMKLClassifierCV,
     GroupOMPClassifierCV,
+    HKLClassifierCV,
     LpMKLClassifierCV,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
 )
-from multikernel.kernels import Interactions
 
 Array = NDArray[Any]
 SEARCHES: dict[str, Callable[..., Any]] = {
     "SpicyMKL": SpicyMKLClassifierCV,
     "LpMKL": LpMKLClassifierCV,
     "Group-OMP": GroupOMPClassifierCV,
+    "uniform": FixedWeightsMKLClassifierCV,
+    "HKL": HKLClassifierCV,
 }
 
 
@@ -71,26 +74,27 @@ def size(n: int, d: int) -> dict[str, Any]:
 
 
 def search(method: str, rows: int, columns: int, limit: int) -> dict[str, Any]:
-    """Search with interactions, after the grid search of a machine; in seconds."""
+    """Search with all defaults, after the grid search of a machine; in seconds."""
     X, y = load_breast_cancer(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[:rows], order[rows:]
     X = X[:, :columns]
-    small = SEARCHES[method](Interactions(), cv=2)
+    small = SEARCHES[method](cv=2)
     small.fit(X[train[:40], :3], y[train[:40]])  # what is compiled
     grid, beside = cpu(lambda: machine_grid(False).fit(X[train], y[train]))
     print(json.dumps({"beside": beside}), flush=True)
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     # The system ends this process once it has taken so many seconds of the processor.
     resource.setrlimit(resource.RLIMIT_CPU, (int(used) + limit,) * 2)
-    model = SEARCHES[method](Interactions())
+    model = SEARCHES[method]()
     model, seconds = cpu(lambda: model.fit(X[train], y[train]))
+    terms = model.hull_ if method == "HKL" else model.kernel_weights_
     return {
         "beside": beside,
         "beside_score": float(grid.score(X[test], y[test])),
         "seconds": seconds,
         "score": float(model.score(X[test], y[test])),
-        "kernels": len(model.kernel_weights_),
+        "kernels": len(terms),
         "active": len(model.active_kernels_),
     }
 

@@ -39,13 +39,18 @@ Run = Callable[[float, int, Array, GramMatrix], Outcome]
 class Settings:
     """What tunes blocks."""
 
-    size: int = 1000
-    """Samples of a block. 20 000 samples in 1300 columns took 4.1 s, and 5.2 s with
-    2000; 5000 took 0.6 s, with 1500 as long, and 1.3 s with 3000."""
+    size: int = 500
+    """Samples of a block. Default lp-norm fits took 0.7 and 1.5 s of 2000 and 5000
+    samples, and 0.8 and 1.9 with 1000; searches of 2000 took 43 s for 49."""
 
     spare: float = 2.0
     """Samples of a block for every one that is between its bounds and kinks, where that
     is more."""
+
+    most: int = 2000
+    """But so many at most. Between two solutions, where a line search ends, thousands
+    are off bounds and kinks that the next steps bring back: 9000 samples with targets
+    took 7.8 s, 7.2 with 1000, 9.8 with 3000, and 23 when all of them were one block."""
 
     share: float = 0.1
     """A block is solved to this share of the violation on all samples: with 0.3 it took
@@ -121,7 +126,7 @@ def _block(v: Array, violations: Array, ended: float, n_bytes: int) -> Indices:
     free = v[UP] == v[DOWN]
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))
-    size = min(wanted, max(2, isqrt(n_bytes // 8)))
+    size = min(wanted, SETTINGS.most, max(2, isqrt(n_bytes // 8)))
     if size >= moving.size:
         return moving
     # The worst half is in whoever they are, so that every block is a way down.
