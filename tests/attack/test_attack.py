@@ -65,6 +65,11 @@ READ_OFF_WRONGLY = (901016,)
 were not those of centred targets, and a C of 1e9 magnified their last digits."""
 
 
+CREPT = (28_184_624,)
+"""Problems of other losses whose machines took tiny steps that rounding allowed, up to
+their limit in every one of thousands of runs."""
+
+
 BESIDE = (27_182_001, 27_182_070)
 """Problems with what stands beside kernels that were read off wrongly: in single
 precision a form that cancels has few digits, and the penalty was steep in it; a term
@@ -143,6 +148,11 @@ def test_what_was_found_stays_mended(seed):
 @pytest.mark.parametrize("seed", HIDDEN_BY_ROUNDING)
 def test_what_rounding_hides_is_given_up(seed):
     assert problems.run_offsets(seed) == []
+
+
+@pytest.mark.parametrize("seed", CREPT)
+def test_machines_that_crept(seed):
+    assert problems.run_losses(seed) == []
 
 
 @pytest.mark.parametrize("seed", BESIDE)

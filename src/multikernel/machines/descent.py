@@ -25,8 +25,9 @@ class Settings:
     armijo: float = 1e-4
 
     rounded: float = 1e-14
-    """Share of the objective by which it may rise: near the optimum changes drown in
-    rounding, and the full step is right."""
+    """Share of the objective by which it may rise at a full step: near the optimum
+    changes drown in rounding, and the full step is right. Shorter ones must go down:
+    where rounding bends the way, tiny steps up crept to the limit in every run."""
 
     stalled: float = 1e-6
     """A violation below this that does not fall any more is at its rounding level."""
@@ -102,18 +103,21 @@ def check_form(gram: GramMatrix, form: float, v: Array) -> None:
 
 
 def stepped_down(task: Task[LossKind], point: Point, way: Point) -> Point:
-    """Return the first point along halved steps at which the objective has fallen."""
+    """Return the first point along halved steps at which the objective has fallen.
+
+    That is `point` itself where rounding leaves none.
+    """
     form = way.form
     check_form(task.gram, form, way.rho)
     inner, before = float(np.vdot(way.rho, point.image)), objective(task, point)
     losses = before - 0.5 * point.form
     slope = inner + float(np.vdot(task.loss.gradient(task.y, point.f), way.f))
-    length = 1.0
+    length, slack = 1.0, SETTINGS.rounded * abs(before)
     for _ in range(SETTINGS.halvings):
         new = point.moved(length, way)
         change = float(task.loss.value(task.y, new.f).sum()) - losses
         change += length * inner + 0.5 * length**2 * form
-        if change <= SETTINGS.armijo * length * slope + SETTINGS.rounded * abs(before):
+        if change <= SETTINGS.armijo * length * slope + slack:
             return new
-        length *= 0.5
+        length, slack = 0.5 * length, 0.0
     return point

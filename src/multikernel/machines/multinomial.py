@@ -126,8 +126,10 @@ class Multinomial:
         violation = _violation(task, point)
         while steps < self.max_steps and violation > self.tol:
             way = _newton_direction(task, point, OWN.forcing * min(violation, 1.0))
-            point = stepped_down(task, point, way)
+            before, point = point, stepped_down(task, point, way)
             steps += 1
+            if point is before:
+                break
             previous, violation = violation, _violation(task, point)
             if violation >= previous and violation <= SETTINGS.stalled:
                 break

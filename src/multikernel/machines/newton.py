@@ -137,8 +137,11 @@ class Newton:
         while steps < self.max_steps:
             if violation <= self.tol and _rise_by_clipping(task, point) <= self.tol:
                 break
-            point = stepped_down(task, point, _newton_direction(task, point))
+            way = _newton_direction(task, point)
+            before, point = point, stepped_down(task, point, way)
             steps += 1
+            if point is before:
+                break
             previous, violation = violation, _violation(task, point)
             if violation >= previous and violation <= SETTINGS.stalled:
                 break
