@@ -4,6 +4,9 @@ import contextlib
 import doctest
 import io
 import re
+import runpy
+import shutil
+import time
 import tomllib
 import warnings
 from pathlib import Path
@@ -54,7 +57,49 @@ def test_the_page_on_files_has_their_format():
 
 
 def test_one_version_everywhere():
+    places = runpy.run_path(str(ROOT / ".ci" / "version.py"))["PLACES"]
+    assert len(places) >= 4
+    for name, pattern in places.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        stated = re.findall(pattern, text, flags=re.MULTILINE)
+        assert stated == [multikernel.__version__], name
+
+
+def test_the_next_version_is_one_command(tmp_path, capsys):
+    names = [
+        *runpy.run_path(str(ROOT / ".ci" / "version.py"))["PLACES"],
+        "CHANGELOG.md",
+    ]
+    for name in (*names, ".ci/version.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    change = runpy.run_path(str(tmp_path / ".ci" / "version.py"))["main"]
+    change("77.0.0")
+    dated = f"## 77.0.0 ({time.strftime('%Y')}"
+    texts = {name: (tmp_path / name).read_text("utf-8") for name in names}
+    assert all(text.count("77.0.0") == 1 for text in texts.values())
+    assert dated in texts["CHANGELOG.md"]
+    assert "## Unreleased" not in texts["CHANGELOG.md"]
+    assert "Development Status :: 5" in texts["pyproject.toml"]
+    change("77.1.0.dev0")
+    assert f"## Unreleased\n\n{dated}" in (tmp_path / "CHANGELOG.md").read_text("utf-8")
+    with pytest.raises(SystemExit, match="'1' is no version"):
+        change("1")
+
+
+def test_the_conda_package_needs_what_the_others_do():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    stated = re.search(r"^version: (.+)$", citation, flags=re.MULTILINE)
-    assert multikernel.__version__ == project["project"]["version"] == stated[1]
+    extras = project["project"]["optional-dependencies"]
+    needed = {*project["project"]["dependencies"], *extras["cli"], *extras["plot"]}
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    lines = re.findall(r"^    - ([\w-]+) (>=[\w.]+)$", recipe, flags=re.MULTILINE)
+    listed = {name.removesuffix("-base") + bound for name, bound in lines}
+    build = {"python>=3.11", *project["build-system"]["requires"]}
+    assert listed - build == needed
+
+
+def test_the_page_on_installing_has_every_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "install.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^``\[(\w+)\]``  ", page, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(project["project"]["optional-dependencies"])

@@ -4,9 +4,14 @@ import ast
 import importlib
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from multikernel import GramRepair, SpicyMKLClassifier, TableEncoder
+from multikernel._install import DOCUMENTATION
+from multikernel.estimators.reference import ReferenceLink, page_template
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "multikernel"
@@ -107,3 +112,23 @@ def _texts(node: ast.AST) -> list[str]:
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.rst")))
 def test_no_page_of_the_reference_lists_a_name_twice(page):
     assert sorted(set(listed(page))) == sorted(listed(page))
+
+
+def test_a_notebook_links_to_the_page_of_an_estimator_once_there_is_an_address(
+    monkeypatch,
+):
+    if not DOCUMENTATION:
+        assert SpicyMKLClassifier()._get_doc_link() == ""
+    template = page_template("https://example.org/stable/")
+    monkeypatch.setattr(ReferenceLink, "_doc_link_template", template)
+    for kind in (SpicyMKLClassifier, GramRepair, TableEncoder):
+        page = f"generated/multikernel.{kind.__name__}.html"
+        assert kind()._get_doc_link() == f"https://example.org/stable/{page}"
+        assert f'href="https://example.org/stable/{page}"' in kind()._repr_html_()
+        assert kind.__name__ in documented()
+
+
+def test_addresses_come_from_one_place():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    urls = project["project"].get("urls", {})
+    assert urls.get("Documentation", "") == DOCUMENTATION

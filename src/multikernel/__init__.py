@@ -23,10 +23,13 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != f"multikernel.{name}":
             raise  # a library that a module needs is not there
-        public = vars(import_module("multikernel._public"))
-        if name not in public:
+        # Pictures, which all others are loaded with, take a fifth more than estimators.
+        public = import_module("multikernel.estimators")
+        if name not in public.__all__:
+            public = import_module("multikernel._public")
+        if name not in ("__all__", *public.__all__):
             raise AttributeError(missing) from None
-        attribute = public[name]
+        attribute = getattr(public, name)
     globals()[name] = attribute
     return attribute
 

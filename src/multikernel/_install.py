@@ -1,4 +1,4 @@
-"""How the library and its extras are installed, as messages and documents say it.
+"""Where the library is, and how it is installed, as messages and documents say it.
 
 No index of packages has the library yet. On the day when one does, `PACKAGE` becomes
 "multikernel" and `PLACE` empty; ``tests/test_install.py`` then lists the texts that
@@ -10,6 +10,10 @@ PACKAGE = "."
 
 PLACE = "in a clone of multikernel, "
 """Where it is told so, in the words of a message."""
+
+DOCUMENTATION = ""
+"""The address of the site, with a slash at its end; empty until it has one. It is
+``Documentation`` in ``[project.urls]`` of pyproject.toml too, which a test compares."""
 
 
 def install_line(*extras: str) -> str:

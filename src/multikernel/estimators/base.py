@@ -29,12 +29,13 @@ from multikernel.estimators.publish.summary import (
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.tables import check_predict_data, is_precomputed
+from multikernel.estimators.reference import ReferenceLink
 from multikernel.estimators.unknown import ELSEWHERE, refuse_unknown, unknown_parameter
 from multikernel.kernels.base import parameters_of, with_parameter
 from multikernel.problem import Callback
 
 
-class BaseMKL(BaseEstimator, metaclass=ABCMeta):
+class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
     """A multiple kernel model: `fit`, `contributions` and the fitted attributes.
 
     A subclass has parameters, and makes a method of them, see `_method`.

@@ -16,10 +16,11 @@ from multikernel.estimators.read.named_grams import (
     names_of_grams,
 )
 from multikernel.estimators.read.precomputed import kernels_first, read_grams
+from multikernel.estimators.reference import ReferenceLink
 from multikernel.linalg.threads import aside
 
 
-class GramRepair(TransformerMixin, BaseEstimator):
+class GramRepair(ReferenceLink, TransformerMixin, BaseEstimator):
     r"""Make similarity matrices kernels, by the training samples of each fold alone.
 
     With the eigenvalues and eigenvectors :math:`K = U \Lambda U^\top` of a training

@@ -1,0 +1,55 @@
+"""Give the library a version everywhere.
+
+Usage: python .ci/version.py 1.0.0
+
+A version without "dev" also dates the unreleased part of the changelog; the first one
+with "dev" after it begins the next part.
+"""
+
+import re
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACES = {
+    "pyproject.toml": r'^version = "(.+)"$',
+    "src/multikernel/__init__.py": r'^__version__ = "(.+)"$',
+    "CITATION.cff": r"^version: (.+)$",
+    "conda/recipe.yaml": r'^  version: "(.+)"$',
+}
+VERSION = r"\d+\.\d+\.\d+(\.dev\d+)?"
+
+
+def replaced(path: Path, pattern: str, text: str) -> None:
+    """Put a text where a pattern has its group, which stands once in a file."""
+    before = path.read_text(encoding="utf-8")
+    (match,) = re.finditer(pattern, before, flags=re.MULTILINE)
+    after = before[: match.start(1)] + text + before[match.end(1) :]
+    path.write_text(after, encoding="utf-8")
+
+
+def main(version: str) -> None:
+    """Write a version into every file that states it."""
+    if not re.fullmatch(VERSION, version):
+        sys.exit(f"{version!r} is no version such as 1.0.0 or 1.1.0.dev0.")
+    for name, pattern in PLACES.items():
+        replaced(ROOT / name, pattern, version)
+    changelog = ROOT / "CHANGELOG.md"
+    if "dev" not in version:
+        heading = f"{version} ({time.strftime('%Y-%m-%d')})"
+        replaced(changelog, "^## (Unreleased)$", heading)
+        major = version.partition(".")[0]
+        status = "5 - Production/Stable" if major != "0" else "3 - Alpha"
+        pattern = r'^    "Development Status :: (.+)",$'
+        replaced(ROOT / "pyproject.toml", pattern, status)
+    elif "## Unreleased" not in (text := changelog.read_text(encoding="utf-8")):
+        above, newest, below = text.partition("## ")
+        changelog.write_text(f"{above}## Unreleased\n\n{newest}{below}", "utf-8")
+    print(f"Version {version} is in {', '.join(PLACES)}.")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])
