@@ -11,6 +11,8 @@ import pytest
 import multikernel
 from multikernel.estimators import (
     ESTIMATORS,
+    SpicyMKLOrdinal,
+    SpicyMKLOrdinalCV,
     SpicyMKLSurvival,
     SpicyMKLSurvivalCV,
 )
@@ -133,7 +135,13 @@ def test_parameters_are_described_alike():
 
 @pytest.mark.parametrize(
     "estimator",
-    [*ESTIMATORS, SpicyMKLSurvival, SpicyMKLSurvivalCV],
+    [
+        *ESTIMATORS,
+        SpicyMKLSurvival,
+        SpicyMKLSurvivalCV,
+        SpicyMKLOrdinal,
+        SpicyMKLOrdinalCV,
+    ],
     ids=lambda e: e.__name__,
 )
 def test_every_parameter_is_described_in_order(estimator):

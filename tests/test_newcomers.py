@@ -325,8 +325,32 @@ def test_an_oncologist_predicts_relapses_of_which_most_were_not_seen():
     assert "Predicted thirds" in page
 
 
+def severity(X, grade):
+    order = ["slow", "steady", "fast", "rapid"]
+    model = mk.SpicyMKLOrdinalCV(order=order, n_alphas=8, cv=3)
+    model.fit(X[:300], grade[:300])
+    return model, model.predict_median(X[300:])
+
+
+def test_a_physician_predicts_grades_nearer_than_the_middle_one():
+    X, y = load_diabetes(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    grades = np.digitize(y, [87, 140, 211])
+    names = np.array(["slow", "steady", "fast", "rapid"])
+    model, predicted = severity(X, names[grades])
+    numbers = np.array([names.tolist().index(name) for name in predicted])
+    wrong = np.abs(numbers - grades[300:]).mean()
+    assert wrong < 0.8 * np.abs(np.median(grades[:300]) - grades[300:]).mean()
+    # Thresholds are those of plain likelihood beside the function.
+    f = model.linear_predictor(X[:300])
+    below = 1.0 / (1.0 + np.exp(f[:, None] - model.thresholds_))
+    shares = np.bincount(grades[:300]).cumsum()[:-1] / 300
+    np.testing.assert_allclose(below.mean(axis=0), shares, atol=0.02)
+
+
 TASKS = [
     relapses,
+    severity,
     confounders,
     omics,
     neuroimaging,

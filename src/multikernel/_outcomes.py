@@ -153,7 +153,7 @@ def _scores(model: Any, X: Any, y: Array, predicted: Array) -> dict[str, Any]:
         scores["accuracy"] = metrics.accuracy_score(y, predicted)
         scores["balanced accuracy"] = metrics.balanced_accuracy_score(y, predicted)
         classes = getattr(model, "classes_", [-1, 1])
-        if len(classes) == 2:
+        if len(classes) == 2 and hasattr(model, "decision_function"):
             values = model.decision_function(X)
             positive = y == classes[1]
             if 0 < positive.sum() < positive.size:

@@ -256,5 +256,8 @@ def value_name(model: Any, place: int) -> str:
     labels = getattr(model, "classes_", None)
     if model._state.model.coefs.shape[2] > 1:
         return f"contribution to f of {output_heads(model)[place]}, mean zero"
-    towards = "" if labels is None else f" (positive: {labels[1]})"
+    # Of ordered classes there are more beside one function.
+    towards = ""
+    if labels is not None and len(labels) == 2:
+        towards = f" (positive: {labels[1]})"
     return f"contribution to f{towards}, mean zero"

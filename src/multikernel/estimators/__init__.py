@@ -32,6 +32,11 @@ from multikernel.estimators.local_rademacher.estimators import (
 from multikernel.estimators.lp.cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators.lp.estimators import LpMKLClassifier, LpMKLRegressor
 from multikernel.estimators.one_class import OneClassMKL
+from multikernel.estimators.ordinal.base import OrdinalMKL
+from multikernel.estimators.ordinal.estimators import (
+    SpicyMKLOrdinal,
+    SpicyMKLOrdinalCV,
+)
 from multikernel.estimators.own import MKLClassifier, MKLRegressor
 from multikernel.estimators.progress import ProgressBar
 from multikernel.estimators.publish.fitted import variance_shares
@@ -86,6 +91,8 @@ __all__ = [
     "RegularizationPath",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
+    "SpicyMKLOrdinal",
+    "SpicyMKLOrdinalCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
     "SpicyMKLSurvival",
@@ -103,7 +110,7 @@ ESTIMATORS: tuple[type[BaseMKL], ...] = tuple(
     for found in map(globals().get, __all__)
     if isinstance(found, type)
     and issubclass(found, BaseMKL)
-    and not issubclass(found, SurvivalMKL)
+    and not issubclass(found, SurvivalMKL | OrdinalMKL)
 )
-"""Every multiple kernel model that scikit-learn's conformance tests have targets for,
-which times to an event are not."""
+"""Every multiple kernel model that is for targets of any kind, or any classes: times to
+an event and ordered classes have tests of their own."""

@@ -13,7 +13,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import columns_read
-from multikernel.estimators.publish.summary import default_score
+from multikernel.estimators.publish.summary import search_score
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
@@ -169,7 +169,7 @@ class SearchScores:
     def name(self) -> str:
         """Return what the scores are: the metric, and over how many folds."""
         scoring: Any = getattr(self.model, "scoring", None)
-        metric = default_score(self.model).replace("r2", "R²")
+        metric = search_score(self.model).replace("r2", "R²")
         if isinstance(scoring, str):
             metric = scoring
         elif scoring is not None:

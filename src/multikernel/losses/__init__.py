@@ -11,6 +11,7 @@ from multikernel.losses.coupled import (
     is_coupled,
     project_coupled,
 )
+from multikernel.losses.cumulative import CumulativeLogitLoss
 from multikernel.losses.epsilon_insensitive import EpsilonInsensitiveLoss
 from multikernel.losses.gamma import GammaLoss
 from multikernel.losses.hinge import HingeLoss
@@ -41,6 +42,7 @@ __all__ = [
     "LOSSES",
     "CoupledLoss",
     "CrammerSingerLoss",
+    "CumulativeLogitLoss",
     "EpsilonInsensitiveLoss",
     "GammaLoss",
     "HingeLoss",

@@ -13,6 +13,7 @@ from multikernel.solvers.comparison import (
 )
 from multikernel.solvers.fixed_weights import FixedWeights
 from multikernel.solvers.free_columns import FreeColumns
+from multikernel.solvers.free_thresholds import FreeThresholds
 from multikernel.solvers.group_omp import GreedyPath, GroupOMP
 from multikernel.solvers.local_rademacher import DCSolution, TailConv, TailDC
 from multikernel.solvers.lp import (
@@ -36,6 +37,7 @@ __all__ = [
     "DCSolution",
     "FixedWeights",
     "FreeColumns",
+    "FreeThresholds",
     "GreedyPath",
     "GroupOMP",
     "HessianMKL",

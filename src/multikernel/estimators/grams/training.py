@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,8 @@ from multikernel.losses.offset import with_offset
 from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers import FreeColumns, Solver
+from multikernel.solvers import FreeColumns, FreeThresholds, Solver
+from multikernel.solvers.free_thresholds import has_free_thresholds
 
 SEARCHED = 2**28
 """Entries of a stack up to which all its matrices are looked at once one of them has
@@ -220,10 +221,11 @@ class Training:
         return residual_problems(self.least_squares, problems)
 
     def _solver(self, recipe: Recipe) -> Solver:
-        """Return the solver of a recipe, with columns where these have no penalty."""
-        if self.design is None:
-            return recipe.solver
-        return FreeColumns(recipe.solver, tol=cast(Any, recipe.solver).tol)
+        """Return the solver of a recipe, with what has no penalty where it has such."""
+        solver: Any = recipe.solver
+        if has_free_thresholds(recipe.losses[0]):
+            return FreeThresholds(solver, solver.tol, solver.max_iter)
+        return solver if self.design is None else FreeColumns(solver, tol=solver.tol)
 
     @cached_property
     def kernel_size(self) -> float:

@@ -317,7 +317,7 @@ def _check_model(
     if "unpenalized_coef_" in found:
         _check_unpenalized(owner, found, n_outputs)
     _check_length(owner, "output_names_", {"output_names_": state.outputs}, n_outputs)
-    if "classes_" in found and state.link != "labels":
+    if "classes_" in found and state.link not in ("labels", "identity"):
         _check_length(owner, "classes_", found, max(2, n_outputs))
     model.check_columns(n_kernels, n_features, packed="sequence_features_" in found)
 

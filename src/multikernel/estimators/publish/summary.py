@@ -160,7 +160,7 @@ def facts(model: Any) -> dict[str, Any]:
     if hasattr(model, "best_score_"):
         scoring = getattr(model, "scoring", None)
         numbers["score"] = model.best_score_
-        named = default_score(model) if scoring is None else _named(scoring)
+        named = search_score(model) if scoring is None else _named(scoring)
         numbers["scoring"] = named
     return numbers
 
@@ -170,6 +170,11 @@ def default_score(model: Any) -> str:
     if predicts_times(model):
         return "concordance"
     return "accuracy" if hasattr(model, "classes_") else "r2"
+
+
+def search_score(model: Any) -> str:
+    """Return what a search maximises by default."""
+    return "concordance" if hasattr(model, "thresholds_") else default_score(model)
 
 
 def predicts_times(model: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Sparse MKL for ordered classes."""

@@ -1,0 +1,253 @@
+"""What both estimators of ordered classes are: one function, and its thresholds."""
+
+import copy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_weights, listed
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import fit_estimator, publish
+from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.read.partitions import lazy
+from multikernel.estimators.read.targets import read_targets
+from multikernel.estimators.survival.likelihood import concordance
+from multikernel.exceptions import warn_user
+from multikernel.losses import CumulativeLogitLoss
+from multikernel.problem import Callback
+
+
+class OrdinalMKL(ClassifierMixin, BaseMKL):
+    """Base of the models of ordered classes.
+
+    What learns is a copy of the estimator that has a loss: a regression on the numbers
+    of the classes. What it publishes becomes the estimator's.
+    """
+
+    # Of the copy that learns, and of the models that a search scores.
+    loss: CumulativeLogitLoss | None = None
+
+    # Thresholds are the intercepts.
+    fit_intercept: ClassVar[bool] = True
+
+    order: Any
+
+    # What a fit adds to the regression.
+    classes_: Array
+    thresholds_: Array
+
+    def _learner(self, loss: CumulativeLogitLoss, grades: Indices, groups: Any) -> Self:
+        """Return the copy that learns; a search has folds of its own."""
+        learner = copy.copy(self)
+        learner.loss = loss
+        return learner
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        offset: Any,
+        callback: Callback | None,
+        groups: Any = None,
+    ) -> Self:
+        """Fit the copy, and publish what it learnt with classes and thresholds."""
+        self._check_parameters()
+        owner = type(self).__name__
+        if offset is not None:
+            raise ValueError(f"{owner} takes no offset.")
+        targets = read_targets(self, y)
+        check_classification_targets(targets)
+        weights = check_weights(sample_weight, len(targets))
+        counted = np.ones(len(targets)) if weights is None else weights
+        classes = classes_in_order(owner, self.order, y, targets[counted > 0.0])
+        grades = grades_of(classes, targets)
+        used = counted > 0.0
+        loss = CumulativeLogitLoss.fitted(
+            grades[used].astype(np.float64), np.zeros(used.sum()), counted[used]
+        )
+        learner = self._learner(loss, grades, groups)
+        codes = grades.astype(np.float64)
+        fit_estimator(learner, X, codes, sample_weight, callback)
+        attributes = {
+            name: value
+            for name, value in vars(learner).items()
+            if name.endswith("_") or name == "_state"
+        }
+        if "dual_coef_" in attributes:
+            f = np.asarray(learner.linear_predictor(X))
+            best = CumulativeLogitLoss.fitted(codes[used], f[used], counted[used])
+            attributes["thresholds_"] = best.thresholds
+        publish(self, attributes | {"classes_": classes})
+        return self
+
+    @lazy
+    def linear_predictor(self, X: Any) -> Array:
+        """Return the function that thresholds cut into classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,)
+            The larger, the higher the class.
+        """
+        values: Array = self._decision_values(X)[:, 0]
+        return values
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        likeliest = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def predict_median(self, X: Any) -> Array:
+        """Return the median classes, which make the least errors in grades.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The lowest class that with probability a half is not exceeded.
+        """
+        f = np.asarray(self.linear_predictor(X))
+        return self.classes_[np.searchsorted(self.thresholds_, f)]
+
+    def predict_proba(self, X: Any) -> Array:
+        r"""Return the probabilities of the classes.
+
+        .. math:: P(y \le k \mid x) = \frac{1}{1 + \exp(f(x) - \theta_k)}
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        f = np.asarray(self.linear_predictor(X))
+        beyond = self.thresholds_ - f[:, None]
+        # Above all thresholds shares below are nearly one, and lose their digits.
+        below, above = expit(beyond), expit(-beyond)
+        below = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
+        above = np.pad(above, ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0)))
+        shares = np.diff(below, axis=1), -np.diff(above, axis=1)
+        return np.asarray(np.where(below[:, 1:] < 0.5, *shares))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `predict`.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        accuracy : float
+            The share of samples whose most probable class is theirs.
+        """
+        if self.loss is None:
+            return float(super().score(X, y, sample_weight))
+        # A model of a fold has no thresholds yet: what it says is the order.
+        f, grades = np.asarray(self.linear_predictor(X)), np.asarray(y, np.float64)
+        return concordance(grades, grades, -f, check_weights(sample_weight, f.size))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that the copy that learns is no classifier."""
+        tags = super().__sklearn_tags__()
+        if self.loss is not None:
+            tags.estimator_type, tags.classifier_tags = None, None
+        return tags
+
+    def _check_fitted(self) -> None:
+        """Raise unless what a file says of a fit has thresholds between classes."""
+        super()._check_fitted()
+        if not isinstance(vars(self).get("_state"), FittedModel) or self.loss:
+            return
+        if self._state.model is None:
+            return
+        thresholds = np.asarray(vars(self).get("thresholds_", ()), dtype=np.float64)
+        shape = (np.size(vars(self).get("classes_", ())) - 1,)
+        if thresholds.shape != shape or not np.all(np.diff(thresholds) > 0.0):
+            raise ValueError(
+                f"{type(self).__name__}: thresholds_ must increase, one less than "
+                "there are classes_."
+            )
+
+
+def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
+    """Return the classes that samples have, from the lowest to the highest.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator, for messages.
+    order : array-like of shape (n_classes,) or None
+        What the user says.
+    y : array-like of shape (n_samples,)
+        Targets as they came in, which may be ordered categories of pandas.
+    targets : ndarray of shape (n_counted,)
+        Those of samples that count.
+    """
+    present = np.unique(targets)
+    if present.size < 2:
+        raise ValueError(
+            f"{owner} needs samples of at least two classes, and all are of one class: "
+            f"{listed([str(label) for label in present.tolist()])}."
+        )
+    dtype: Any = getattr(y, "dtype", None)
+    if order is None and getattr(dtype, "ordered", False):
+        order = list(dtype.categories)
+    if order is None:
+        if present.dtype.kind in "OU":
+            warn_user(
+                f"{owner} takes classes that are words in the order of the alphabet, "
+                f"{listed([str(label) for label in present.tolist()])}: say theirs by "
+                "order=[...], from the lowest to the highest.",
+                UserWarning,
+            )
+        return present
+    places = {label: place for place, label in enumerate(order)}
+    unknown = [label for label in present.tolist() if label not in places]
+    if unknown:
+        raise ValueError(
+            f"{owner}: order must name every class, and y has {unknown[0]!r} besides."
+        )
+    return np.array(sorted(present.tolist(), key=places.__getitem__), present.dtype)
+
+
+def grades_of(classes: Array, targets: Array) -> Indices:
+    """Return the numbers of the classes of samples; any for one of no class."""
+    sorter = np.argsort(classes)
+    places = np.searchsorted(classes, targets, sorter=sorter)
+    return np.asarray(sorter[np.minimum(places, classes.size - 1)], dtype=np.intp)

@@ -1,0 +1,346 @@
+"""Sparse multiple kernel learning of ordered classes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from multikernel._typing import Indices
+from multikernel._validation import Check
+from multikernel.estimators.descriptions import documented
+from multikernel.estimators.ordinal.base import OrdinalMKL
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import TARGET_ALPHA
+from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
+from multikernel.estimators.spicy.method import (
+    SPARSE_CHECKS,
+    SPICY_TEXTS,
+    SparseMethod,
+    sparse_method,
+)
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.losses import CumulativeLogitLoss
+from multikernel.problem import Callback
+
+
+def order_choice(value: Any) -> str | None:
+    """Check an ``order`` parameter: None, or different classes."""
+    if value is None:
+        return None
+    given = list(value) if isinstance(value, Sequence | np.ndarray) else []
+    if len(given) > 1 and len({*given}) == len(given) and not isinstance(value, str):
+        return None
+    return "None, or a sequence of all classes from the lowest to the highest"
+
+
+CHECKS: Mapping[str, Check] = {**SPARSE_CHECKS, "order": order_choice}
+
+
+@documented(SPICY_TEXTS)
+class SpicyMKLOrdinal(OrdinalMKL):
+    r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
+
+    The odds that a class is no higher than k are those of a threshold over one
+    function, a cumulative logit model [1]_. Minimises, over functions of the kernels'
+    spaces and increasing thresholds,
+
+    .. math::
+        -\frac{1}{\sum_i s_i} \sum_i s_i \log P\Bigl(y_i \Bigm|
+        \sum_m f_m(x_i), \theta\Bigr) + \alpha \sum_m \Bigl(r \|f_m\|
+        + \frac{1 - r}{2} \|f_m\|^2\Bigr)
+
+    with sample weights s, ``r = l1_ratio`` and the loss of
+    `multikernel.losses.CumulativeLogitLoss`. Thresholds have no penalty. The problem is
+    convex in functions and thresholds together, and every fit ends with a duality gap,
+    a bound on the distance of ``objective_`` to the optimum over both.
+
+    Parameters
+    ----------
+    alpha : float, default=0.02
+        Strength of the penalty, positive.
+    order : sequence of shape (n_classes,), default=None
+        The classes from the lowest to the highest. None stands for the order of
+        categories of pandas that are ordered, and of others for that in which they are
+        sorted: of numbers by size, of words by the alphabet.
+
+    Attributes
+    ----------
+    alpha_
+    l1_ratio_
+    classes_ : ndarray of shape (n_classes,)
+        The classes, from the lowest to the highest.
+    thresholds_ : ndarray of shape (n_classes - 1,)
+        Where a class and the next are parted: at a value of `linear_predictor` equal to
+        one, as many samples are below as above. They take the place of an intercept.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+    objective_ : float
+        Mean loss plus alpha times the penalty.
+
+    See Also
+    --------
+    SpicyMKLOrdinalCV : Chooses alpha by cross-validation along a path.
+    SpicyMKLClassifier : Classes without an order.
+
+    References
+    ----------
+    .. [1] McCullagh, P. (1980). Regression models for ordinal data. Journal of the
+       Royal Statistical Society B 42, 109-142.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import SpicyMKLOrdinal
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((120, 4))
+    >>> grade = np.digitize(X[:, 1] + 0.3 * rng.logistic(size=120), [-1.0, 0.5])
+    >>> model = SpicyMKLOrdinal().fit(X, grade)
+    >>> bool(model.score(X, grade) > 0.7), model.thresholds_.shape
+    (True, (2,))
+    """
+
+    _checks = CHECKS
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        alpha: float = TARGET_ALPHA,
+        *,
+        order: Any = None,
+        l1_ratio: float = 1.0,
+        normalize: Steps = NORMALIZE,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alpha = alpha
+        self.order = order
+        self.l1_ratio = l1_ratio
+        self.normalize = normalize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training data; with ``kernels="precomputed"`` Gram matrices of shape
+            (n_samples, n_samples, n_kernels), see `stack_grams`.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the samples. An integer weight does what as many
+            copies of the sample would do, a weight of zero what leaving it out would.
+        offset : None
+            Not used.
+        callback : callable, default=None
+            Called with a `Progress` once per outer iteration, its objective in the
+            summed scale of `Problem`; the fit stops where it returns True.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are wrong, or all samples are of one class; the
+            message says which and how.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped above the tolerance; the message gives the gap.
+        """
+        return self._learn(X, y, sample_weight, offset, callback)
+
+    def _method(self) -> SparseMethod:
+        return sparse_method(self, self.alpha)
+
+
+@documented(SPICY_TEXTS)
+class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
+    """Sparse model of ordered classes with alpha chosen by cross-validation.
+
+    The problem of `SpicyMKLOrdinal` is solved on every fold for all strengths in turn,
+    each from the solution before, and the strength is taken whose functions put most
+    pairs of validation samples of different classes into their order, in the mean.
+
+    Parameters
+    ----------
+    n_alphas : int, default=20
+        Strengths of that grid.
+    alpha_min_ratio : float, default=1e-3
+        Its last strength over the first, in (0, 1].
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds; None stands for five. A number stands for folds with as many samples
+        of every class each as can be.
+    order : sequence of shape (n_classes,), default=None
+        The classes from the lowest to the highest, as in `SpicyMKLOrdinal`.
+
+    Attributes
+    ----------
+    l1_ratio_
+    classes_ : ndarray of shape (n_classes,)
+        The classes, from the lowest to the highest.
+    thresholds_ : ndarray of shape (n_classes - 1,)
+        Where a class and the next are parted, see `SpicyMKLOrdinal`.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+    alpha_
+    alphas_
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps along the path on all samples, which ends
+        at the choice.
+    best_score_ : float
+        Share of ordered pairs, the mean over folds: a half without any knowledge.
+    objective_ : float
+        Mean loss plus alpha times the penalty.
+    n_iter_ : int
+        Outer iterations made along the path on all samples.
+
+    See Also
+    --------
+    SpicyMKLOrdinal : The model for one alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import SpicyMKLOrdinalCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((120, 4))
+    >>> grade = np.digitize(X[:, 1] + 0.3 * rng.logistic(size=120), [-1.0, 0.5])
+    >>> model = SpicyMKLOrdinalCV(n_alphas=8, cv=3).fit(X, grade)
+    >>> bool(model.best_score_ > 0.8)
+    True
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = CHECKS
+
+    # Folds are scored by the order of their functions.
+    scoring: ClassVar[None] = None
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        alphas: Sequence[float] | None = None,
+        n_alphas: int = 20,
+        alpha_min_ratio: float = ALPHA_MIN_RATIO,
+        cv: Any = None,
+        order: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        l1_ratio: float = 1.0,
+        normalize: Steps = NORMALIZE,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.order = order
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.l1_ratio = l1_ratio
+        self.normalize = normalize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        offset: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Choose alpha, and fit the model that it gives.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training data; with ``kernels="precomputed"`` Gram matrices of shape
+            (n_samples, n_samples, n_kernels), see `stack_grams`.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the samples. An integer weight does what as many
+            copies of the sample would do, a weight of zero what leaving it out would.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups for splitters that ask for them, such as
+            `sklearn.model_selection.GroupKFold`.
+        offset : None
+            Not used.
+        callback : callable, default=None
+            Called with a `Progress` once per outer iteration; the search stops where it
+            returns True, and keeps what is done.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are wrong, or all samples are of one class; the
+            message says which and how.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If solves stopped above the tolerance; the message says how many.
+        multikernel.exceptions.SearchWarning
+            If the choice lies at an end of its grid, or has no kernel.
+        """
+        return self._learn(X, y, sample_weight, offset, callback, groups)
+
+    def _learner(self, loss: CumulativeLogitLoss, grades: Indices, groups: Any) -> Self:
+        """Return the copy that learns, with folds that share out the classes."""
+        from sklearn.model_selection import check_cv
+
+        learner = super()._learner(loss, grades, groups)
+        splitter = check_cv(self.cv, grades, classifier=True)
+        learner.cv = list(splitter.split(np.zeros((len(grades), 1)), grades, groups))
+        return learner
+
+    def _method(self) -> Any:
+        return alpha_search(self)
