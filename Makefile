@@ -7,7 +7,7 @@ PEERS := .venv-peers
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 
-.PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers bench-spicymkl papers claims clean
+.PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers bench-spicymkl papers papers-time claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -55,6 +55,8 @@ bench-smoke: $(VENV)/.dev
 # up to 15 s a model and split for the third, and 7 GB of disk.
 # Rows that are known are kept, so that it can be stopped and goes on where it was.
 bench-peers: $(PEERS)/.peers
+	@echo "From nothing half an hour of one core, and some hours more for 'choosing';"
+	@echo "rows that are known are kept: stop it, and it goes on where it was."
 	for part in comparison solvers choosing; do OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(PEERS)/bin/python -m benchmarks.$$part.run || exit 1; done
 
@@ -68,7 +70,7 @@ SPICYMKL := figure1 figure2 figure3 figure4 rival_sizes
 LP_NORM := figure1 sparsity speed search_speed smo_vs_libsvm on_the_fly curve_speed
 RADEMACHER := generated ecoli acceptor
 
-papers: $(VENV)/.dev $(SPICYMKL:%=$(PAPERS)/spicymkl/results/%.json) \
+papers: papers-time $(VENV)/.dev $(SPICYMKL:%=$(PAPERS)/spicymkl/results/%.json) \
 		$(PAPERS)/spicymkl/results/target_speed.json \
 		$(LP_NORM:%=$(PAPERS)/lp_norm/results/%.json) $(PAPERS)/group_omp/results/figure1.json
 	$(BIN)/python $(PAPERS)/spicymkl/run.py --only rivals
@@ -98,6 +100,12 @@ $(PAPERS)/lp_norm/results/%.json: | $(VENV)/.dev
 
 $(PAPERS)/group_omp/results/figure1.json: | $(VENV)/.dev
 	cd $(PAPERS)/group_omp && $(CURDIR)/$(BIN)/python figure1.py
+
+papers-time:
+	@echo "About 20 hours of one core from nothing, less what is in results/ already:"
+	@for folder in $(PAPERS)/*/results; do \
+		echo "  $$folder: $$(ls $$folder | wc -l) files are kept"; done
+	@echo "It can be stopped and goes on; remove a file to measure it anew."
 
 # The pages alone, from the results that there are.
 claims: $(VENV)/.dev

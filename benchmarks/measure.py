@@ -56,6 +56,17 @@ class Results:
     def __init__(self, path: Path, key: Sequence[str]) -> None:
         self.path, self.key = path, tuple(key)
         self.rows: list[Row] = read(path) if path.exists() else []
+        print(self._forecast(), flush=True)
+
+    def _forecast(self) -> str:
+        """Say before the work what is there, how long it took, and how to go on."""
+        fits = [row.get("seconds") for row in self.rows]
+        minutes = sum(each for each in fits if isinstance(each, int | float)) / 60
+        return (
+            f"{self.path}: {len(self.rows)} rows are kept, their fits alone took "
+            f"{minutes:.1f} minutes. This can be stopped, and goes on where it was; "
+            "remove a row, or the file, to measure it anew."
+        )
 
     def known(self, **facts: Hashable) -> bool:
         """Return whether there is a row of these facts."""

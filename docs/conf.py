@@ -1,5 +1,7 @@
 """Sphinx configuration."""
 
+import tomllib
+from collections.abc import Iterator
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +11,8 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.ext.autosummary import autosummary_table
 from sphinx_gallery.sorting import ExplicitOrder
+
+from multikernel._install import DOCUMENTATION
 
 project = "multikernel"
 author = "The multikernel developers"
@@ -20,14 +24,17 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
     "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "architecture.md", "walks.md"]
 templates_path = ["_templates"]
 
+html_baseurl = DOCUMENTATION
 html_theme = "pydata_sphinx_theme"
 html_title = "multikernel"
 html_static_path = ["_static"]
@@ -83,6 +90,7 @@ myst_heading_anchors = 3
 # files of the repository that are shown here name their neighbours by paths, and the
 # gallery's settings hold classes, which no cache can keep.
 suppress_warnings = ["ref.ref", "ref.term", "myst.xref_missing", "config.cache"]
+copybutton_exclude = ".linenos, .gp, .go"  # prompts, and what was printed
 plot_include_source = True
 plot_html_show_source_link = False
 plot_html_show_formats = False
@@ -98,6 +106,28 @@ def number_citations(app: Sphinx, doctree: document) -> None:
                 reference[0][0] = Text(f"[{number}")
 
 
+def write_index_for_machines(app: Sphinx, error: Exception | None) -> None:
+    """Write llms.txt: the pages in the order of the contents, as plain text."""
+    if error or app.builder.format != "html":
+        return
+    pyproject = Path(__file__).parents[1] / "pyproject.toml"
+    about = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    lines = [f"# {project} {release}", "", f"> {about['description']}", ""]
+    lines += indexed_pages(app, str(app.config.root_doc), 0)
+    (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def indexed_pages(app: Sphinx, page: str, depth: int) -> Iterator[str]:
+    """List a page and those below it; methods are on the pages of their classes."""
+    title = app.env.titles[page].astext()
+    address = f"{DOCUMENTATION}{app.builder.get_target_uri(page)}"
+    yield f"{'  ' * depth}- [{title}]({address})"
+    if not page.startswith("generated/"):
+        for below in app.env.toctree_includes.get(page, []):
+            yield from indexed_pages(app, below, depth + 1)
+
+
 def setup(app: Sphinx) -> None:
     """Register what this file adds to Sphinx."""
     app.connect("doctree-read", number_citations)
+    app.connect("build-finished", write_index_for_machines)
