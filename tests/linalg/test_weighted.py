@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import multikernel.linalg.tall as module
-from multikernel.linalg.tall import gathered, weighted_gram
+from multikernel.linalg.tall import TallArray, gathered, weighted_gram
 
 CHOICES = {
     "all": np.arange(12),
@@ -33,6 +33,25 @@ def test_products(columns, order, scattered, without, monkeypatch):
     np.testing.assert_allclose(inner, A.T @ (weights[:, None] * sides), atol=1e-12)
     again, _ = weighted_gram(Z, weights, columns, sides)
     np.testing.assert_array_equal(gram, again)
+
+
+def test_equal_weights_multiply_the_columns_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    Z, sides, every = rng.normal(size=(30, 5)), rng.normal(size=(30, 2)), np.arange(5)
+    calls, one = [], module.weighted_gram
+    monkeypatch.setattr(
+        module, "weighted_gram", lambda *arrays: calls.append(1) or one(*arrays)
+    )
+    tall = TallArray(Z)
+    for weight in (1.0, 0.5):
+        gram, inner = tall.gram(np.full(30, weight), every, sides)
+        np.testing.assert_allclose(gram, weight * Z.T @ Z, atol=1e-12)
+        np.testing.assert_allclose(inner, weight * Z.T @ sides, atol=1e-12)
+        gram[:] = np.nan  # it belongs to whoever asks
+    assert len(calls) == 1
+    weights = rng.uniform(size=30)
+    gram, _ = tall.gram(weights, every, sides)
+    np.testing.assert_allclose(gram, Z.T @ (weights[:, None] * Z), atol=1e-12)
 
 
 def test_a_run_of_columns_is_a_view():

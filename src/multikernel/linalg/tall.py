@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -210,8 +211,22 @@ class TallArray:
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B."""
-        return weighted_gram(self.Z, weights, columns, sides)
+        """Return A^T diag(w) A and A^T diag(w) B.
+
+        With one weight for all rows, as the squared loss has it, and all columns, the
+        first is computed once, where it is no larger than Z.
+        """
+        kept = self.Z.shape[0] >= self.Z.shape[1] == columns.size
+        if not kept or np.any(weights != weights[0]):
+            return weighted_gram(self.Z, weights, columns, sides)
+        return weights[0] * self._products, weights[0] * (sides.T @ self.Z).T
+
+    @cached_property
+    def _products(self) -> Array:
+        """Return Z^T Z."""
+        n_rows, n_columns = self.Z.shape
+        none = np.empty((n_rows, 0))
+        return weighted_gram(self.Z, np.ones(n_rows), np.arange(n_columns), none)[0]
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows, the matrix itself where they are all of them."""

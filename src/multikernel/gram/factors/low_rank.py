@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,14 +98,15 @@ class LowRankMatrix(FactorMatrix):
 
     Parameters
     ----------
-    factor : ndarray of shape (n_samples, rank)
+    factor : ndarray or TallArray of shape (n_samples, rank)
         The factor Z.
     weights : ndarray of shape (rank,)
         The weights w.
     """
 
-    def __init__(self, factor: Array, weights: Array) -> None:
-        super().__init__(TallArray(factor), weights)
+    def __init__(self, factor: Array | TallArray, weights: Array) -> None:
+        Z = factor if isinstance(factor, TallArray) else TallArray(factor)
+        super().__init__(Z, weights)
 
     @property
     def factor(self) -> Array:
@@ -330,7 +332,13 @@ class LowRankStack(FactorStack):
         if columns.size >= self.shape[1] and np.all(repeated >= 0.0):
             scaled = Z * np.sqrt(repeated)
             return DenseMatrix(np.ascontiguousarray(scaled @ scaled.T))
-        return LowRankMatrix(Z, repeated)
+        every = columns.size == self.factors.shape[1]
+        return LowRankMatrix(self._tall if every else Z, repeated)
+
+    @cached_property
+    def _tall(self) -> TallArray:
+        """Return all factors as one matrix, which keeps products that it has made."""
+        return TallArray(self.factors)
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
@@ -374,7 +382,7 @@ class LowRankStack(FactorStack):
 
     def tall_form(self) -> tuple[TallMatrix, Indices]:
         """Return the factors as one tall matrix, and where each begins."""
-        return TallArray(self.factors), self.offsets
+        return self._tall, self.offsets
 
     def low_rank_form(self) -> "LowRankStack":
         """Return the stack itself."""
