@@ -10,7 +10,8 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import NON_NEGATIVE, Check
-from multikernel.estimators.grams.method import follow_outputs, solved
+from multikernel.estimators.grams.method import solved
+from multikernel.estimators.grams.solving import follow_outputs
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.lp.candidates import (

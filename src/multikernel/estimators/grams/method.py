@@ -1,7 +1,7 @@
 """Methods that learn from Gram matrices: what they prepare, solve and publish."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -11,6 +11,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Problems, Recipe, Scales, Training
 from multikernel.estimators.method import Solved
@@ -32,7 +33,6 @@ from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram.capabilities import term_covariances
 from multikernel.problem import Solution, Status
-from multikernel.solvers.base import continued, follow_each, solve_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,108 +82,6 @@ class GramMethod(ABC):
     ) -> dict[str, Any]:
         """Return the fitted attributes."""
         return fitted_attributes(problems.recipe, data, solution)
-
-
-def solve_outputs(
-    problems: Problems,
-    training: Training,
-    watch: Watch | None,
-    starts: Sequence[Solution | None] = (),
-) -> list[Solution]:
-    """Return the solutions of all problems, from one warm start each.
-
-    All are over the same matrices, those that `training` holds in the end: they are
-    refined where the tolerance asks for it, and the problems solved again from there.
-    """
-    before: Sequence[Solution | None] = [None] * len(problems.each)
-    starts = starts or before
-    while True:
-        pairs = zip(problems.each, starts, strict=True)
-        ends = [problems.solver.solve(p, init, watch) for p, init in pairs]
-        solutions = [continued(*pair) for pair in zip(before, ends, strict=True)]
-        if not training.refine(solutions):
-            return solutions
-        problems = training.problems(problems.recipe)
-        before = starts = solutions
-
-
-def solve_strengths(
-    problems: Problems, training: Training, strengths: Array, watch: Watch | None
-) -> list[list[Solution]]:
-    """Return the solutions of all problems for strengths in turn, a path per output.
-
-    Strengths are in the summed scale of `Problem`, best in descending order; of shape
-    (n_strengths, n_problems) where problems have their own. A callback may end paths
-    early. Where matrices are refined, all paths begin again.
-    """
-    each = np.broadcast_to(strengths.T, (len(problems.each), len(strengths)))
-    while True:
-        paths = [
-            solve_path(problem, problems.solver, alphas, watch)
-            for problem, alphas in zip(problems.each, each, strict=True)
-        ]
-        if not training.refine([s for path in paths for s in path]):
-            return paths
-        problems = training.problems(problems.recipe)
-
-
-def follow_outputs(
-    recipes: Sequence[Recipe],
-    training: Training,
-    watch: Watch | None,
-    starts: Sequence[Solution | None] = (),
-) -> Iterator[list[Solution]]:
-    """Yield the solutions of all problems for recipes in turn, as they are asked for.
-
-    Recipes differ in their penalties, and each solve starts from the one before.
-    Solutions are over the matrices that `training` holds now.
-    """
-    starts = starts or [None] * len(training.problems(recipes[0]).each)
-    done = 0
-    while done < len(recipes):
-        remaining = [recipe.penalties for recipe in recipes[done:]]
-        problems = training.problems(recipes[0])
-        solver, each = problems.solver, problems.each
-        for solved_now in follow_each(solver, each, remaining, starts, watch):
-            starts = solved_now
-            if training.refine(solved_now):
-                break  # and begin here again, on the finer matrices
-            yield solved_now
-            done += 1
-        else:
-            return
-
-
-Follower = Callable[[Sequence[Recipe], Training, Watch], Iterator[list[Solution]]]
-"""Yields the solutions of all problems for recipes in turn, as `follow_outputs`."""
-
-
-def follow_to(
-    way: Sequence[Recipe],
-    last: Recipe,
-    training: Training,
-    watch: Watch,
-    follow: Follower = follow_outputs,
-) -> list[list[Solution]]:
-    """Return the solutions of all problems along a way, and for another recipe.
-
-    The way is one to `follow`, and the `last` recipe what is asked for: the end of the
-    way, solved for to another tolerance. Solutions are over the matrices that
-    `training` holds now. Once stopped, no way leads to its end: one iteration is made
-    there, and is all.
-    """
-    path: list[list[Solution]] = []
-    built = None
-    # Solutions before matrices were refined are of the coarser ones.
-    while built is not training.built and not watch.stopped:
-        built = training.built
-        path = list(follow(way, training, watch))
-    starts: Sequence[Solution | None] = ()
-    if len(path) == len(way):
-        starts = path.pop()
-    else:
-        path = []
-    return [*path, next(follow_outputs([last], training, watch, starts))]
 
 
 def fitted_attributes(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from multikernel.estimators.grams.method import solve_outputs
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.progress import Watch
 from multikernel.kernels.interactions import InteractionDictionary

@@ -12,10 +12,10 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, Check, Number, OneOf
 from multikernel.estimators.grams.method import (
     fitted_attributes,
-    solve_outputs,
     solved,
     warn_unfinished,
 )
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.grams.useless import warn_short
 from multikernel.estimators.lp.candidates import default_margins, margin_path

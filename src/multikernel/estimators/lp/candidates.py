@@ -9,11 +9,10 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.estimators.grams.method import (
     fitted_attributes,
-    follow_outputs,
-    follow_to,
     solved,
     warn_unfinished,
 )
+from multikernel.estimators.grams.solving import follow_outputs, follow_to
 from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.lp.method import MarginMethod, margin_unit
 from multikernel.estimators.method import Candidates, Solved

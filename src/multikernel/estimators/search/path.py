@@ -12,7 +12,8 @@ from multikernel.certificates import largest_alphas
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import callback_choice, read
 from multikernel.estimators.forecast import Work
-from multikernel.estimators.grams.method import GramMethod, solve_strengths
+from multikernel.estimators.grams.method import GramMethod
+from multikernel.estimators.grams.solving import solve_strengths
 from multikernel.estimators.progress import watching
 from multikernel.estimators.publish.summary import predicts_times
 from multikernel.problem import Callback, Problem, Solution

@@ -7,8 +7,12 @@ from typing import Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.method import follow_outputs
-from multikernel.estimators.grams.targets import follow_targets, recipe_of_targets
+from multikernel.estimators.grams.solving import (
+    follow_outputs,
+    follow_targets,
+    until_settled,
+)
+from multikernel.estimators.grams.targets import recipe_of_targets
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.path import RegularizationPath
@@ -134,11 +138,7 @@ def _follow_to_choices(
     Once stopped, no way leads there.
     """
     starts: list[Solution | None] = [None] * block.size
-    built = None
-
-    # Solutions before matrices were refined are of the coarser ones.
-    while built is not training.built and not watch.stopped:
-        built = training.built
+    for _ in until_settled(training, watch):
         paths.n_iter[block] = 0
         for number, solved_now in enumerate(
             follow_targets(steps, training, watch, places)

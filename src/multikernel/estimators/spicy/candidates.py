@@ -9,8 +9,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.method import (
     fitted_attributes,
-    follow_outputs,
-    follow_to,
     solved,
     warn_unfinished,
 )
@@ -19,7 +17,11 @@ from multikernel.estimators.grams.shortlist import (
     follow_unproved,
     is_shortened,
 )
-from multikernel.estimators.grams.targets import follow_targets
+from multikernel.estimators.grams.solving import (
+    follow_outputs,
+    follow_targets,
+    follow_to,
+)
 from multikernel.estimators.grams.third_order import among_more, solve_with_thirds
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved

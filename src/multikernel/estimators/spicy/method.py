@@ -21,11 +21,8 @@ from multikernel.estimators.descriptions import (
     SEVERAL_TARGETS_TEXTS,
     documented,
 )
-from multikernel.estimators.grams.method import (
-    GramMethod,
-    solve_outputs,
-    warn_unfinished,
-)
+from multikernel.estimators.grams.method import GramMethod, warn_unfinished
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.third_order import solve_with_thirds
 from multikernel.estimators.grams.training import Problems, Recipe, Training

@@ -9,7 +9,8 @@ import numpy as np
 from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import Check, check_weights
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.grams.method import merge, solve_outputs
+from multikernel.estimators.grams.method import merge
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.folds import cut_fold, make_splits

@@ -1,0 +1,184 @@
+"""Solving while matrices come nearer to their kernels: what is done again, and where.
+
+Solutions ask for finer factors of kernels where these keep a gap open, and
+`Training.refine` makes them. A single solve is made again then, a path goes on from
+where it is, and a way to some solution is gone again.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from multikernel._typing import Array, Indices, Mask
+from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
+from multikernel.estimators.grams.training import Problems, Recipe, Training
+from multikernel.estimators.progress import Watch
+from multikernel.problem import Solution
+from multikernel.regularizers import BlockRegularizer
+from multikernel.solvers.base import continued, follow_each, follow_some, solve_path
+
+
+def solve_outputs(
+    problems: Problems,
+    training: Training,
+    watch: Watch | None,
+    starts: Sequence[Solution | None] = (),
+) -> list[Solution]:
+    """Return the solutions of all problems, from one warm start each.
+
+    All are over the same matrices, those that `training` holds in the end: they are
+    refined where the tolerance asks for it, and the problems solved again from there.
+    """
+    before: Sequence[Solution | None] = [None] * len(problems.each)
+    starts = starts or before
+    while True:
+        pairs = zip(problems.each, starts, strict=True)
+        ends = [problems.solver.solve(p, init, watch) for p, init in pairs]
+        solutions = [continued(*pair) for pair in zip(before, ends, strict=True)]
+        if not training.refine(solutions):
+            return solutions
+        problems = training.problems(problems.recipe)
+        before = starts = solutions
+
+
+def solve_strengths(
+    problems: Problems, training: Training, strengths: Array, watch: Watch | None
+) -> list[list[Solution]]:
+    """Return the solutions of all problems for strengths in turn, a path per output.
+
+    Strengths are in the summed scale of `Problem`, best in descending order; of shape
+    (n_strengths, n_problems) where problems have their own. A callback may end paths
+    early. Where matrices are refined, all paths begin again.
+    """
+    each = np.broadcast_to(strengths.T, (len(problems.each), len(strengths)))
+    while True:
+        paths = [
+            solve_path(problem, problems.solver, alphas, watch)
+            for problem, alphas in zip(problems.each, each, strict=True)
+        ]
+        if not training.refine([s for path in paths for s in path]):
+            return paths
+        problems = training.problems(problems.recipe)
+
+
+def follow_outputs(
+    recipes: Sequence[Recipe],
+    training: Training,
+    watch: Watch | None,
+    starts: Sequence[Solution | None] = (),
+) -> Iterator[list[Solution]]:
+    """Yield the solutions of all problems for recipes in turn, as they are asked for.
+
+    Recipes differ in their penalties, and each solve starts from the one before.
+    Solutions are over the matrices that `training` holds now.
+    """
+
+    def follow(
+        done: int, problems: Problems, starts: Sequence[Solution | None]
+    ) -> Iterator[list[Solution]]:
+        remaining = [recipe.penalties for recipe in recipes[done:]]
+        return follow_each(problems.solver, problems.each, remaining, starts, watch)
+
+    return _following(follow, recipes, training, starts)
+
+
+def follow_targets(
+    recipes: Sequence[Recipe],
+    training: Training,
+    watch: Watch | None,
+    ends: Indices,
+) -> Iterator[list[Solution | None]]:
+    """Yield the solutions of all targets for recipes in turn, None for those left out.
+
+    The `ends`, (n_targets,), are the places of the last recipes that targets are solved
+    for. They are looked at before every recipe, and may be brought forward meanwhile.
+    Over short lists of kernels all targets go on: what costs there are the passes.
+    Solutions are over the matrices that `training` holds now.
+    """
+    if is_shortened(training) and watch is not None:
+        return map(list[Solution | None], follow_shortlist(recipes, training, watch))
+
+    def follow(
+        done: int, problems: Problems, starts: Sequence[Solution | None]
+    ) -> Iterator[list[Solution | None]]:
+        steps = (
+            _of_those(recipe, ends >= number)
+            for number, recipe in enumerate(recipes[done:], start=done)
+        )
+        return follow_some(problems.solver, problems.each, steps, starts, watch)
+
+    return _following(follow, recipes, training, ())
+
+
+def _of_those(recipe: Recipe, going: Mask) -> list[BlockRegularizer | None]:
+    """Return the penalties of the targets that go on, None for the others."""
+    pairs = zip(recipe.penalties, going.tolist(), strict=True)
+    return [penalty if on else None for penalty, on in pairs]
+
+
+Each = TypeVar("Each", Solution, Solution | None)
+
+
+def _following(
+    follow: Callable[[int, Problems, Sequence[Solution | None]], Iterator[list[Each]]],
+    recipes: Sequence[Recipe],
+    training: Training,
+    starts: Sequence[Solution | None],
+) -> Iterator[list[Each]]:
+    """Yield the solutions for recipes in turn, beginning again on finer matrices.
+
+    `follow` takes how many recipes are done, the problems and their starts.
+    """
+    done = 0
+    while done < len(recipes):
+        problems = training.problems(recipes[0])
+        starts = starts or [None] * len(problems.each)
+        for solved_now in follow(done, problems, starts):
+            starts = [now or last for now, last in zip(solved_now, starts, strict=True)]
+            if training.refine([each for each in solved_now if each is not None]):
+                break  # and begin here again, on the finer matrices
+            yield solved_now
+            done += 1
+        else:
+            return
+
+
+Follower = Callable[[Sequence[Recipe], Training, Watch], Iterator[list[Solution]]]
+"""Yields the solutions of all problems for recipes in turn, as `follow_outputs`."""
+
+
+def follow_to(
+    way: Sequence[Recipe],
+    last: Recipe,
+    training: Training,
+    watch: Watch,
+    follow: Follower = follow_outputs,
+) -> list[list[Solution]]:
+    """Return the solutions of all problems along a way, and for another recipe.
+
+    The way is one to `follow`, and the `last` recipe what is asked for: the end of the
+    way, solved for to another tolerance. Solutions are over the matrices that
+    `training` holds now. Once stopped, no way leads to its end: one iteration is made
+    there, and is all.
+    """
+    path = list[list[Solution]]()
+    for _ in until_settled(training, watch):
+        path = list(follow(way, training, watch))
+    starts: Sequence[Solution | None] = ()
+    if len(path) == len(way):
+        starts = path.pop()
+    else:
+        path = []
+    return [*path, next(follow_outputs([last], training, watch, starts))]
+
+
+def until_settled(training: Training, watch: Watch) -> Iterator[None]:
+    """Yield until nothing has refined the matrices meanwhile, or the fit is stopped.
+
+    Solutions before matrices were refined are over the coarser ones.
+    """
+    built = None
+    while built is not training.built and not watch.stopped:
+        built = training.built
+        yield
