@@ -33,14 +33,14 @@ METHODS = {
 }
 
 
-def data_of(name: str) -> tuple[Any, Any]:
+def data_of(name: str, n_rows: int) -> tuple[Any, Any]:
     """Return a table of numbers, and grades from 0 to 4."""
     if name == "diabetes":
         X, y = load_diabetes(return_X_y=True)
     else:
         loaded = load(SETS[name])
         X, y = loaded.X, loaded.y
-    rows = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
+    rows = np.random.default_rng(0).permutation(len(y))[:n_rows]
     X, y = X[rows], y[rows]
     return X, np.searchsorted(np.quantile(y, np.arange(1, GRADES) / GRADES), y)
 
@@ -55,9 +55,9 @@ def grades_by(model: Any, X: Any) -> tuple[Any, Any]:
     return predicted, predicted
 
 
-def measure(name: str, repeats: int) -> None:
+def measure(name: str, repeats: int, n_rows: int) -> None:
     """Print a row for each method."""
-    X, y = data_of(name)
+    X, y = data_of(name, n_rows)
     folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=repeats, random_state=0)
     splits = list(folds.split(X, y))
     for method, kind in METHODS.items():
@@ -83,12 +83,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="*", choices=[*SETS, []])
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--rows", type=int, default=MOST_ROWS)
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.sets or SETS:
             if name == "diabetes" or SETS[name] in available():
-                measure(name, options.repeats)
+                measure(name, options.repeats, options.rows)
 
 
 if __name__ == "__main__":
