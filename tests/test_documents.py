@@ -98,6 +98,14 @@ def test_the_conda_package_needs_what_the_others_do():
     assert listed - build == needed
 
 
+def test_every_package_has_one_lowest_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups = project["project"]["optional-dependencies"].values()
+    lines = {line for group in groups for line in group}
+    bounds = [name for name, _ in (line.split(">=") for line in lines if ">" in line)]
+    assert sorted(set(bounds)) == sorted(bounds)  # pip takes no two for one
+
+
 def test_the_page_on_installing_has_every_extra():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     page = (ROOT / "docs" / "install.rst").read_text(encoding="utf-8")
