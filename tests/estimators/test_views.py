@@ -300,8 +300,16 @@ def test_views_of_batches_of_rows():
 @pytest.mark.parametrize(
     ("column", "now", "message"),
     [
-        ("site", np.arange(N), "'site' of categories held text in fit, and holds num"),
-        ("ward", FRAME["ward"].astype(str), "'ward' of .* numbers in fit, and holds t"),
+        (
+            "site",
+            np.arange(N),
+            "'site' holds numbers, and its categories .* text",
+        ),
+        (
+            "ward",
+            FRAME["ward"].astype(str),
+            "'ward' holds text, and .* are numbers",
+        ),
     ],
 )
 def test_categories_stay_text_or_numbers(column, now, message):

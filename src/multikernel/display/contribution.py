@@ -14,6 +14,7 @@ from multikernel.estimators.publish.columns import (
     has_columns,
     held_columns,
 )
+from multikernel.estimators.read.gram_samples import sample_kernels
 from multikernel.inspection import Bootstrap, pipelines
 from multikernel.kernels.interactions import SEPARATOR
 
@@ -355,6 +356,11 @@ def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
     if set(columns_of_kernels[0]) & set(getattr(model, "sequence_features_", ())):
         raise ValueError(
             f"{model.kernel_names_[kernels[0]]} reads sequences, which have no axis."
+        )
+    used = [model._state.names.dictionary[m] for m in kernels]
+    if any(True for _ in sample_kernels(used)):
+        raise ValueError(
+            f"{model.kernel_names_[kernels[0]]} is a given matrix, which has no axis."
         )
     n_columns = len(columns_of_kernels[0])
     if n_columns not in N_POINTS:

@@ -31,6 +31,7 @@ from multikernel.estimators.local_rademacher.estimators import (
 )
 from multikernel.estimators.lp.cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators.lp.estimators import LpMKLClassifier, LpMKLRegressor
+from multikernel.estimators.new_samples import with_samples
 from multikernel.estimators.one_class import OneClassMKL
 from multikernel.estimators.ordinal.base import OrdinalMKL
 from multikernel.estimators.ordinal.estimators import (
@@ -103,6 +104,7 @@ __all__ = [
     "regularization_path",
     "stack_grams",
     "variance_shares",
+    "with_samples",
 ]
 
 ESTIMATORS: tuple[type[BaseMKL], ...] = tuple(

@@ -28,7 +28,11 @@ from multikernel.estimators.publish.summary import (
 )
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
-from multikernel.estimators.read.tables import check_predict_data, is_precomputed
+from multikernel.estimators.read.tables import (
+    Columns,
+    check_predict_data,
+    is_precomputed,
+)
 from multikernel.estimators.reference import ReferenceLink
 from multikernel.estimators.unknown import ELSEWHERE, refuse_unknown, unknown_parameter
 from multikernel.kernels.base import parameters_of, with_parameter
@@ -215,19 +219,21 @@ class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
 
         A callable ``k(X, Y=None)``, as ``SVC(kernel=...)`` and
         `sklearn.kernel_ridge.KernelRidge` take it, and a Gaussian process kernel of
-        scikit-learn; samples are the data that reach this model. Weights are
-        ``kernel_weights_``, of several outputs their mean. Not for precomputed or
-        centred kernels, nor for graphs of kernels.
+        scikit-learn; samples are the data that reach this model, sequences and
+        categories included. Weights are ``kernel_weights_``, of several outputs their
+        mean. Not for precomputed or centred kernels, nor for graphs of kernels.
         """
-        model = self._fitted().model
-        grams: Any = getattr(model, "grams", None)
-        if not hasattr(grams, "between"):
+        state = self._fitted()
+        grams: Any = getattr(state.model, "grams", None)
+        if state.precomputed or not hasattr(grams, "between"):
             raise AttributeError(
-                f"The kernels of {type(self).__name__} are no list, so it has no "
-                "combined_kernel_."
+                f"The kernels of {type(self).__name__} are precomputed matrices, or "
+                "nodes of a graph: their sum is no function of other samples, so it "
+                "has no combined_kernel_."
             )
         weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
-        return CombinedKernel(grams, weights[self.active_kernels_])
+        columns = Columns.of_model(self)
+        return CombinedKernel(grams, weights[self.active_kernels_], columns)
 
     @property
     def kernel_views_(self) -> list[str]:

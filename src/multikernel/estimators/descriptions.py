@@ -24,7 +24,8 @@ kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=N
     too, where pairs of columns times samples are at most 2^23. On strings None is for
     `sequence_dictionary`, and on categories in a data frame for a `CategoryKernel`
     each. A mapping from names of views to columns, or to (columns,
-    kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+    kernels), gives each view kernels of its own, see `multikernel.kernels.Views`;
+    one may be a given matrix, see `multikernel.kernels.Grams`.
     Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
     `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
 method : {"conv", "dc"}, default="conv"

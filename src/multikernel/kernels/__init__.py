@@ -19,6 +19,7 @@ from multikernel.kernels.dictionary import (
 from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.given import FunctionKernel, PrecomputedKernel
+from multikernel.kernels.grams import Grams
 from multikernel.kernels.interactions import Interactions
 from multikernel.kernels.median import median_dictionary, median_distance
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
@@ -33,6 +34,7 @@ __all__ = [
     "ExpectedKernel",
     "FunctionKernel",
     "GaussianKernel",
+    "Grams",
     "Interactions",
     "Kernel",
     "KernelDictionary",

@@ -15,12 +15,14 @@ from multikernel.kernels.columns import (
     ColumnKernel,
     Columns,
     Features,
+    label_of,
     resolve_indices,
     resolved_label,
 )
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.given import as_kernels
+from multikernel.kernels.grams import Grams, find_names
 from multikernel.kernels.sampled import NystroemKernel
 
 MISSING = ("error", "zero", "expected")
@@ -47,7 +49,7 @@ class Views:
         functions. Without kernels a view gets those of `median_dictionary`, and a
         `CategoryKernel` for its columns of text. Within a view, a `ColumnKernel` names
         columns of that view, by name or by position in it. `Unpenalized` columns have
-        coefficients in place of kernels.
+        coefficients in place of kernels, and `Grams` the matrix of one.
     missing : {"error", "zero", "expected"} or mapping, default="error"
         What to do where values are nan, or None: in all views, or from names of views
         to what is done there ("error" for others).
@@ -219,12 +221,52 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
     A view whose columns are not in the data, or whose kernels are none, is refused.
     """
     return [
-        _find_view(name, given, views, X, features)
+        _view_of_grams(name, given, views, features)
+        if isinstance(given, Grams)
+        else _find_view(name, given, views, X, features)
         for name, given in views.views.items()
     ]
 
 
+def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
+    """Return for columns that name samples of `Grams`, by position, all their names."""
+    grams: dict[int, list[Grams]] = {}
+    for name, given in views.views.items():
+        if isinstance(given, Grams):
+            grams.setdefault(_naming_column(name, given, features), []).append(given)
+    return find_names(grams, lambda column: label_of([column], features.names))
+
+
+def _naming_column(name: str, grams: Grams, features: Features) -> int:
+    """Return the column that names the samples of a matrix, by position."""
+    try:
+        columns = resolve_indices(grams.samples, features)
+    except ValueError as error:
+        raise ValueError(f"View {name!r}: {error}") from error
+    if len(columns) != 1:
+        raise ValueError(
+            f"View {name!r}: one column names the samples of Grams, got {len(columns)}."
+        )
+    return columns[0]
+
+
+def _view_of_grams(name: str, grams: Grams, views: Views, features: Features) -> View:
+    if views.missing_in(name) != "error":
+        raise ValueError(
+            f"View {name!r}: missing={views.missing_in(name)!r} is for columns; give "
+            "zeros in the rows and columns of Grams for samples that lack the view."
+        )
+    column = _naming_column(name, grams, features)
+    kernel = grams.kernel(name, names_of_samples(views, features)[column])
+    return View(name, (column,), (ColumnKernel(kernel, column, name),), "error")
+
+
 def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) -> View:
+    if hasattr(given, "diag"):
+        raise ValueError(
+            f"View {name!r} is a kernel without columns: give (columns, kernel), with "
+            "columns such as a list of names."
+        )
     if isinstance(given, Unpenalized):
         try:
             columns = _selected_positions(given.columns, X, features)

@@ -1,15 +1,26 @@
 """The combination that a model has learnt, as one kernel for any kernel method."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import Kernel
 
 from multikernel._typing import Array
 from multikernel.estimators.publish.predict import CrossGrams
+from multikernel.estimators.read.kinds import is_frame
+from multikernel.estimators.read.numbers import is_text
+from multikernel.estimators.read.tables import (
+    TEXT_FEATURES,
+    Columns,
+    check_predict_data,
+)
 from multikernel.kernels.base import checked_values
 from multikernel.linalg.tables import row_chunks
+
+
+class CombinedKernelData(Columns):
+    """What a combined kernel checks its data against; messages have its name."""
 
 
 class CombinedKernel(Kernel):
@@ -25,6 +36,9 @@ class CombinedKernel(Kernel):
         The kernels of a fitted model.
     weights : ndarray of shape (n_active,)
         Their weights.
+    columns : mapping
+        The attributes of a fit that say what its data looked like, see
+        `Columns.of_model`.
 
     Examples
     --------
@@ -40,20 +54,22 @@ class CombinedKernel(Kernel):
     True
     """
 
-    def __init__(self, grams: CrossGrams, weights: Array) -> None:
+    def __init__(
+        self, grams: CrossGrams, weights: Array, columns: Mapping[str, Any]
+    ) -> None:
         self.grams = grams
         self.weights = weights
+        self.columns = columns
 
-    def __call__(
-        self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False
-    ) -> Any:
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the kernel matrix.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            Samples, with the columns of the data that the model was fitted on.
-        Y : array-like of shape (n_cols, n_features), default=None
+        X : array-like or data frame of shape (n_rows, n_features)
+            Samples as the model was fitted on: numbers, or sequences, categories and
+            names of samples. Columns without names are taken by position.
+        Y : array-like or data frame of shape (n_cols, n_features), default=None
             Other samples; X when None.
         eval_gradient : bool, default=False
             Whether to return the gradient by the hyperparameters as well; there is no
@@ -64,8 +80,34 @@ class CombinedKernel(Kernel):
         K : ndarray of shape (n_rows, n_cols)
             And, where asked for, an array of shape (n_rows, n_rows, 0).
         """
-        rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        cols = rows if Y is None else np.atleast_2d(np.asarray(Y, dtype=np.float64))
+        rows = self._read(X)
+        K = self._between(rows, rows if Y is None else self._read(Y))
+        if eval_gradient:
+            return K, np.empty((*K.shape, 0))
+        return K
+
+    def diag(self, X: Any) -> Array:
+        """Return k(x, x) of all samples, shape (n_samples,)."""
+        rows = self._read(X)
+        # Blocks along the diagonal: kernels are normalised by what a block holds.
+        parts = [rows[chunk] for chunk in row_chunks(len(rows), 2**15)]
+        diagonals = [np.diag(self._between(part, part)) for part in parts]
+        return np.concatenate([*diagonals, np.empty(0)])
+
+    def _read(self, X: Any) -> Array:
+        """Return samples as the kernels take them."""
+        attributes = dict(self.columns)
+        if not is_frame(X):
+            attributes.pop("feature_names_in_", None)
+            # Callers with one sample at a time hand out vectors.
+            X = X if is_text(X) else np.atleast_2d(X)
+        columns = CombinedKernelData()
+        for name, value in attributes.items():
+            setattr(columns, name, value)
+        return check_predict_data(columns, X, precomputed=False)
+
+    def _between(self, rows: Array, cols: Array) -> Array:
+        """Return the kernel between samples that are read, shape (n_rows, n_cols)."""
         shape = rows.shape[0], cols.shape[0]
 
         def add() -> Array:
@@ -74,17 +116,12 @@ class CombinedKernel(Kernel):
                 K += weight * self.grams.between(rows, cols, position)
             return K
 
-        K = checked_values(add, shape, repr(self))
-        if eval_gradient:
-            return K, np.empty((*K.shape, 0))
-        return K
+        return checked_values(add, shape, repr(self))
 
-    def diag(self, X: ArrayLike) -> Array:
-        """Return k(x, x) of all samples, shape (n_samples,)."""
-        rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        # Blocks along the diagonal: kernels are normalised by what a block holds.
-        parts = [np.diag(self(rows[chunk])) for chunk in row_chunks(len(rows), 2**15)]
-        return np.concatenate([*parts, np.empty(0)])
+    @property
+    def requires_vector_input(self) -> bool:
+        """Whether samples are rows of numbers, and neither text nor categories."""
+        return not any(name in self.columns for name in TEXT_FEATURES)
 
     def is_stationary(self) -> bool:
         """Return False: nothing is known of the kernels."""

@@ -12,6 +12,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, check_parameter, check_places, check_shapes
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.tables import TEXT_FEATURES
 from multikernel.linalg.tall import covariances_with_sum
 from multikernel.problem import Solution, Status
 from multikernel.solvers.hkl.problem import HullSolution
@@ -229,9 +230,6 @@ class FittedModel:
     outputs: tuple[str, ...] = ()
     known: tuple[Any, Array] | None = None
 
-
-TEXT_FEATURES = ("sequence_features_", "category_features_")
-"""Attributes that are columns of text."""
 
 PER_KERNEL = ("kernel_weights_", "block_norms_", "variance_shares_", "node_norms_")
 """Attributes that have a value for every kernel, or one for each of every output."""

@@ -1,6 +1,6 @@
 """Tables with columns of text: sequences, or categories with their numbers."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -150,16 +150,22 @@ def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
 
 
 def read_mixed(
-    estimator: BaseEstimator, owner: str, X: Any, categories: Collection[int] | None
+    estimator: BaseEstimator,
+    owner: str,
+    X: Any,
+    categories: Collection[int] | None,
+    samples: Mapping[int, Array] | None = None,
 ) -> tuple[Array, Layout]:
     """Return text and numbers as a table of numbers, and which columns hold what.
 
     The table is what `Layout.packed` makes of them, not checked for missing values. In
     a fit `categories` are the columns of categories, by position, and all other columns
     of text are sequences: the `estimator` gets number and names of the columns, places
-    of sequences and of categories, and the categories. Without it has them, and
-    columns of another kind are refused.
+    of sequences and of categories, and the categories; these are there already of
+    columns that name `samples`. Without it has them, and columns of another kind are
+    refused.
     """
+    samples = {} if samples is None else samples
     names = names_of(X)
     X = _as_table(X) if names is None else X
     columns = list(X.T) if names is None else [X[name] for name in names]
@@ -186,6 +192,8 @@ def read_mixed(
             estimator.category_features_ = np.array(asked_for, dtype=np.intp)
             estimator.categories_ = [
                 _found_categories(column_values(columns[c]), layout.label(c))
+                if c not in samples
+                else samples[c]
                 for c in asked_for
             ]
     else:
@@ -251,7 +259,8 @@ def _codes(column: Array, values: Array, label: str) -> Array:
         # The text '1' is no number, and all would be new categories.
         then, now = ("text", "numbers") if text else ("numbers", "text")
         raise ValueError(
-            f"Column {label} of categories held {then} in fit, and holds {now} now."
+            f"Column {label} holds {now}, and its categories in fit, or the names of "
+            f"samples in Grams, are {then}."
         )
     return np.array(
         [np.nan if is_missing(v) else places.get(v, UNKNOWN) for v in values_of_column]

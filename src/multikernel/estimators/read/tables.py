@@ -11,6 +11,12 @@ from sklearn.utils.validation import check_consistent_length
 from multikernel._typing import Array
 from multikernel.estimators.read import mixed, numbers
 from multikernel.estimators.read.batches import spool
+from multikernel.estimators.read.gram_samples import (
+    check_samples,
+    find_names,
+    has_grams,
+    sample_kernels,
+)
 from multikernel.estimators.read.kinds import is_frame
 from multikernel.estimators.read.named_grams import check_same_grams, names_of_grams
 from multikernel.estimators.read.precomputed import read_grams
@@ -18,6 +24,7 @@ from multikernel.estimators.read.targets import read_targets, target_names
 from multikernel.kernels import Interactions, KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.given import as_kernels
+from multikernel.kernels.grams import Grams, SampleKernel
 from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,
@@ -71,11 +78,31 @@ class TrainingTable:
     gram_names: tuple[str, ...] | None = None
 
 
+TEXT_FEATURES = ("sequence_features_", "category_features_")
+"""Attributes that are columns of text."""
+
+CHECKED_BY = (
+    "n_features_in_",
+    "feature_names_in_",
+    *TEXT_FEATURES,
+    "categories_",
+    "view_columns_",
+    "missing_views_",
+)
+"""Attributes by which new data are checked."""
+
+
 class Columns(BaseEstimator):
     """Receives ``n_features_in_`` and ``feature_names_in_`` while data are checked.
 
     The estimator itself gets them at the end of its fit, with everything else.
     """
+
+    @staticmethod
+    def of_model(model: Any) -> dict[str, Any]:
+        """Return the attributes by which a fitted model checks new data."""
+        fitted = vars(model)
+        return {name: fitted[name] for name in CHECKED_BY if name in fitted}
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -99,6 +126,8 @@ def check_fit_data(
     if numbers.is_stream(X):
         spooled = spool(X, y)
         X, y, names = spooled.X, spooled.y, spooled.names
+        if has_grams(kernels):
+            raise ValueError(f"{owner} takes Grams beside tables, not beside batches.")
     numbers.refuse_frames(X, "X")
     layout: Layout | None = None
     views: tuple[View, ...] = ()
@@ -109,7 +138,12 @@ def check_fit_data(
         if isinstance(kernels, Views):
             views = _find_views(columns, kernels, X, names)
         categories = _category_columns(kernels, views, texts, X)
-        checked, layout = mixed.read_mixed(columns, owner, X, categories)
+        named = find_names(kernels, X)
+        checked, layout = mixed.read_mixed(columns, owner, X, categories, named)
+        if named:
+            of_views = [kernel for view in views for kernel in view.kernels or ()]
+            pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
+            check_samples(pairs, checked, layout, X, fitting=True)
         numbers.check_values(columns, checked, layout)
     else:
         checked = numbers.read_numbers(columns, owner, X, reset=True)
@@ -159,6 +193,12 @@ def _settled(kernels: Any) -> Any:
         return kernels
     if isinstance(kernels, Sequence) and not kernels:
         raise ValueError("kernels is empty: at least one kernel is needed.")
+    listed = kernels if isinstance(kernels, list | tuple) else [kernels]
+    if any(isinstance(kernel, Grams) for kernel in listed):
+        raise ValueError(
+            "Grams stand among views, under a name: kernels={'a name': Grams(K, "
+            "samples), 'others': (columns, kernels)}."
+        )
     single = callable(kernels) and not isinstance(kernels, KernelDictionary)
     if single or isinstance(kernels, Sequence):
         return ListDictionary(as_kernels(kernels))
@@ -173,6 +213,7 @@ def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
     if kernels is None:
         plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
         return {} if plain else dict(mixed.settled_texts(X))
+    samples = find_names(kernels, X)
     sequences = any_kernel_takes(kernels, SEQUENCES)
     if not (
         sequences or any_kernel_takes(kernels, CATEGORIES) or isinstance(kernels, Views)
@@ -184,7 +225,7 @@ def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
             "A kernel takes sequences, but X has no strings: give a list of strings, "
             "or a data frame with a column of them."
         )
-    return dict.fromkeys(texts)
+    return dict.fromkeys([*texts, *samples])
 
 
 def _find_views(
@@ -225,6 +266,9 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
             estimator, "category_features_"
         ):
             checked, layout = mixed.read_mixed(estimator, owner, X, None)
+            check_samples(
+                _matrices_in_use(estimator), checked, layout, X, fitting=False
+            )
         else:
             checked = numbers.read_numbers(estimator, owner, X, reset=False)
         numbers.check_values(estimator, checked, layout)
@@ -240,6 +284,14 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
         )
     check_same_grams(owner, X, estimator._state.names.given)
     return checked
+
+
+def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
+    """Return the given matrices among views that a model reads, with their columns."""
+    if "_state" not in vars(estimator):  # a combined kernel, which says so itself
+        return []
+    dictionary = estimator._state.names.dictionary
+    return list(sample_kernels(dictionary[m] for m in estimator.active_kernels_))
 
 
 def _check_spooled(estimator: BaseEstimator, owner: str, X: Any) -> Array:

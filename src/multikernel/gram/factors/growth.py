@@ -150,6 +150,11 @@ def on_its_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
 
 def inverse_roots(diagonal: Array) -> Array:
     """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
+    if np.isnan(diagonal).any():
+        raise ValueError(
+            "normalize='cosine' needs k(x, x) of new samples, which given rows do not "
+            "have: divide matrices by the roots of their diagonals beforehand."
+        )
     positive = diagonal >= float(np.finfo(np.float64).tiny)
     roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
     return np.where(positive, 1.0 / roots, 0.0)

@@ -24,6 +24,7 @@ from multikernel.kernels.columns import (
 )
 from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
 from multikernel.kernels.expected import ExpectedKernel
+from multikernel.kernels.grams import SampleKernel
 from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.kernels.sequence.base import SequenceKernel
 from multikernel.kernels.sequence.letters import from_texts, pack, unpack
@@ -193,7 +194,8 @@ def _kind_taken(kernel: Kernel) -> str:
         kernel = kernel.kernel
     if isinstance(kernel, SequenceKernel):
         return SEQUENCES
-    return CATEGORIES if isinstance(kernel, CategoryKernel) else NUMBERS
+    # Names of samples are numbered as categories are.
+    return CATEGORIES if isinstance(kernel, CategoryKernel | SampleKernel) else NUMBERS
 
 
 def any_kernel_takes(kernels: object, kind: str) -> bool:

@@ -1,0 +1,192 @@
+"""Fitted models that get to know new samples of matrices given among views."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from multikernel._typing import Array
+from multikernel._validation import listed
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.read.gram_samples import sample_kernels
+from multikernel.kernels.grams import (
+    CHANGE,
+    SampleKernel,
+    check_finite,
+    checked_names,
+)
+
+
+def with_samples(
+    model: Any, rows: Mapping[str, Any], *, names: Sequence[Any] | None = None
+) -> Any:
+    """Return a fitted model that has new samples' rows of the matrices among its views.
+
+    Each row has the values of a kernel between a new sample and those that the model
+    was fitted on. The model itself stays as it is, and clones of it have no new rows.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with `multikernel.kernels.Grams` among its views, or a pipeline
+        or search that ends in one.
+    rows : mapping from str to data frame or array-like of shape (n_new, n_columns)
+        By view. A data frame has the names of the new samples as its index, and those
+        of the training samples among its columns, in any order. An array has the
+        columns of the fit's matrix, and a row for each of the `names`. Views whose
+        kernels are not in use need no rows.
+    names : sequence of str or of numbers, default=None
+        The names of the new samples, where rows are arrays.
+
+    Returns
+    -------
+    model : estimator
+        A copy, with the same kernels, coefficients and parameters.
+
+    Raises
+    ------
+    ValueError
+        If a view has no such matrix, if a sample has a row already, or if rows are not
+        finite, or have other columns.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from multikernel import SpicyMKLRegressor, with_samples
+    >>> from multikernel.kernels import Grams, LinearKernel
+    >>> X = pd.DataFrame({"age": [3.0, 1.0, 2.0, 5.0]}, index=["a", "b", "c", "d"])
+    >>> Z = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> K = pd.DataFrame(Z @ Z.T, X.index, X.index)
+    >>> kernels = {"shape": Grams(K, "name"), "age": ("age", LinearKernel())}
+    >>> X = X.rename_axis("name").reset_index()
+    >>> model = SpicyMKLRegressor(kernels, alpha=0.01).fit(X, [1.0, 2.0, 1.0, 4.0])
+    >>> new = pd.DataFrame([[3.0, 1.0, 4.0, 7.0]], index=["e"], columns=K.columns)
+    >>> X_new = pd.DataFrame({"name": ["e"], "age": [2.0]})
+    >>> with_samples(model, {"shape": new}).predict(X_new).shape
+    (1,)
+    """
+    if hasattr(model, "best_estimator_"):
+        search = copy(model)
+        search.best_estimator_ = with_samples(model.best_estimator_, rows, names=names)
+        return search
+    if isinstance(getattr(model, "steps", None), list):
+        pipeline, (*before, (step, last)) = copy(model), model.steps
+        pipeline.steps = [*before, (step, with_samples(last, rows, names=names))]
+        return pipeline
+    if not isinstance(model, BaseMKL):
+        raise TypeError(
+            "with_samples takes a multiple kernel model of this library, or a pipeline "
+            f"or search that ends in one, got {type(model).__name__}."
+        )
+    check_is_fitted(model)
+    return _extended(model, rows, names)
+
+
+def _extended(model: Any, rows: Mapping[str, Any], names: Any) -> Any:
+    """Return a copy of a fitted model whose matrices have further rows."""
+    kernels = _given_matrices(model)
+    strange = [view for view in rows if view not in kernels]
+    if strange or not rows:
+        raise ValueError(
+            f"with_samples got rows for {listed(strange) or 'no view'}; the views with "
+            f"Grams are {listed(list(kernels)) or 'none'}."
+        )
+    categories = list(model.categories_)
+    numbers = {
+        view: model.category_features_.tolist().index(int(model.view_columns_[view][0]))
+        for view in kernels
+    }
+    changed = {}
+    for view, values in rows.items():
+        kernel, order = kernels[view], categories[numbers[view]]
+        new_names, matrix = _aligned(view, values, names, _column_names(kernel, order))
+        if new_names.dtype.kind != order.dtype.kind and "U" in (
+            new_names.dtype.kind + order.dtype.kind
+        ):
+            raise ValueError(
+                f"View {view!r}: new samples have names such as "
+                f"{new_names.tolist()[0]!r}, and samples of the fit such as "
+                f"{order.tolist()[0]!r}: all are text, or all numbers."
+            )
+        # What a matrix beside this one has numbered already keeps its number.
+        both = dict.fromkeys([*order.tolist(), *new_names.tolist()])
+        categories[numbers[view]] = np.array(list(both))
+        changed[view] = _with_rows(kernel, list(both), new_names, matrix)
+
+    def change(kernel: SampleKernel) -> SampleKernel:
+        return changed.get(kernel.view, kernel)
+
+    memo: dict[int, Any] = {CHANGE: change}
+    extended, parameters = copy(model), model.get_params(deep=False)
+    state = {name: v for name, v in vars(model).items() if name not in parameters}
+    # The data of the fit need no copy, nor their predictions.
+    state |= {"_state": replace(model._state, known=None), "categories_": categories}
+    vars(extended).update(deepcopy(state, memo))
+    return extended
+
+
+def _given_matrices(model: Any) -> dict[str, SampleKernel]:
+    """Return the given matrices among the views of a model."""
+    dictionary = model._state.names.dictionary
+    if dictionary is None:
+        return {}
+    # Interactions are made of the kernels of views.
+    alone = getattr(dictionary, "mains", dictionary)
+    pairs = sample_kernels(alone[m] for m in range(len(alone)))
+    return {kernel.view: kernel for _, kernel in pairs}
+
+
+def _column_names(kernel: SampleKernel, order: Array) -> list[Any]:
+    """Return the names of a matrix's columns, from those of numbered samples."""
+    name_of_row = dict(zip(kernel.places.tolist(), order.tolist(), strict=False))
+    return [name_of_row[row] for row in range(kernel.K.shape[1])]
+
+
+def _aligned(
+    view: str, values: Any, names: Any, columns: list[Any]
+) -> tuple[Array, Array]:
+    """Return the names of new samples, and their rows with a matrix's columns.
+
+    Values against samples that a data frame lacks are nan.
+    """
+    framed = hasattr(values, "reindex")
+    if framed:
+        if not any(column in values.columns for column in columns):
+            raise ValueError(
+                f"View {view!r}: rows of new samples have columns named by training "
+                f"samples, such as {columns[0]!r}, got {listed(list(values.columns))}."
+            )
+        check_finite(np.asarray(values, dtype=np.float64))
+        names, values = values.index, values.reindex(columns=columns)
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[1] != len(columns) or names is None:
+        raise ValueError(
+            f"View {view!r}: rows of new samples are a data frame, or an array of "
+            f"shape (n_new, {len(columns)}) beside names=, got an array of shape "
+            f"{matrix.shape}{' without names' * (names is None)}."
+        )
+    if not framed:
+        check_finite(matrix)
+    return checked_names(names, len(matrix)), matrix
+
+
+def _with_rows(
+    kernel: SampleKernel, order: list[Any], names: Array, matrix: Array
+) -> SampleKernel:
+    """Return a kernel with further rows, its samples numbered in an order of names."""
+    places = np.full(len(order), -1, dtype=np.intp)
+    places[: kernel.places.size] = kernel.places
+    codes = {name: code for code, name in enumerate(order)}
+    new = np.array([codes[name] for name in names.tolist()], dtype=np.intp)
+    there = [
+        name for name, row in zip(names.tolist(), places[new], strict=True) if row >= 0
+    ]
+    if there:
+        raise ValueError(
+            f"View {kernel.view!r}: Grams have rows of {listed(there)} already."
+        )
+    places[new] = len(kernel.K) + np.arange(new.size)
+    return kernel.with_rows(matrix, places)

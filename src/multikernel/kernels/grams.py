@@ -1,0 +1,263 @@
+"""A Gram matrix among views of the data: a column says which sample a row is."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import (
+    ASYMMETRY,
+    check_places,
+    check_symmetric,
+    listed,
+    shown,
+)
+from multikernel.exceptions import IndefiniteKernelError
+
+AXES = "The matrix of Grams"
+"""What messages call it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Grams:
+    """A Gram matrix beside columns, its samples found by their names.
+
+    In a mapping of views it takes the place of columns with kernels. X has a column
+    that says which sample each of its rows is. So rows of X may be taken apart and put
+    in any order, and folds, pipelines and searches of scikit-learn work as they are;
+    clones and folds share the one matrix.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_known, n_columns), or data frame
+        Values of the kernel between all samples that are known, those of prediction
+        included. A data frame has their names in its index, and in its columns; these
+        may lack samples that are never trained on. Of an array, whose rows may be more
+        than its columns as well, the first ones belong to the same samples.
+    samples : str or int
+        The column of X that has the names of the samples.
+    names : sequence of str or of numbers, default=None
+        The names of the rows of an array; None for the numbers from 0 on.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not symmetric, or not finite, or names are not different, not
+        all text or all numbers, or not as many as rows.
+    multikernel.exceptions.IndefiniteKernelError
+        If its diagonal has a negative value; eigenvalues are looked at in fits.
+
+    See Also
+    --------
+    multikernel.with_samples : Gives a fitted model new samples' rows of the matrices.
+    multikernel.stack_grams : Where all kernels are given as matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import GaussianKernel, Grams
+    >>> K = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> kernels = {
+    ...     "tanimoto": Grams(K, "drug", names=["aspirin", "ibuprofen"]),
+    ...     "assay": (["pH", "dose"], GaussianKernel.grid(3)),
+    ... }
+    >>> kernels["tanimoto"]
+    Grams(2 x 2, 'drug')
+    """
+
+    K: Any
+    samples: str | int
+    names: Any = None
+
+    def __post_init__(self) -> None:
+        framed = hasattr(self.K, "index") and hasattr(self.K, "columns")
+        if framed and self.names is not None:
+            raise ValueError("The names of Grams in a data frame are its index.")
+        matrix = np.asarray(self.K, dtype=np.float64)
+        if matrix.ndim != 2 or not 0 < matrix.shape[1] <= matrix.shape[0]:
+            raise ValueError(
+                f"{AXES} has a row for each sample and a column for those that are "
+                f"trained on, got shape {matrix.shape}."
+            )
+        given = range(len(matrix)) if self.names is None else self.names
+        names = checked_names(self.K.index if framed else given, len(matrix))
+        if framed:
+            order = _columns_first(names, self.K.columns)
+            if not np.array_equal(order, np.arange(order.size)):
+                matrix, names = matrix[order], names[order]
+        check_finite(matrix)
+        check_symmetric(matrix[: matrix.shape[1]], AXES)
+        diagonal = matrix.diagonal()
+        lowest = int(np.argmin(diagonal))
+        if diagonal[lowest] < -ASYMMETRY * np.abs(diagonal).sum():
+            raise IndefiniteKernelError(
+                f"{AXES} is not positive semidefinite: its value at [{lowest}, "
+                f"{lowest}] is {diagonal[lowest]:.6g}, and no kernel has a negative "
+                "diagonal."
+            )
+        object.__setattr__(self, "K", matrix)
+        object.__setattr__(self, "names", names)
+
+    def __repr__(self) -> str:
+        """Return the shape and the column: numbers would fill pages."""
+        return f"Grams({self.K.shape[0]} x {self.K.shape[1]}, {self.samples!r})"
+
+    def __sklearn_clone__(self) -> Self:
+        """Return the object itself: clones share the matrix."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return the object itself: `clone` copies what holds it deeply."""
+        return self
+
+    def kernel(self, view: str, order: Array) -> "SampleKernel":
+        """Return the kernel on numbers of samples with names in this order."""
+        rows = {name: row for row, name in enumerate(self.names.tolist())}
+        places = np.array([rows.get(name, -1) for name in order.tolist()])
+        return SampleKernel(self.K, places.astype(np.intp), view)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleKernel:
+    """A given matrix as a kernel on numbers of samples.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_known, n_columns)
+        Its values; the samples of the columns are those of the first rows.
+    places : ndarray of shape (n_numbered,)
+        The row of each numbered sample, -1 for one without.
+    view : str
+        What messages call it.
+    """
+
+    K: Array
+    places: Indices
+    view: str
+
+    name = "gram"
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.K) != 2 or np.ndim(self.places) != 1:
+            raise ValueError(f"{AXES} has two axes, and the places of samples one.")
+        places = self.places[self.places != -1]
+        check_places(f"Grams {self.view!r}", "places", places, len(self.K))
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the values between samples given by their numbers, in a column."""
+        rows = self._rows(X)
+        cols = rows if Y is None else self._rows(Y)
+        n_columns = self.K.shape[1]
+        if cols.max(initial=0) < n_columns:
+            values = self.K[np.ix_(rows, cols)]
+        elif rows.max(initial=0) < n_columns:
+            values = self.K[np.ix_(cols, rows)].T
+        else:
+            values = np.full((rows.size, cols.size), np.nan)
+        if np.isfinite(values.sum()):
+            return values
+        raise ValueError(
+            f"Grams {self.view!r} lack values between some of the samples: rows of "
+            "new samples have them for samples of the fit, and no others."
+        )
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x), shape (n_samples,); nan where the matrix does not have it."""
+        rows, diagonal = self._rows(X), np.full(len(self.K), np.nan)
+        diagonal[: self.K.shape[1]] = self.K.diagonal()
+        return diagonal[rows]
+
+    def rows_of(self, numbers: Array) -> Indices:
+        """Return the rows of numbered samples, shape (n_samples,), -1 for none."""
+        codes = np.where(np.isnan(numbers), -1.0, numbers).astype(np.intp)
+        inside = (codes >= 0) & (codes < self.places.size)
+        return np.where(inside, self.places[np.where(inside, codes, 0)], -1)
+
+    def _rows(self, X: Array) -> Indices:
+        rows = self.rows_of(X[:, 0])
+        if (rows < 0).any():
+            raise ValueError(f"Grams {self.view!r} has no row of some of the samples.")
+        return rows
+
+    def with_rows(self, values: Array, places: Indices) -> Self:
+        """Return the kernel with further rows, and the places of all samples."""
+        return type(self)(np.vstack([self.K, values]), places, self.view)
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
+        """Return what `CHANGE` makes of it in a copy that asks so, otherwise itself."""
+        change: Callable[[SampleKernel], SampleKernel] | None = memo.get(CHANGE)
+        return self if change is None else change(self)
+
+
+CHANGE = -1
+"""In the memo of `copy.deepcopy`, where no object has this number: what takes a kernel
+on numbers of samples, and returns the one for the copy. So kernels are replaced
+wherever a model holds them."""
+
+
+def find_names(
+    grams: Mapping[int, Sequence[Grams]], label: Callable[[int], str]
+) -> dict[int, Array]:
+    """Return for columns with names of samples these names, of all their matrices.
+
+    `label` is what messages call a column.
+    """
+    names: dict[int, Array] = {}
+    for column, several in grams.items():
+        kinds = {each.names.dtype.kind == "U" for each in several}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"Grams that find their samples in column {label(column)} have names "
+                "that are text, and names that are numbers."
+            )
+        lists = [each.names.tolist() for each in several]
+        names[column] = np.array(list(dict.fromkeys(n for row in lists for n in row)))
+    return names
+
+
+def check_finite(values: Array) -> None:
+    """Raise for the first value of a matrix that is not finite."""
+    if np.isfinite(values.sum()) or np.isfinite(values).all():
+        return
+    i, j = np.argwhere(~np.isfinite(values))[0]
+    raise ValueError(
+        f"{AXES} is {values[i, j]} at [{i}, {j}], and a number is needed: impute it, "
+        "or leave the sample out."
+    )
+
+
+def checked_names(given: Iterable[Any], n_rows: int) -> Array:
+    """Return the names of so many samples, different, and all text or all numbers."""
+    names = list(given)
+    if len(names) != n_rows:
+        raise ValueError(f"{AXES} has {n_rows} rows, and {len(names)} names.")
+    array = np.array(names)
+    texts = {isinstance(name, str) for name in names}
+    if len(texts) > 1 or array.ndim != 1 or array.dtype.kind not in "Uiuf":
+        raise ValueError(
+            "The names of samples are all text, or all numbers, got "
+            f"{shown(names[0])} and others."
+        )
+    distinct, counts = np.unique(array, return_counts=True)
+    if distinct.size < array.size:
+        twice = distinct[counts > 1].tolist()
+        raise ValueError(f"Several rows of Grams have the same name: {listed(twice)}.")
+    return array
+
+
+def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
+    """Return the rows in the order of the columns, and then all others."""
+    rows = {name: row for row, name in enumerate(names.tolist())}
+    wanted = list(columns)
+    lacking = [name for name in wanted if name not in rows]
+    if lacking:
+        raise ValueError(
+            f"{AXES} has columns of samples without a row: {listed(lacking)}. A data "
+            "frame has the names of samples as its index, and as its columns."
+        )
+    first = np.array([rows[name] for name in wanted], dtype=np.intp)
+    if np.unique(first).size < first.size:
+        raise ValueError(f"{AXES} has several columns of the same name.")
+    return np.concatenate([first, np.setdiff1d(np.arange(names.size), first)])
