@@ -150,6 +150,15 @@ def test_thresholds_are_stationary_and_shift_with_the_function():
     np.testing.assert_allclose(shifted.thresholds, loss.thresholds + 30.0)
 
 
+def test_thresholds_far_from_all_decision_values_are_found():
+    """No sample bends the loss where Newton's method begins."""
+    f = np.array([-3000.0, -2000.0, 1500.0, 1500.5])
+    grades = np.array([0.0, 0.0, 1.0, 1.0])
+    loss = CumulativeLogitLoss.fitted(grades, f, np.ones(4))
+    assert -1990.0 < loss.thresholds[0] < 1490.0
+    assert loss.value(grades, f).sum() < 1e-12
+
+
 def test_the_loss_is_a_likelihood():
     f = rng.standard_normal(5)
     ends = np.concatenate([[-np.inf], START.thresholds, [np.inf]])

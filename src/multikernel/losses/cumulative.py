@@ -113,8 +113,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
         # Between the extremes of these shifts every threshold has its place.
         loss = cls(np.log(shares) - np.log1p(-shares) + float(np.median(f)))
         for _ in range(STEPS):
-            slopes, curvature = loss._by_thresholds(codes, f, weights)
-            step = -np.linalg.solve(curvature, slopes)
+            slopes, curvature = loss.by_thresholds(codes, f, weights)
+            # Far from its grades no sample bends the loss: a little always does.
+            bent = curvature + EPS * weights.sum() * np.eye(slopes.size)
+            step = -np.linalg.solve(bent, slopes)
             promise = float(slopes @ step)
             start = float(weights @ loss.value(y, f))
             if -promise <= EPS * EPS * start:
@@ -136,10 +138,25 @@ class CumulativeLogitLoss(LogLogisticLoss):
                 break
         return loss
 
-    def _by_thresholds(
+    def by_thresholds(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return slopes and curvature of the loss in the thresholds."""
+        """Return slopes and curvature of the weighted loss in the thresholds.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_samples,)
+            Grades, as whole numbers.
+        f : ndarray of shape (n_samples,)
+            Decision values.
+        weights : ndarray of shape (n_samples,)
+            Of the samples.
+
+        Returns
+        -------
+        slopes : ndarray of shape (n_classes - 1,)
+        curvature : ndarray of shape (n_classes - 1, n_classes - 1)
+        """
         a, b = self.lower[codes], self.upper[codes]
         size = len(self.lower)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -60,6 +60,10 @@ LOOSEST, TIGHTEST = 1e-2, 1e-10
 MEMORY = 5
 """Earlier thresholds that are mixed."""
 
+CLOSED = 1e-10
+"""Slopes in a threshold sum to zero at a dual point, to this share of the weights.
+Where Newton's method has not come so far, there is none."""
+
 CLOSE = 1e-10
 """How exactly the best multiple of a dual point is sought."""
 
@@ -240,6 +244,10 @@ class _ThresholdSearch:
     def _offer(self, f: Array, loss: Any, norms: Array) -> None:
         """Offer the slopes at decision values, beside which thresholds are best."""
         y, penalty = self.problem.y, self.problem.regularizer
+        codes = y.astype(np.intp)
+        slopes, _ = _plain(loss).by_thresholds(codes, f, self.weights)
+        if not np.abs(slopes).max() <= CLOSED * self.weights.sum():
+            return
         rho = -loss.gradient(y, f)
         sizes = dual_norms(self.problem.gram, rho)
         total = float(loss.value(y, f).sum()) + float(rho @ f)
