@@ -231,15 +231,7 @@ class Solved:
     chain: Sequence[int] = ()
 
 
-class Exact(Protocol):
-    """A method that solves to a relative duality gap, if it has one."""
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the method with another gap to stop at, or itself if it has none."""
-        ...
-
-
-E = TypeVar("E", bound=Exact)
+E = TypeVar("E", bound=Any)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +241,8 @@ class Candidates(ABC, Generic[E, D]):
     Parameters
     ----------
     method : Method
-        The method, at other strengths than the candidates'.
+        The method, at other strengths than the candidates'. Its `with_tol` returns
+        it with another relative duality gap to stop at, or itself if it has none.
     """
 
     method: E

@@ -279,8 +279,7 @@ def precomputed_stack(
     else:
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
-    zero = zero_kernels(stack)
-    return BuiltStack(stack, normalization, zero)
+    return BuiltStack(stack, normalization, zero_kernels(stack))
 
 
 def _room(array: Array, storage: Storage, max_bytes: int | None) -> Array:

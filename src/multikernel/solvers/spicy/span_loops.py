@@ -7,9 +7,6 @@ from multikernel.linalg.jit import loop
 
 FAST = {"reassoc", "contract"}
 
-MOST = 80
-"""Newton steps of a small problem at most: from no kernels they take 4 to 10."""
-
 BOLD = 12
 """Steps after which they are those for the objective itself, and shorter where they do
 not lower it: so some get there whose kernels go on changing sides."""
@@ -31,6 +28,7 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
     stride: float,
     nearly: float,
     ridge: float,
+    most: int,
 ) -> None:
     """Solve the small problems of some targets, in place of weights and coefficients.
 
@@ -52,6 +50,8 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
         Whether the solution was reached.
     stride, nearly, ridge : float
         As in `Settings`.
+    most : int
+        Newton steps at most; with none coefficients become those for the weights.
     """
     for number in range(targets.size):
         t = targets[number]
@@ -65,29 +65,7 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
             stride,
             nearly,
             ridge,
-        )
-
-
-@loop(error_model="numpy", fastmath=FAST)
-def solve_weighted(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    targets: Indices,
-    sizes: Indices,
-    grams: Array,
-    sides: Array,
-    eta: Array,
-    coefs: Array,
-    settled: Mask,
-) -> None:
-    """Write the coefficients of some targets for fixed weights; see `settle`."""
-    for number in range(targets.size):
-        t = targets[number]
-        k = sizes[t]
-        settled[number] = _write_coefs(
-            grams[t, :, :k, :k],
-            sides[t, :k],
-            eta[number],
-            np.empty((k, k)),
-            coefs[t, :k],
+            most,
         )
 
 
@@ -101,15 +79,18 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
     stride: float,
     nearly: float,
     ridge: float,
+    most: int,
 ) -> bool:
     """Solve the small problem of one target; see `settle`."""
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
     q, before, lowest = np.empty(n_kernels), eta.copy(), np.inf
-    for round_ in range(MOST + 1):
+    for round_ in range(most + 1):
         if not _write_coefs(grams, side, eta, system, c):
             return False
+        if most == 0:
+            return True
         objective = 0.5 * (np.dot(side, c) + alpha**2 * eta.sum())
         if round_ > BOLD and objective > lowest * (1.0 + 1e-12):
             eta[:] = 0.5 * (eta + before)

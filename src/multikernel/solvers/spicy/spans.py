@@ -31,6 +31,9 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 LOOPS = "multikernel.solvers.spicy.span_loops"
 
+MOST = 80
+"""Newton steps of a small problem at most: from no kernels they take 4 to 10."""
+
 
 class SpannedTargets(ManyTargets):
     """What is known of every target with the squared loss; see `ManyTargets`."""
@@ -76,11 +79,11 @@ class SpannedTargets(ManyTargets):
         new = targets[self.sizes[targets] == 0]
         if new.size:
             self._append(new, self._first(new))
-            self._solve_weighted(new)
+            self._settle(new, alphas, 0)
             begun = new[self.eta[:, new].any(axis=0)]
             for part in self._parts(begun):
                 self._append_tangents(part)
-            self._solve_weighted(begun)
+            self._settle(begun, alphas, 0)
         self._look(targets)
 
     def _first(self, targets: Indices) -> Array:
@@ -126,18 +129,10 @@ class SpannedTargets(ManyTargets):
                 self.failed[group] = True
                 continue
             self._append(group, solved)
-        self._settle(targets, alphas)
+        self._settle(targets, alphas, MOST)
 
-    def _solve_weighted(self, targets: Indices) -> None:
-        """Write the coefficients of some targets for their weights."""
-        eta = np.ascontiguousarray(self.eta[:, targets].T)
-        settled = np.zeros(targets.size, dtype=bool)
-        solve = compiled(LOOPS, "solve_weighted")
-        solve(targets, self.sizes, self.grams, self.sides, eta, self.coefs, settled)
-        self.failed[targets[~settled]] = True
-
-    def _settle(self, targets: Indices, alphas: Array) -> None:
-        """Solve the small problems of some targets."""
+    def _settle(self, targets: Indices, alphas: Array, most: int) -> None:
+        """Solve the small problems of some targets by so many Newton steps at most."""
         eta = np.ascontiguousarray(self.eta[:, targets].T)
         settled = np.zeros(targets.size, dtype=bool)
         compiled(LOOPS, "settle")(
@@ -152,6 +147,7 @@ class SpannedTargets(ManyTargets):
             SETTINGS.stride,
             SETTINGS.nearly,
             SETTINGS.ridge,
+            most,
         )
         self.eta[:, targets] = eta.T
         self.failed[targets[~settled]] = True
