@@ -2,7 +2,7 @@
 
 A pair step reads two rows over all samples. Where a row is a product of a factor of
 hundreds of columns, rows are what a fit costs: 9000 samples and a rank of 1300 took
-20 s of 23 for them. Among a thousand samples all entries cost one matrix product, pair
+20 s of 23 for them. Among 500 samples all entries cost one matrix product, pair
 steps among them read short rows, and one product with the factor says what the others
 make of it. Blocks hold who violates the optimality conditions most, and everybody who
 is between bounds and kinks: those have to agree with each other in the end.
