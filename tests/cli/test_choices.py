@@ -22,7 +22,10 @@ from multikernel.estimators import (
     MKLClassifier,
     MKLRegressor,
     SpicyMKLClassifier,
+    SpicyMKLSurvival,
+    SpicyMKLSurvivalCV,
 )
+from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.kernels import kernel_names
 from multikernel.kernels.graph import HermiteGrid
 
@@ -91,7 +94,11 @@ def test_unknown_method_and_kernels():
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 def test_every_method_has_its_tasks(method):
-    tasks = {"classification": is_classifier, "regression": is_regressor}
+    tasks = {
+        "classification": is_classifier,
+        "regression": is_regressor,
+        "survival": lambda model: isinstance(model, SurvivalMKL),
+    }
     for task in method.tasks:
         fixed = method.estimator(task)
         assert tasks[task](fixed())
@@ -115,8 +122,9 @@ def test_every_method_is_offered():
             method.estimator(task, cv=method.search is not None),
         }
     ]
-    # Parts of one's own need Python.
-    assert {*kinds, MKLClassifier, MKLRegressor} == set(ESTIMATORS)
+    # Parts of one's own need Python; models of times are apart, as their y is.
+    of_times = {SpicyMKLSurvival, SpicyMKLSurvivalCV}
+    assert {*kinds, MKLClassifier, MKLRegressor} == {*ESTIMATORS, *of_times}
 
 
 def test_a_method_that_cannot_says_so():
