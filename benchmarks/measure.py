@@ -20,7 +20,7 @@ Found = TypeVar("Found")
 
 PEERS = (
     *("numpy", "scipy", "scikit-learn", "himalaya", "celer", "skglm", "MKLpy"),
-    *("scmkl", "torch", "cvxpy", "benchopt", "interpret-core", "pygam"),
+    *("scmkl", "torch", "cvxpy", "benchopt", "interpret-core", "pygam", "mapie"),
 )
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, RidgeCV
-from sklearn.metrics import r2_score
+from sklearn.metrics import log_loss, r2_score
 from sklearn.metrics.pairwise import laplacian_kernel
-from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.model_selection import KFold, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
@@ -348,10 +349,58 @@ def test_a_physician_predicts_grades_nearer_than_the_middle_one():
     np.testing.assert_allclose(below.mean(axis=0), shares, atol=0.02)
 
 
+def prediction(X, y):
+    model = mk.SpicyMKLRegressorCV(intervals=True).fit(X[:300], y[:300])
+    return model, model.predict_interval(X[300:], coverage=0.9)
+
+
+def test_a_prediction_comes_with_an_interval():
+    X, y = load_diabetes(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model, (low, high) = prediction(X, y)
+    # 142 of them: three standard errors around the share that is asked for.
+    inside = np.mean((low <= y[300:]) & (y[300:] <= high))
+    assert abs(inside - 0.9) < 3.0 * np.sqrt(0.9 * 0.1 / 142)
+    # The reference: fits without each fold, as in the definition of CV+.
+    alone = mk.SpicyMKLRegressor(alpha=model.best_params_["alpha"])
+    lower, upper = [], []
+    for train, test in KFold(5).split(X[:300]):
+        alone.fit(X[train], y[train])
+        off = np.abs(y[test] - alone.predict(X[test]))[:, None]
+        lower.append(alone.predict(X[300:]) - off)
+        upper.append(alone.predict(X[300:]) + off)
+    reference = [
+        np.sort(np.concatenate(lower), axis=0)[300 - 271],
+        np.sort(np.concatenate(upper), axis=0)[271 - 1],
+    ]
+    np.testing.assert_allclose((low, high), reference, atol=0.1 * y.std())
+
+
+def probabilities(X, y, X_new, y_new):
+    model = mk.SpicyMKLClassifierCV().fit(X, y)
+    inner = mk.SpicyMKLClassifier(alpha=model.alpha_)
+    calibrated = CalibratedClassifierCV(inner, cv=5, ensemble=False).fit(X, y)
+    return model, calibrated, mk.report(model, X_new, y_new)
+
+
+def test_probabilities_are_drawn_and_calibrated_by_folds():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    X, X_new, y, y_new = train_test_split(X, y, train_size=200, random_state=0)
+    model, calibrated, page = probabilities(X, y, X_new, y_new)
+    assert "<h2>Calibration</h2>" in page
+    losses = [log_loss(y_new, m.predict_proba(X_new)) for m in (model, calibrated)]
+    assert f"<th>log loss</th><td>{losses[0]:.3g}</td>" in page
+    constant = log_loss(y_new, np.full(len(y_new), y.mean()))
+    assert max(losses) < 0.3 * constant
+
+
 TASKS = [
     relapses,
     severity,
     confounders,
+    prediction,
+    probabilities,
     omics,
     neuroimaging,
     drugs,

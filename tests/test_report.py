@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibrationDisplay, calibration_curve
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
+from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix, log_loss
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -123,6 +124,31 @@ def test_every_kind_of_model_has_one(model):
     assert "Predictions" in headings(page)
     without = headings(report(model))
     assert not {"Scores", "Predictions", "Shape functions"} & set(without)
+
+
+def test_probabilities_are_drawn_against_what_happens(monkeypatch):
+    drawn, plot = [], CalibrationDisplay.plot
+
+    def keeping(display, **settings):
+        drawn.append(display)
+        return plot(display, **settings)
+
+    monkeypatch.setattr(CalibrationDisplay, "plot", keeping)
+    model = SpicyMKLClassifier(alpha=0.05).fit(X, Y > 0)
+    page = report(model, X, Y > 0)
+    chances = model.predict_proba(X)
+    curve = calibration_curve(Y > 0, chances[:, 1], n_bins=3, strategy="quantile")
+    np.testing.assert_allclose((drawn[0].prob_true, drawn[0].prob_pred), curve)
+    assert f"{log_loss(Y > 0, chances):.3g}" in body(page, "Scores")
+    classes = np.digitize(Y, [-0.5, 0.5])
+    several = SpicyMKLClassifier(alpha=0.05).fit(X, classes)
+    report(several, X, classes)
+    right, sure = several.predict(X) == classes, several.predict_proba(X).max(axis=1)
+    curve = calibration_curve(right, sure, n_bins=3, strategy="quantile")
+    np.testing.assert_allclose((drawn[1].prob_true, drawn[1].prob_pred), curve)
+    assert "Calibration" not in headings(report(model, X[:30], Y[:30] > 0))
+    without = SpicyMKLClassifier(alpha=0.05, loss="hinge").fit(X, Y > 0)
+    assert "Calibration" not in headings(report(without, X, Y > 0))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

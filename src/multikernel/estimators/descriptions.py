@@ -122,6 +122,10 @@ n_jobs : int or None, default=None
     matrices; -1 stands for all cores.
 refit : bool, default=True
     Whether to solve the path on all samples, and to be the model at ``alpha_``.
+intervals : bool, default=False
+    Whether to keep the models of all folds at the choice, for `predict_interval`. They
+    are solved for once more, to ``cv_tol_``, which takes up to the time of the search
+    again, and take the memory of as many fitted models.
 alpha_ : float or ndarray of shape (n_outputs,)
     The strength in the units of the targets; with separate selections one for each
     target. Of a search that with the best mean score, the largest of several.

@@ -129,6 +129,7 @@ def named(
     state = FittedModel(
         model=published.pop("_model", None),
         stages=published.pop("_stages", None),
+        folds=published.pop("_folds", None),
         precomputed=data.precomputed,
         names=published.pop("_names", data.names),
         loss=repr(loss),

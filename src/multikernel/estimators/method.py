@@ -63,6 +63,10 @@ class Data(Protocol):
         """
         ...
 
+    def unchecked(self) -> Self:
+        """Return the same, whose kernels are checked elsewhere."""
+        ...
+
     def whole(self) -> Self:
         """Return all samples as a fit has them, from what was prepared for parts."""
         ...

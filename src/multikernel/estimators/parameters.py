@@ -330,6 +330,7 @@ CHECKS: Mapping[str, Check] = {
     "check_psd": OneOf(CHOICES),
     "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
     "refit": FLAG,
+    "intervals": FLAG,
     "verbose": AnyOf((FLAG, Number(0, integer=True))),
     "random_state": AnyOf(
         (

@@ -19,7 +19,8 @@ from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.progress import watching
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.search.search import Search, for_each
+from multikernel.estimators.search.folds import for_each
+from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import check_model
 from multikernel.kernels.interactions import InteractionDictionary

@@ -76,6 +76,10 @@ def is_shift_equivariant(loss: Loss) -> bool:
     return bool(vars(type(inner)).get("shift_equivariant", False))
 
 
+FARTHEST = 700.0
+"""Means are predicted up to exp(700): every one of them is positive and finite."""
+
+
 def link_of(loss: Loss) -> str | None:
     """Return the link that a loss declares, None where decision values predict.
 
@@ -85,6 +89,11 @@ def link_of(loss: Loss) -> str | None:
     inner = getattr(loss, "loss", loss)
     link: str | None = vars(type(inner)).get("link")
     return link
+
+
+def means_of(link: str, f: Array) -> Array:
+    """Return what decision values of a regression predict, by a link of `link_of`."""
+    return np.exp(np.clip(f, -FARTHEST, FARTHEST)) if link == "log" else f
 
 
 def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:

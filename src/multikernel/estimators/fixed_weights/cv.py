@@ -205,6 +205,7 @@ class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
+        intervals: bool = False,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float | None = None,
         normalize: Steps = SUM_NORMALIZE,
@@ -225,6 +226,7 @@ class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.refit = refit
+        self.intervals = intervals
         self.loss = loss
         self.epsilon = epsilon
         self.normalize = normalize

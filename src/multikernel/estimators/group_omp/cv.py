@@ -226,6 +226,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
+        intervals: bool = False,
         tol: float = 1e-3,
         loss: str | Loss = "squared_error",
         epsilon: float | None = None,
@@ -246,6 +247,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.refit = refit
+        self.intervals = intervals
         self.tol = tol
         self.loss = loss
         self.epsilon = epsilon

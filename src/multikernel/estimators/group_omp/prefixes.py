@@ -72,7 +72,10 @@ def prefix(self: Model, n_kernels: int) -> Model:
         )
     attributes = stages.prefix(n_kernels).attributes()
     state = replace(
-        self._state, model=attributes.pop("_model"), stages=attributes.pop("_stages")
+        self._state,
+        model=attributes.pop("_model"),
+        stages=attributes.pop("_stages"),
+        folds=None,
     )
     view = copy.copy(self)
     for name, value in (attributes | {"_state": state}).items():

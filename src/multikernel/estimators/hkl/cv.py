@@ -238,6 +238,7 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
+        intervals: bool = False,
         loss: str | Loss = "squared_error",
         epsilon: float | None = None,
         standardize: bool = True,
@@ -256,6 +257,7 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.refit = refit
+        self.intervals = intervals
         self.loss = loss
         self.epsilon = epsilon
         self.standardize = standardize

@@ -242,6 +242,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
+        intervals: bool = False,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float | None = None,
         solver: str = "auto",
@@ -265,6 +266,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.refit = refit
+        self.intervals = intervals
         self.loss = loss
         self.epsilon = epsilon
         self.solver = solver

@@ -211,6 +211,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
+        intervals: bool = False,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float | None = None,
         quantile: float = 0.5,
@@ -234,6 +235,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.refit = refit
+        self.intervals = intervals
         self.loss = loss
         self.epsilon = epsilon
         self.quantile = quantile

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, check_parameter, check_places, check_shapes
+from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.tables import TEXT_FEATURES
@@ -217,6 +218,8 @@ class FittedModel:
         What the outputs are called.
     known : (array-like, ndarray of shape (n_samples, n_outputs)) or None, default=None
         An X and its decision values, which need not be computed again.
+    folds : FoldModels or None, default=None
+        The models of the folds of a search, where they are kept.
     """
 
     model: AdditiveModel | None
@@ -229,6 +232,7 @@ class FittedModel:
     deviance: tuple[str, float] | None = None
     outputs: tuple[str, ...] = ()
     known: tuple[Any, Array] | None = None
+    folds: FoldModels | None = None
 
 
 PER_KERNEL = ("kernel_weights_", "block_norms_", "variance_shares_", "node_norms_")
@@ -317,7 +321,9 @@ def _check_model(
     _check_length(owner, "output_names_", {"output_names_": state.outputs}, n_outputs)
     if "classes_" in found and state.link not in ("labels", "identity"):
         _check_length(owner, "classes_", found, max(2, n_outputs))
-    model.check_columns(n_kernels, n_features, packed="sequence_features_" in found)
+    for each in (model, *(state.folds.models if state.folds is not None else ())):
+        each.check_columns(n_kernels, n_features, packed="sequence_features_" in found)
+        check_shapes(owner, intercept=(each.intercept, (n_outputs,)))
 
 
 def _check_unpenalized(owner: str, found: Mapping[str, Any], n_outputs: int) -> None:

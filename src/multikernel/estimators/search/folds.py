@@ -19,9 +19,11 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.method import D, Fold
+from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
 from multikernel.exceptions import SearchWarning, warn_user
+from multikernel.linalg.threads import run_blocks
 
 Split = tuple[Indices, Indices]
 
@@ -30,6 +32,18 @@ NEVER = -1e3
 and has a probability of zero in double precision."""
 
 REMEDY = "use fewer or stratified folds"
+
+
+def for_each(
+    n_parts: int, jobs: int, watch: Watch, work: Callable[[int], None]
+) -> None:
+    """Do some work on every fold or resample, by its number, on so many threads."""
+    if jobs > 1:
+        # They share the cores; each gets one for BLAS. An interrupt stops all.
+        run_blocks(work, range(n_parts), jobs, watch.stop)
+    else:
+        for number in range(n_parts):
+            work(number)
 
 
 def make_splits(owner: str, cv: Any, samples: Samples) -> list[Split]:

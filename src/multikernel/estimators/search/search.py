@@ -31,9 +31,11 @@ from multikernel.estimators.search.choice import (
     warn_choice,
     warn_unscored,
 )
+from multikernel.estimators.search.fold_models import FoldKeeper, keeping_folds
 from multikernel.estimators.search.folds import (
     Split,
     cut_fold,
+    for_each,
     make_splits,
     quiet_metrics,
 )
@@ -46,7 +48,6 @@ from multikernel.estimators.search.scores import (
 )
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
-from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Callback
 
 LOOSER, LOOSEST = 10.0, 1e-2
@@ -77,11 +78,13 @@ class SearchOutcome:
     """What a search has computed before it chooses.
 
     `refit` leads from the candidate chosen to the attributes of its model on all
-    samples; it is None where there is to be none.
+    samples, and `keeper` to its models on the folds; each is None where there is to be
+    none.
     """
 
     folds: list[FoldScores]
     refit: Callable[[int], dict[str, Any]] | None
+    keeper: FoldKeeper | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,10 @@ class Search(Generic[D, P, S]):
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
         n_copies = len(splits) if together else jobs
-        n_solves = size * (len(splits) + bool(model.refit))
+        candidates = problem.candidates.with_tol(self.cv_tol)
+        keeper = keeping_folds(model, data, splits, candidates.refit, watch, jobs)
+        rounds = 2 if keeper else 1
+        n_solves = size * (rounds * len(splits) + bool(model.refit))
         n_bytes = (1 + n_copies) * data.n_bytes
         work = Work(
             n_solves,
@@ -142,7 +148,6 @@ class Search(Generic[D, P, S]):
             refit=bool(model.refit),
         )
         watch.expect(work, self.source.owner, n_bytes)
-        candidates = problem.candidates.with_tol(self.cv_tol)
         runs: dict[int, FoldRun[D]] = {}
         folds: dict[int, FoldScores] = {}
 
@@ -176,7 +181,7 @@ class Search(Generic[D, P, S]):
                 each(finish)
         refit = partial(problem.candidates.refit, problem.whole, watch)
         scores = [folds[number] for number in range(len(splits))]
-        return SearchOutcome(scores, refit if model.refit else None)
+        return SearchOutcome(scores, refit if model.refit else None, keeper)
 
     def publish(
         self, problem: Trial[D], data: D, solution: SearchOutcome
@@ -201,6 +206,8 @@ class Search(Generic[D, P, S]):
             attributes |= {f"{name}_": value for name, value in params.items()}
             # Strengths become what they are in the units of the targets.
             attributes |= solution.refit(best)
+            if solution.keeper is not None:
+                attributes["_folds"] = solution.keeper(best)
             path = attributes.get("path_")
             if path is not None:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
@@ -320,18 +327,6 @@ class FoldRun(Generic[D]):
             self._scorer.lacks_class,
             self._scorer.refusal,
         )
-
-
-def for_each(
-    n_parts: int, jobs: int, watch: Watch, work: Callable[[int], None]
-) -> None:
-    """Do some work on every fold or resample, by its number, on so many threads."""
-    if jobs > 1:
-        # They share the cores; each gets one for BLAS. An interrupt stops all.
-        run_blocks(work, range(n_parts), jobs, watch.stop)
-    else:
-        for number in range(n_parts):
-            work(number)
 
 
 def loosened(tol: float) -> float:

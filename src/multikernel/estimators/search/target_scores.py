@@ -13,6 +13,7 @@ from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.scale import target_scale
 from multikernel.estimators.search.choice import best_candidate
+from multikernel.estimators.search.fold_models import FoldKeeper
 from multikernel.estimators.search.scores import FoldScorer, FoldScores
 
 ERRORS = 1.0
@@ -36,6 +37,8 @@ class TargetOutcome:
         Relative duality gaps of the solves.
     refit : callable or None
         From the choices to the attributes of the models on all samples.
+    keeper : FoldKeeper or None
+        From the choices to the models on the folds.
     """
 
     scores: Array
@@ -44,12 +47,14 @@ class TargetOutcome:
     done: Mask
     gaps: list[Array]
     refit: Callable[[Indices], dict[str, Any]] | None
+    keeper: FoldKeeper | None = None
 
     @classmethod
     def empty(
         cls,
         shape: tuple[int, int, int],
         refit: Callable[[Indices], dict[str, Any]] | None,
+        keeper: FoldKeeper | None = None,
     ) -> Self:
         """Return an outcome of (n_folds, n_candidates, n_targets) without a solve."""
         scores, losses = np.full((2, *shape), np.nan)
@@ -60,6 +65,7 @@ class TargetOutcome:
             done=np.zeros(shape, dtype=bool),
             gaps=[],
             refit=refit,
+            keeper=keeper,
         )
 
     def write(self, fold: int, block: Indices, found: "TargetsOfFold") -> None:

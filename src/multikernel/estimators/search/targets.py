@@ -23,7 +23,8 @@ from multikernel.estimators.method import Candidates, E, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import widened
-from multikernel.estimators.search.folds import make_splits
+from multikernel.estimators.search.fold_models import keeping_folds
+from multikernel.estimators.search.folds import for_each, make_splits
 from multikernel.estimators.search.patience import OF_A_TARGET, no_better
 from multikernel.estimators.search.scores import cv_results
 from multikernel.estimators.search.search import (
@@ -31,7 +32,6 @@ from multikernel.estimators.search.search import (
     Search,
     SearchOutcome,
     Trial,
-    for_each,
 )
 from multikernel.estimators.search.target_scores import (
     TargetOutcome,
@@ -102,8 +102,11 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
         n_copies = len(splits) if together else jobs
         blocks = _blocks(problem.whole, n_copies)
+        each_fold = partial(candidates.refit_each, blocks=blocks)
+        keeper = keeping_folds(model, data, splits, each_fold, watch, jobs)
+        rounds = 2 if keeper else 1
         work = Work(
-            size * (len(splits) + bool(model.refit)) * len(blocks),
+            size * (rounds * len(splits) + bool(model.refit)) * len(blocks),
             n_outputs=blocks[0].size,
             n_jobs=jobs,
             refit=bool(model.refit),
@@ -113,7 +116,9 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         last = cast(TargetCandidates[Any], problem.candidates).refit_each
         refit = partial(last, problem.whole, watch, blocks=blocks)
         outcome = TargetOutcome.empty(
-            (len(splits), size, len(samples.targets)), refit if model.refit else None
+            (len(splits), size, len(samples.targets)),
+            refit if model.refit else None,
+            keeper,
         )
         folds = FoldsOfTargets(
             model, candidates, watch, [partial(data.fold, *s, n_copies) for s in splits]
@@ -155,6 +160,8 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         gaps = [np.empty(0), *solution.gaps]
         if solution.refit is not None:
             attributes |= solution.refit(best)
+            if solution.keeper is not None:
+                attributes["_folds"] = solution.keeper(best)
             path = attributes["path_"].duality_gaps
             gaps.append(path[~np.isnan(path)])
         self._warn_unsolved(np.concatenate(gaps))

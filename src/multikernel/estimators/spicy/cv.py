@@ -203,6 +203,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
+        intervals: bool = False,
         loss: str | Loss = "squared_error",
         epsilon: float | None = None,
         quantile: float = 0.5,
@@ -227,6 +228,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.refit = refit
+        self.intervals = intervals
         self.loss = loss
         self.epsilon = epsilon
         self.quantile = quantile

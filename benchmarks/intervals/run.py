@@ -1,0 +1,213 @@
+"""How sure is a prediction: coverage, widths, calibration and bands, measured.
+
+Run ``python benchmarks/intervals/run.py``, or some parts by ``--part NAME`` (coverage,
+mapie, calibration, bands). Rows of other parts stay in results.json, and RESULTS.md is
+written from it. The part "mapie" needs the peers (``make bench-peers`` has their
+environment); it is left out where MAPIE is not installed. Times are seconds of the
+processor on one BLAS thread.
+"""
+
+import os
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+
+import argparse
+import importlib.util
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+import numpy as np
+from benchmarks.intervals.report import page
+from benchmarks.measure import Results, Row, cpu
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from multikernel import (
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
+from multikernel.datasets import load
+
+Array = NDArray[Any]
+HERE = Path(__file__).parent
+KEY = ("part", "case")
+COVERAGE, N_TRAIN, N_TEST = 0.9, 200, 1000
+FRIEDMAN = {"friedman1": 1.0, "friedman2": 125.0, "friedman3": 0.1}
+"""Generated sets, and the deviations of their noise, as in Friedman (1991)."""
+REGRESSIONS = (
+    *("delve_boston", "delve_abalone", "delve_bank_32fm", "delve_bank_32nh"),
+    *("delve_bank_32nm", "delve_pumadyn_32fm", "delve_pumadyn_32nh", "diabetes"),
+    *("wine: alcohol", *FRIEDMAN),
+)
+CLASSES = (
+    *("liver", "sonar", "ionosphere", "wpbc", "ida_thyroid", "pima", "ida_titanic"),
+    *("ida_banana", "ida_ringnorm", "uci_spambase", "uci_magic04", "breast_cancer"),
+)
+MAPIE_SETS = ("delve_boston", "delve_abalone", "diabetes", "wine: alcohol", *FRIEDMAN)
+
+
+def regression(name: str, seed: int) -> tuple[Array, Array]:
+    """Return a set for a regression; generated ones differ from seed to seed."""
+    size = N_TRAIN + N_TEST
+    if name == "friedman1":
+        return make_friedman1(size, noise=FRIEDMAN[name], random_state=seed)  # type: ignore[no-any-return]
+    if name in FRIEDMAN:
+        make = {"friedman2": make_friedman2, "friedman3": make_friedman3}[name]
+        return make(size, noise=FRIEDMAN[name], random_state=seed)  # type: ignore[no-any-return]
+    if name == "wine: alcohol":
+        X = np.asarray(load("wine").X, dtype=float)
+        return X[:, 1:], X[:, 0]
+    data = load(name)
+    return np.asarray(data.X, dtype=float), np.asarray(data.y, dtype=float)
+
+
+def split(X: Array, y: Array, seed: int, **given: Any) -> tuple[Array, ...]:
+    """Return standardised samples to learn from and to predict, and their targets."""
+    train = min(N_TRAIN, 2 * len(y) // 3)
+    test = min(N_TEST, len(y) - train)
+    parts = train_test_split(
+        X, y, train_size=train, test_size=test, random_state=seed, **given
+    )
+    scaler = StandardScaler().fit(parts[0])
+    return scaler.transform(parts[0]), scaler.transform(parts[1]), *parts[2:]
+
+
+def met(ends: tuple[Array, Array], y: Array, unit: float) -> tuple[float, float]:
+    """Return the share of targets inside, and the mean width in some unit."""
+    low, high = ends
+    return float(np.mean((low <= y) & (y <= high))), float(np.mean(high - low) / unit)
+
+
+def coverage(draws: int) -> Iterator[Row]:
+    """Yield coverage of 0.9 on twelve sets, and what intervals cost."""
+    for name in REGRESSIONS:
+        rows = []
+        for seed in range(draws):
+            X, X_new, y, y_new = split(*regression(name, seed), seed)
+            model, kept = cpu(
+                lambda X=X, y=y: SpicyMKLRegressorCV(intervals=True).fit(X, y)
+            )
+            ends = model.predict_interval(X_new, COVERAGE)
+            rows.append(met(ends, y_new, np.std(y_new)))
+        # Of the last split: what is compiled has been by then.
+        _, plain = cpu(lambda X=X, y=y: SpicyMKLRegressorCV().fit(X, y))
+        each = np.array(rows)
+        yield {
+            "part": "coverage",
+            "case": name,
+            "splits": draws,
+            "coverage": float(each[:, 0].mean()),
+            "error": float(each[:, 0].std() / np.sqrt(max(draws - 1, 1))),
+            "width": float(each[:, 1].mean()),
+            "cost": kept / plain,
+        }
+
+
+def beside_mapie(draws: int) -> Iterator[Row]:
+    """Yield coverage and widths beside MAPIE's CV+ around two regressors."""
+    if importlib.util.find_spec("mapie") is None:
+        return
+    from mapie.regression import CrossConformalRegressor
+    from sklearn.ensemble import RandomForestRegressor
+
+    for name in MAPIE_SETS:
+        rows = []
+        for seed in range(draws):
+            X, X_new, y, y_new = split(*regression(name, seed), seed)
+            search = SpicyMKLRegressorCV(intervals=True).fit(X, y)
+            values = met(search.predict_interval(X_new, COVERAGE), y_new, np.std(y_new))
+            row = [*values]
+            others = (
+                SpicyMKLRegressor(alpha=search.best_params_["alpha"], tol=1e-2),
+                RandomForestRegressor(100, random_state=seed),
+            )
+            for other in others:
+                mapie = CrossConformalRegressor(other, confidence_level=COVERAGE, cv=5)
+                _, ends = mapie.fit_conformalize(X, y).predict_interval(X_new)
+                row += met((ends[:, 0, 0], ends[:, 1, 0]), y_new, np.std(y_new))
+            rows.append(row)
+        each = np.mean(rows, axis=0).reshape(3, 2)
+        yield {
+            "part": "mapie",
+            "case": name,
+            "splits": draws,
+            "coverage": each[:, 0].tolist(),
+            "width": each[:, 1].tolist(),
+        }
+
+
+def calibration(draws: int) -> Iterator[Row]:
+    """Yield how probabilities are calibrated, as they are and by folds."""
+    for name in CLASSES:
+        data = load(name)
+        X, y = (
+            np.asarray(data.X, dtype=float),
+            np.unique(data.y, return_inverse=True)[1],
+        )
+        pooled: list[list[Array]] = []
+        for seed in range(draws):
+            parts = split(X, y, seed, stratify=y)
+            rows, new, labels, seen = parts
+            search = SpicyMKLClassifierCV().fit(rows, labels)
+            inner = SpicyMKLClassifier(alpha=search.alpha_)
+            folds = CalibratedClassifierCV(inner, cv=5, ensemble=False)
+            models = search, folds.fit(rows, labels)
+            pooled.append([seen, *(m.predict_proba(new)[:, 1] for m in models)])
+        seen, *each = (np.concatenate(values) for values in zip(*pooled, strict=True))
+        yield {
+            "part": "calibration",
+            "case": name,
+            "splits": draws,
+            "loss": [log_loss(seen, p) for p in each],
+            "error": [expected_error(seen, p) for p in each],
+            "slope": [slope(seen, p) for p in each],
+        }
+
+
+def expected_error(y: Array, p: Array, n_bins: int = 10) -> float:
+    """Return the expected calibration error, over bins of equal width."""
+    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
+    gaps = np.bincount(bins, y - p, minlength=n_bins)
+    return float(np.abs(gaps).sum() / len(y))
+
+
+def slope(y: Array, p: Array) -> float:
+    """Return the slope of a logistic regression on the log odds: 1 is calibrated."""
+    odds = logit(np.clip(p, 1e-6, 1.0 - 1e-6))[:, None]
+    return float(LogisticRegression(C=np.inf).fit(odds, y).coef_[0, 0])
+
+
+PARTS = {"coverage": coverage, "mapie": beside_mapie, "calibration": calibration}
+DRAWS = {"coverage": 20, "mapie": 3, "calibration": 4}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", action="append", choices=PARTS)
+    parser.add_argument("--draws", type=int, help="Splits, in place of each part's own")
+    parser.add_argument("--output", type=Path, default=HERE)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results = Results(options.output / "results.json", KEY)
+    for name in options.part or PARTS:
+        for row in PARTS[name](options.draws or DRAWS[name]):
+            results.add(**row)
+    text = page(results.path)
+    (options.output / "RESULTS.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
