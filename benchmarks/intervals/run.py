@@ -1,7 +1,7 @@
-"""How sure is a prediction: coverage, widths, calibration and bands, measured.
+"""How sure is a prediction: coverage, widths and calibration, measured.
 
 Run ``python benchmarks/intervals/run.py``, or some parts by ``--part NAME`` (coverage,
-mapie, calibration, bands). Rows of other parts stay in results.json, and RESULTS.md is
+mapie, calibration). Rows of other parts stay in results.json, and RESULTS.md is
 written from it. The part "mapie" needs the peers (``make bench-peers`` has their
 environment); it is left out where MAPIE is not installed. Times are seconds of the
 processor on one BLAS thread.
