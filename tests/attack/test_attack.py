@@ -120,6 +120,7 @@ ODD_INPUTS = (
     936043,
     1101984,
     1109501,
+    28184334,
     2015717,
 )
 """Inputs that got an error without words: float32, cv, scoring, matrices that are no

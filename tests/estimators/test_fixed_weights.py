@@ -131,6 +131,8 @@ def test_a_saved_model_has_its_weights(tmp_path):
         ({"kernel_weights": lambda *_: "no"}, "must be 4 finite numbers"),
         ({"weight_params": {"method": "joint"}}, "'uniform' is none"),
         ({"weight_params": 0.2}, "weight_params must be None or a dict"),
+        ({"kernel_weights": len}, "is called as rule.gram, y, sample_weight., and"),
+        ({"kernel_weights": int}, "is called as rule.gram, y, sample_weight., and"),
         (
             {"kernel_weights": "easy", "weight_params": {"lam": 0.1}},
             "takes: got an unexpected keyword argument 'lam'",

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import NON_NEGATIVE, Check
+from multikernel._validation import NON_NEGATIVE, Check, shown
 from multikernel.estimators.grams.method import solved
 from multikernel.estimators.grams.solving import follow_outputs
 from multikernel.estimators.grams.source import gram_source
@@ -140,7 +140,14 @@ def one_kernel(gram: GramStack, y: Array, sample_weight: Array, *, m: int) -> Ar
 
 
 def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
-    """Raise a sentence for a parameter that a rule does not have."""
+    """Raise a sentence for a rule that cannot be called, or lacks a parameter."""
+    try:
+        signature(rule).bind_partial(None, None, None)
+    except (TypeError, ValueError) as error:  # Some built-in types have no signature.
+        raise ValueError(
+            f"{owner}: kernel_weights is called as rule(gram, y, sample_weight), and "
+            f"{shown(rule)} cannot be."
+        ) from error
     try:
         signature(rule).bind(None, None, None, **settings)
     except TypeError as error:
