@@ -1,7 +1,7 @@
 """How sure is a prediction: coverage, widths and calibration, measured.
 
 Run ``python benchmarks/intervals/run.py``, or some parts by ``--part NAME`` (coverage,
-mapie, calibration). Rows of other parts stay in results.json, and RESULTS.md is
+bands, mapie, calibration). Rows of other parts stay in results.json, and RESULTS.md is
 written from it. The part "mapie" needs the peers (``make bench-peers`` has their
 environment); it is left out where MAPIE is not installed. Times are seconds of the
 processor on one BLAS thread.
@@ -34,15 +34,23 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import (
+    FixedWeightsMKLRegressor,
+    FixedWeightsMKLRegressorCV,
+    GroupOMPRegressorCV,
+    LpMKLRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
 )
 from multikernel.datasets import load
+from multikernel.inspection import term_posterior
+from multikernel.kernels import GaussianKernel, per_column
 
 Array = NDArray[Any]
 HERE = Path(__file__).parent
+COLUMN_KERNELS = per_column(GaussianKernel(1.0), 8)
+N_TERMS, N_BANDS, NOISE = 3, 100, 0.5
 KEY = ("part", "case")
 COVERAGE, N_TRAIN, N_TEST = 0.9, 200, 1000
 FRIEDMAN = {"friedman1": 1.0, "friedman2": 125.0, "friedman3": 0.1}
@@ -113,6 +121,66 @@ def coverage(draws: int) -> Iterator[Row]:
             "error": float(each[:, 0].std() / np.sqrt(max(draws - 1, 1))),
             "width": float(each[:, 1].mean()),
             "cost": kept / plain,
+        }
+
+
+def drawn_functions(seed: int) -> tuple[Array, Array, Array]:
+    """Return samples, the true terms of all columns, and targets with noise of 0.5.
+
+    Terms are draws of Gaussian processes, and zero but for the first columns.
+    """
+    random = np.random.default_rng(seed)
+    X = random.uniform(-2.0, 2.0, size=(2 * N_BANDS, len(COLUMN_KERNELS)))
+    terms = np.zeros(X.shape)
+    for m in range(N_TERMS):
+        K = COLUMN_KERNELS[m](X, X)
+        roots = np.linalg.cholesky(K + 1e-8 * np.eye(len(K)))
+        terms[:, m] = roots @ random.standard_normal(len(K))
+    return X, terms, terms.sum(axis=1) + random.normal(0.0, NOISE, len(X))
+
+
+def bands(draws: int) -> Iterator[Row]:
+    """Yield how often bands of 0.9 hold the true terms, weights known or learnt."""
+    squared = "squared_error"
+    # With C over the variance of the noise the prior is the one drawn from.
+    true = [COLUMN_KERNELS[m] for m in range(N_TERMS)]
+    exact = {"kernel_weights": np.ones(N_TERMS), "normalize": None, "C": NOISE**-2}
+    models = {
+        "weights known": FixedWeightsMKLRegressor(true, loss=squared, **exact),
+        "equal weights, C searched": FixedWeightsMKLRegressorCV(
+            COLUMN_KERNELS, loss=squared
+        ),
+        "lp-norm": LpMKLRegressorCV(COLUMN_KERNELS, loss=squared),
+        "SpicyMKL": SpicyMKLRegressorCV(COLUMN_KERNELS),
+        "Group-OMP": GroupOMPRegressorCV(COLUMN_KERNELS),
+    }
+    for name, model in models.items():
+        rows = []
+        for seed in range(draws):
+            X, terms, y = drawn_functions(seed)
+            X, X_new, y = X[:N_BANDS], X[N_BANDS:], y[:N_BANDS]
+            truth = terms[N_BANDS:] - terms[:N_BANDS].mean(axis=0)
+            posterior = term_posterior(model.fit(X, y), X, y)
+            for m in range(N_TERMS):
+                low, high = (e[:, 0] for e in posterior.band(X_new, [m], COVERAGE, X))
+                row = (
+                    seed,
+                    m in model.active_kernels_,
+                    *met((low, high), truth[:, m], 1),
+                )
+                rows.append(row)
+        each = np.array(rows)
+        per_draw = [each[each[:, 0] == seed, 2].mean() for seed in range(draws)]
+        used = each[:, 1] == 1.0
+        yield {
+            "part": "bands",
+            "case": name,
+            "splits": draws,
+            "coverage": float(each[:, 2].mean()),
+            "error": float(np.std(per_draw) / np.sqrt(max(draws - 1, 1))),
+            "in_use": float(each[used, 2].mean()),
+            "share_in_use": float(used.mean()),
+            "width": float(each[used, 3].mean()),
         }
 
 
@@ -190,8 +258,13 @@ def slope(y: Array, p: Array) -> float:
     return float(LogisticRegression(C=np.inf).fit(odds, y).coef_[0, 0])
 
 
-PARTS = {"coverage": coverage, "mapie": beside_mapie, "calibration": calibration}
-DRAWS = {"coverage": 20, "mapie": 3, "calibration": 4}
+PARTS = {
+    "coverage": coverage,
+    "bands": bands,
+    "mapie": beside_mapie,
+    "calibration": calibration,
+}
+DRAWS = {"coverage": 20, "bands": 50, "mapie": 3, "calibration": 4}
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from multikernel.estimators.publish.columns import (
     held_columns,
 )
 from multikernel.estimators.read.gram_samples import sample_kernels
-from multikernel.inspection import Bootstrap, pipelines
+from multikernel.inspection import Bootstrap, TermPosterior, pipelines
 from multikernel.kernels.interactions import SEPARATOR
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ class ContributionDisplay:
         *,
         output: Any = None,
         bootstrap: Bootstrap | None = None,
+        posterior: TermPosterior | None = None,
         level: float = 0.9,
         ax: "Axes | None" = None,
         **kwargs: Any,
@@ -152,8 +153,11 @@ class ContributionDisplay:
         bootstrap : Bootstrap, default=None
             Fits of the same model to resamples, for the band; see
             `multikernel.inspection.bootstrap`.
+        posterior : TermPosterior, default=None
+            The posterior given the kernel weights, for the band in place of
+            resamples; see `multikernel.inspection.term_posterior`.
         level : float, default=0.9
-            Share of these fits inside the band, at each point.
+            Share of these fits inside the band, or its probability, at each point.
         ax : matplotlib Axes, default=None
             See `plot`.
         **kwargs : dict
@@ -163,8 +167,13 @@ class ContributionDisplay:
         ------
         ValueError
             If a kernel is unknown or not in use, or they read other columns than one
-            another, or more than two.
+            another, or more than two; or if there are two bands.
         """
+        if bootstrap is not None and posterior is not None:
+            raise ValueError(
+                "bootstrap and posterior are a band each, and a picture has one: leave "
+                "one out."
+            )
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
         named = column_names(model, estimator)
@@ -184,9 +193,10 @@ class ContributionDisplay:
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
         mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
         values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, place]
-        band = None
-        if bootstrap is not None and len(columns) == 1:
-            band = [e[:, place] for e in bootstrap.band(rows, kernels, level, data)]
+        band, source = None, bootstrap or posterior
+        if source is not None and len(columns) == 1:
+            band = [e[:, place] for e in source.band(rows, kernels, level, data)]
+        basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
         given = pipelines.in_given_units(before, rows)
         shape = tuple(line.size for line in lines)
         axes = [
@@ -204,7 +214,7 @@ class ContributionDisplay:
             band=None if band is None else (band[0], band[1]),
             title=" + ".join(_style.shorten(_style.as_printed(n)) for n in names),
             value_name=_style.value_name(model, place),
-            band_name=f"{level:.0%} of bootstrap fits",
+            band_name=f"{level:.0%} {basis}",
             categories=labels,
         )
         return display.plot(ax, **kwargs)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel.display import _style
-from multikernel.inspection import pipelines
+from multikernel.inspection import TermPosterior, pipelines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +31,9 @@ class ExplanationDisplay:
         Which sample it is.
     value_name : str, default="contribution to f, mean zero"
         What `terms` holds, for the axis.
+    errors : array-like of shape (n_active,), default=None
+        How far each term may be from the truth on either side: bars get whiskers, but
+        not the one that several kernels share.
 
     Attributes
     ----------
@@ -44,7 +47,7 @@ class ExplanationDisplay:
     Raises
     ------
     ValueError
-        If names and terms differ in number.
+        If names, terms or errors differ in number.
 
     Examples
     --------
@@ -66,14 +69,20 @@ class ExplanationDisplay:
         *,
         title: str = "",
         value_name: str = "contribution to f, mean zero",
+        errors: ArrayLike | None = None,
     ) -> None:
         self.terms = np.asarray(terms, dtype=float)
+        self.errors = None if errors is None else np.asarray(errors, dtype=float)
         self.kernel_names = tuple(kernel_names)
         self.base, self.title, self.value_name = float(base), title, value_name
         if self.terms.shape != (len(self.kernel_names),):
             raise ValueError(
                 f"terms has shape {self.terms.shape} for {len(self.kernel_names)} "
                 "kernel names."
+            )
+        if self.errors is not None and self.errors.shape != self.terms.shape:
+            raise ValueError(
+                f"errors has shape {self.errors.shape}, and terms {self.terms.shape}."
             )
 
     @classmethod
@@ -84,6 +93,8 @@ class ExplanationDisplay:
         sample: int = 0,
         *,
         output: Any = None,
+        posterior: TermPosterior | None = None,
+        level: float = 0.9,
         ax: "Axes | None" = None,
         max_kernels: int = 12,
         **bar_kwargs: Any,
@@ -100,6 +111,11 @@ class ExplanationDisplay:
             Number of the sample.
         output : label or int, default=None
             The class, or the number of the target, where there are several.
+        posterior : TermPosterior, default=None
+            The posterior given the kernel weights, for whiskers; see
+            `multikernel.inspection.term_posterior`.
+        level : float, default=0.9
+            Probability that a term is within its whiskers.
         ax : matplotlib Axes, default=None
             See `plot`.
         max_kernels : int, default=12
@@ -135,12 +151,21 @@ class ExplanationDisplay:
         terms = terms[:, place] if terms.ndim == 3 else terms
         means = terms.mean(axis=0)
         names = model.kernel_names_
+        errors = None
+        if posterior is not None:
+            _, data = model._model_and_data(pipelines.data_at_model(before, X))
+            rows = data[sample : sample + 1]
+            bands = [
+                posterior.band(rows, [m], level, data) for m in model.active_kernels_
+            ]
+            errors = [0.5 * (high - low)[0, place] for low, high in bands]
         display = cls(
             terms[sample] - means,
             [names[m] for m in model.active_kernels_],
             float(means.sum() + np.ravel(model.intercept_)[place]),
             title=f"sample {sample}",
             value_name=_style.value_name(model, place),
+            errors=errors,
         )
         return display.plot(ax, max_kernels=max_kernels, **bar_kwargs)
 
@@ -175,6 +200,12 @@ class ExplanationDisplay:
         colors = [_style.color(0 if width > 0 else 1) for width in widths]
         self.bars_ = _style.bars(panel, widths, names, colors, **bar_kwargs)
         panel.axvline(0.0, color=_style.INK, linewidth=0.8)
+        if self.errors is not None:
+            alone = order[:max_kernels]
+            whiskers: dict[str, Any] = {"fmt": "none", "ecolor": _style.INK}
+            whiskers |= {"elinewidth": 1.0, "capsize": 2.5}
+            at = np.arange(alone.size)
+            panel.errorbar(self.terms[alone], at, xerr=self.errors[alone], **whiskers)
         panel.set_xlabel(self.value_name)
         value = self.base + float(self.terms.sum())
         head = f"f = {value:.3g}, and {self.base:.3g} on average"

@@ -5,6 +5,7 @@ from multikernel.inspection.association import KernelTests, kernel_tests
 from multikernel.inspection.deviance import deviance_split
 from multikernel.inspection.importance import group_permutation_importance
 from multikernel.inspection.intervals import Bootstrap, bootstrap
+from multikernel.inspection.posterior import TermPosterior, term_posterior
 from multikernel.inspection.sobol import sobol_indices
 from multikernel.inspection.split import (
     VarianceSplit,
@@ -19,6 +20,7 @@ __all__ = [
     "KernelTests",
     "SobolIndices",
     "Stability",
+    "TermPosterior",
     "VarianceSplit",
     "bootstrap",
     "contributions",
@@ -28,5 +30,6 @@ __all__ = [
     "r2_score_split",
     "sobol_indices",
     "stability_selection",
+    "term_posterior",
     "variance_split",
 ]

@@ -1,0 +1,324 @@
+"""How sure a model is of each term, given the kernel weights: bands in closed form."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.stats import norm
+from sklearn.base import is_regressor
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_weights
+from multikernel.estimators.publish.predict import AdditiveModel
+from multikernel.estimators.read.targets import known_targets
+from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.resampling import interval_ends
+from multikernel.linalg.tables import row_chunks
+
+OWNER = "term_posterior"
+
+AGREEMENT = 0.1
+"""How far residuals may be from the dual points that a fit has published, as a share,
+and a term from its kernel times these. At the default tolerance residuals were off by
+0.03 at most (30 fits of four methods), and by 0.58 at least with samples or targets in
+another order, or targets that were shifted by half their deviation."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TermPosterior:
+    """The terms of a model as Gaussian processes, given the weights of the kernels.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        What predicts: its terms are the means.
+    active_kernels : ndarray of shape (n_active,)
+        The kernels in use.
+    X : ndarray of shape (n_train, n_features)
+        The training samples, as the model takes data.
+    prior_weights : ndarray of shape (n_outputs, n_active)
+        The prior covariance of a term is its kernel times this weight times the
+        variance of the noise.
+    precision : ndarray of shape (n_outputs, n_train, n_train)
+        The inverse covariance of the targets over the variance of the noise, after the
+        intercept and columns without a penalty.
+    noise_variance : ndarray of shape (n_outputs,)
+        Variance of the noise of samples of weight one.
+
+    See Also
+    --------
+    term_posterior : Makes it.
+    multikernel.display.ContributionDisplay : Draws its bands.
+    multikernel.display.ExplanationDisplay : Draws its bands at a sample.
+    """
+
+    model: AdditiveModel
+    active_kernels: Indices
+    X: Array
+    prior_weights: Array
+    precision: Array
+    noise_variance: Array
+
+    def __repr__(self) -> str:
+        """Return the deviation of the noise: matrices fill pages."""
+        noise = ", ".join(f"{deviation:.3g}" for deviation in self.noise_variance**0.5)
+        return (
+            f"Posterior of {len(self.active_kernels)} terms given {len(self.X)} "
+            f"samples and the kernel weights; deviation of the noise {noise}"
+        )
+
+    def band(
+        self, X: Array, kernels: Any, level: float = 0.9, center: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the range that holds a function's value with some probability.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Where the function is evaluated, as the model takes data.
+        kernels : sequence of int
+            The function is the sum of these kernels' terms; a kernel that is not in
+            use adds nothing.
+        level : float, default=0.9
+            The probability, at each sample.
+        center : ndarray of shape (n_others, n_features), default=None
+            Samples over which the function is to have mean zero.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_samples, n_outputs)
+        """
+        _, end = interval_ends(type(self).__name__, level)
+        positions = np.flatnonzero(np.isin(self.active_kernels, kernels)).tolist()
+        mean: Array = self.model.terms(X, positions).sum(axis=2)
+        if center is not None:
+            mean -= self.model.terms(center, positions).sum(axis=2).mean(axis=0)
+        width = norm.ppf(end) * np.sqrt(self._variances(X, positions, center))
+        return mean - width, mean + width
+
+    def _variances(self, X: Array, positions: list[int], center: Array | None) -> Array:
+        """Return the variances of a sum of terms, shape (n_samples, n_outputs)."""
+        variances = np.zeros((len(X), len(self.prior_weights)))
+        for output, noise in enumerate(self.noise_variance):
+            weights = self.prior_weights[output]
+            prior = Covariance(self.model, weights, positions)
+            shift, level = np.zeros(len(self.X)), 0.0
+            if center is not None:
+                shift = prior.mean_row(center, self.X)
+                level = float(prior.mean_row(center, center).mean())
+            for rows in row_chunks(len(X), len(self.X)):
+                cross = prior(X[rows], self.X) - shift
+                before = prior.diagonal(X[rows]) + level
+                if center is not None:
+                    before -= 2.0 * prior.mean_row(center, X[rows])
+                learnt = np.einsum("ij,ij->i", cross @ self.precision[output], cross)
+                # Where the samples say all, rounding may leave less than nothing.
+                variances[rows, output] = noise * np.maximum(before - learnt, 0.0)
+        return variances
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """The prior covariance of a sum of terms over the variance of the noise."""
+
+    model: AdditiveModel
+    weights: Array
+    positions: list[int]
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        """Return it between samples, shape (n_rows, n_cols)."""
+        K = np.zeros((len(X), len(Y)))
+        for position in self.positions:
+            K += self.weights[position] * self.model.grams.between(X, Y, position)
+        return K
+
+    def diagonal(self, X: Array) -> Array:
+        """Return the values of samples with themselves."""
+        # Blocks along the diagonal: kernels are normalised by what a block holds.
+        blocks = [X[start : start + 32] for start in range(0, len(X), 32)]
+        return np.concatenate([np.diag(self(each, each)) for each in blocks])
+
+    def mean_row(self, X: Array, Y: Array) -> Array:
+        """Return the mean over rows, shape (n_cols,)."""
+        chunks = row_chunks(len(X), len(Y))
+        sums = [self(X[rows], Y).sum(axis=0) for rows in chunks]
+        return np.asarray(np.sum(sums, axis=0) / len(X))
+
+
+def term_posterior(
+    estimator: Any, X: Any, y: Any, *, sample_weight: Any = None
+) -> TermPosterior:
+    r"""Return the posterior of each term of a regressor, given the kernel weights.
+
+    At the optimum of every method with the squared loss a term is
+    :math:`f_m = \theta_m K_m W r`, where r are the residuals of the training samples
+    and W their weights. This is the posterior mean of a Gaussian process with the
+    covariance :math:`\sigma^2 \theta_m k_m`, noise of variance :math:`\sigma^2 / w_i`,
+    and a flat prior of the intercept and of columns without a penalty, B. With
+    :math:`A = \sum_m \theta_m K_m + W^{-1}` and
+    :math:`P = A^{-1} - A^{-1} B (B^\top A^{-1} B)^{-1} B^\top A^{-1}` its variance at x
+    is
+
+    .. math:: \sigma^2 \left(\theta_m k_m(x, x)
+        - \theta_m^2 \, k_m(x, X) \, P \, k_m(X, x)\right), \qquad
+        \sigma^2 = \frac{r^\top W r}{\operatorname{tr}(W^{-1} P)},
+
+    where the trace is the number of samples less the effective degrees of freedom
+    [1]_. Kernel weights and the strength of the penalty are taken as known, although
+    they were learnt from the same samples: bands are too narrow by what that hides, and
+    a kernel that was left out has none.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted regressor with the squared loss, or a pipeline or search that ends in
+        one. Matrices of n x n are factorised, once for each output.
+    X : array-like or data frame of shape (n_samples, n_features)
+        The training samples.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        The targets of the fit, less its ``offset`` where it had one.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weights of the fit.
+
+    Returns
+    -------
+    posterior : TermPosterior
+
+    Raises
+    ------
+    TypeError
+        If the estimator is no regressor of this library.
+    ValueError
+        If its loss is another one; if kernels are given matrices, centred by
+        ``normalize``, or nodes of a graph, which are known between new and training
+        samples only; or if posterior means are not the terms of the model, as with
+        other samples than those of the fit.
+
+    See Also
+    --------
+    bootstrap : Bands with the selection in them, at the cost of a hundred fits.
+
+    References
+    ----------
+    .. [1] Wahba, G. (1983). Bayesian "confidence intervals" for the cross-validated
+       smoothing spline. Journal of the Royal Statistical Society B 45, 133-150.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLRegressor
+    >>> from multikernel.inspection import term_posterior
+    >>> random = np.random.default_rng(0)
+    >>> X = random.uniform(-2, 2, size=(80, 2))
+    >>> y = np.sin(2 * X[:, 0]) + random.normal(0, 0.2, 80)
+    >>> model = SpicyMKLRegressor({"signal": 0, "noise": 1}, alpha=0.02).fit(X, y)
+    >>> posterior = term_posterior(model, X, y)
+    >>> low, high = posterior.band(X, model.active_kernels_, level=0.95)
+    >>> low.shape, bool((low < high).all())
+    ((80, 1), True)
+    """
+    before, model = last_step(estimator)
+    _check_squared(model)
+    fitted, rows = model._model_and_data(data_at_model(before, X))
+    # It refuses matrices, and centred kernels, before anything is solved for.
+    Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
+        rows[:1], rows[:1]
+    )
+    targets = np.asarray(known_targets(model, y), dtype=np.float64)
+    targets = targets.reshape(len(targets), -1)
+    published = np.atleast_2d(model.dual_coef_).T
+    if not len(rows) == len(targets) == len(published):
+        raise ValueError(
+            f"{OWNER} takes the samples of the fit, {len(published)} of them: X has "
+            f"{len(rows)}, and y {len(targets)}."
+        )
+    weights = check_weights(sample_weight, len(rows))
+    if weights is None:
+        weights = np.ones(len(rows))
+    used = weights > 0.0
+    rows, targets, published = rows[used], targets[used], published[used]
+    weights = weights[used]
+    dual = weights[:, None] * (targets - fitted.decision_values(rows))
+    _check_agreement(published, dual)
+    terms = fitted.terms(rows, range(fitted.n_active))
+    theta = _prior_weights(fitted, rows, terms, published)
+    # What is published may have the units of C, and be scaled into the feasible set.
+    theta *= _units(published, dual)[:, None]
+    columns = [np.ones((len(rows), 1))] if model.fit_intercept else []
+    columns += [fitted.design(rows)] if fitted.design is not None else []
+    free = np.hstack([np.empty((len(rows), 0)), *columns])
+    precision = np.stack([_precision(fitted, rows, t, weights, free) for t in theta])
+    freedom = np.einsum("kii,i->k", precision, 1.0 / weights)
+    noise = np.sum(dual**2 / weights[:, None], axis=0) / freedom
+    active = model.active_kernels_
+    return TermPosterior(fitted, active, rows, theta, precision, noise)
+
+
+def _check_squared(model: Any) -> None:
+    """Raise unless a model is a regressor with the squared loss and with terms."""
+    check_model(OWNER, model)
+    name = type(model).__name__
+    if not is_regressor(model):
+        raise TypeError(f"{OWNER} is for regressors, and {name} is none.")
+    fit = model._fitted()
+    if fit.loss != repr("squared_error"):
+        raise ValueError(
+            f"{OWNER} needs a fit with loss='squared_error', whose posterior is "
+            f"Gaussian; this {name} was fitted with loss={fit.loss}."
+        )
+    if getattr(fit.model, "grams", None) is None:
+        raise ValueError(
+            f"The kernels of {name} are nodes of a graph, which have no posterior of "
+            "their own."
+        )
+
+
+def _units(published: Array, dual: Array) -> Array:
+    """Return what published dual points are times the residuals, per output."""
+    sizes = np.sum(dual**2, axis=0)
+    units = np.ones(sizes.shape)
+    np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)
+    return units
+
+
+def _check_agreement(published: Array, dual: Array) -> None:
+    """Raise unless residuals are the dual points that a fit has published."""
+    off = np.linalg.norm(published - _units(published, dual) * dual)
+    if off > AGREEMENT * np.linalg.norm(published):
+        raise ValueError(
+            "The residuals are not those that dual_coef_ stands for (they differ by "
+            f"more than {AGREEMENT:.0%}): X, y and sample_weight must be those of the "
+            "fit, y less its offset, and its tol small enough."
+        )
+
+
+def _prior_weights(
+    model: AdditiveModel, X: Array, terms: Array, published: Array
+) -> Array:
+    """Return the weights that make terms of dual points, (n_outputs, n_active)."""
+    theta = np.zeros(terms.shape[1:])
+    for position in range(model.n_active):
+        smooth = model.grams.between(X, X, position) @ published
+        sizes = np.sum(smooth**2, axis=0)
+        products = np.sum(smooth * terms[:, :, position], axis=0)
+        np.divide(products, sizes, out=theta[:, position], where=sizes > 0.0)
+        off = np.linalg.norm(terms[:, :, position] - theta[:, position] * smooth)
+        if off > AGREEMENT * np.linalg.norm(terms):
+            raise ValueError(
+                f"Term {position} is no multiple of its kernel times dual_coef_, by "
+                f"{off / np.linalg.norm(terms):.0%} of all terms: fit with a smaller "
+                "tol."
+            )
+    return np.maximum(theta, 0.0)
+
+
+def _precision(
+    model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
+) -> Array:
+    """Return P of the formula, shape (n_train, n_train)."""
+    A = Covariance(model, theta, [*range(model.n_active)])(X, X)
+    A[np.diag_indices_from(A)] += 1.0 / weights
+    inverse = cho_solve(cho_factor(A), np.eye(len(A)))
+    solved = inverse @ free
+    return np.asarray(inverse - solved @ np.linalg.pinv(free.T @ solved) @ solved.T)
