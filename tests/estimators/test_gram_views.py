@@ -330,12 +330,20 @@ LONE = K.loc[KNOWN[:1]].set_axis(["new"])
         ({"tanimoto": LONE.to_numpy()}, None, "shape .1, 60. without names"),
         ({"tanimoto": LONE.to_numpy()[:, 1:]}, ["new"], r"got .* shape \(1, 59\)\."),
         ({"tanimoto": LONE.set_axis([7])}, None, "such as 7, and .* such as 'drug"),
+        ({"tanimoto": LONE * 1j}, None, "has complex values"),
+        ({"tanimoto": LONE.astype(str) + "a"}, None, "has values that are no numbers"),
+        ({"tanimoto": pd.concat([LONE, LONE], axis=1)}, None, "columns of the same"),
         ({"tanimoto": LONE * np.nan}, None, r"is nan at \[0, 0\]"),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(rows, names, message):
     with pytest.raises(ValueError, match=message):
         with_samples(fitted(), rows, names=names)
+
+
+def test_rows_come_by_view():
+    with pytest.raises(TypeError, match=r"takes rows by view, as .* got DataFrame"):
+        with_samples(fitted(), LONE)
 
 
 def test_values_that_nobody_brought_are_not_made_up():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from multikernel.exceptions import IndefiniteKernelError
@@ -73,6 +74,7 @@ def test_matrices_on_one_column_number_all_their_samples():
 
 
 K = pd.DataFrame(matrix(), NAMES, NAMES)
+NO_NUMBERS = "has values that are no numbers"
 SKEW = matrix() + np.triu(np.ones((5, 5)), 1)
 
 
@@ -84,6 +86,14 @@ SKEW = matrix() + np.triu(np.ones((5, 5)), 1)
         (lambda: Grams(K.where(K.iloc[0, 1] != K), 0), r"is nan at \[0, 1\]"),
         (lambda: Grams(matrix()[:4], 0), r"has a row for each .* got shape \(4, 5\)"),
         (lambda: Grams(np.ones(3), 0), r"got shape \(3,\)"),
+        (lambda: Grams(1j * K, 0), "has complex values: a kernel is real"),
+        (lambda: Grams(csr_array(matrix()), 0), r"is sparse, .* K\.toarray"),
+        (lambda: Grams([["a", "b"], ["b", "a"]], 0), NO_NUMBERS),
+        (lambda: Grams([[1.0, 1j], [object(), 1.0]], 0), NO_NUMBERS),
+        (lambda: Grams(np.eye(2), 0, "ab"), "a sequence, one for each row, got 'ab'"),
+        (lambda: Grams(np.eye(2), 0, 2), "a sequence, one for each row, got 2"),
+        (lambda: Grams(np.eye(2), 0, [1.0, np.nan]), r"finite, and below 2\*\*53"),
+        (lambda: Grams(np.eye(2), 0, [2**53, 1]), "name samples by text"),
         (lambda: Grams(K, 0, NAMES), "in a data frame are its index"),
         (lambda: Grams(matrix(), 0, NAMES[:4]), "has 5 rows, and 4 names"),
         (lambda: Grams(matrix(), 0, NAMES[[0, 1, 2, 3, 0]]), "same name: 'ann'"),

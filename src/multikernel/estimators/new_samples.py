@@ -15,6 +15,7 @@ from multikernel.estimators.read.gram_samples import sample_kernels
 from multikernel.kernels.grams import (
     CHANGE,
     SampleKernel,
+    as_numbers,
     check_finite,
     checked_names,
 )
@@ -80,6 +81,11 @@ def with_samples(
         raise TypeError(
             "with_samples takes a multiple kernel model of this library, or a pipeline "
             f"or search that ends in one, got {type(model).__name__}."
+        )
+    if not isinstance(rows, Mapping):
+        raise TypeError(
+            "with_samples takes rows by view, as {'a view': rows}, got "
+            f"{type(rows).__name__}."
         )
     check_is_fitted(model)
     return _extended(model, rows, names)
@@ -159,9 +165,14 @@ def _aligned(
                 f"View {view!r}: rows of new samples have columns named by training "
                 f"samples, such as {columns[0]!r}, got {listed(list(values.columns))}."
             )
-        check_finite(np.asarray(values, dtype=np.float64))
+        if not values.columns.is_unique:
+            raise ValueError(
+                f"View {view!r}: rows of new samples have several columns of the same "
+                "name."
+            )
+        check_finite(as_numbers(values))
         names, values = values.index, values.reindex(columns=columns)
-    matrix = np.asarray(values, dtype=np.float64)
+    matrix = as_numbers(values)
     if matrix.ndim != 2 or matrix.shape[1] != len(columns) or names is None:
         raise ValueError(
             f"View {view!r}: rows of new samples are a data frame, or an array of "

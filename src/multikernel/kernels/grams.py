@@ -19,6 +19,9 @@ from multikernel.exceptions import IndefiniteKernelError
 AXES = "The matrix of Grams"
 """What messages call it."""
 
+EXACT = 2.0**53
+"""Whole numbers below that are floats."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grams:
@@ -44,8 +47,9 @@ class Grams:
     Raises
     ------
     ValueError
-        If the matrix is not symmetric, or not finite, or names are not different, not
-        all text or all numbers, or not as many as rows.
+        If the matrix is not symmetric, not of finite real numbers, or sparse, or names
+        are not different, not all text or all numbers below 2**53, or not as many as
+        rows.
     multikernel.exceptions.IndefiniteKernelError
         If its diagonal has a negative value; eigenvalues are looked at in fits.
 
@@ -75,7 +79,7 @@ class Grams:
         framed = hasattr(self.K, "index") and hasattr(self.K, "columns")
         if framed and self.names is not None:
             raise ValueError("The names of Grams in a data frame are its index.")
-        matrix = np.asarray(self.K, dtype=np.float64)
+        matrix = as_numbers(self.K)
         if matrix.ndim != 2 or not 0 < matrix.shape[1] <= matrix.shape[0]:
             raise ValueError(
                 f"{AXES} has a row for each sample and a column for those that are "
@@ -217,6 +221,21 @@ def find_names(
     return names
 
 
+def as_numbers(values: Any) -> Array:
+    """Return a matrix of a kernel's values as floats, or say what they are instead."""
+    if hasattr(values, "toarray"):
+        raise ValueError(
+            f"{AXES} is sparse, and a dense one is needed: K.toarray() is."
+        )
+    array = np.asarray(values)
+    if np.iscomplexobj(array):
+        raise ValueError(f"{AXES} has complex values: a kernel is real.")
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{AXES} has values that are no numbers: {error}.") from error
+
+
 def check_finite(values: Array) -> None:
     """Raise for the first value of a matrix that is not finite."""
     if np.isfinite(values.sum()) or np.isfinite(values).all():
@@ -230,6 +249,11 @@ def check_finite(values: Array) -> None:
 
 def checked_names(given: Iterable[Any], n_rows: int) -> Array:
     """Return the names of so many samples, different, and all text or all numbers."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(
+            "The names of samples are a sequence, one for each row, got "
+            f"{shown(given)}."
+        )
     names = list(given)
     if len(names) != n_rows:
         raise ValueError(f"{AXES} has {n_rows} rows, and {len(names)} names.")
@@ -239,6 +263,11 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
         raise ValueError(
             "The names of samples are all text, or all numbers, got "
             f"{shown(names[0])} and others."
+        )
+    if array.dtype.kind != "U" and not (np.abs(array) < EXACT).all():
+        raise ValueError(
+            "Names of samples that are numbers are finite, and below 2**53 in size, as "
+            "tables of numbers round others: name samples by text, as str(name)."
         )
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < array.size:
