@@ -11,6 +11,7 @@ from pathlib import Path
 from attack import hostile_files
 from attack.beside import make_beside_case
 from attack.cases import make_case, make_loss_case, make_offset_case
+from attack.ordinal import make_ordinal_case
 from attack.pool import Outcome, run_trials
 
 FATAL = (
@@ -145,6 +146,11 @@ def duals(n, seed):
     return run_trials("attack.dual_points:run_one", range(seed, seed + n))
 
 
+def ordinal(n, seed):
+    """Random problems of ordered classes."""
+    return run_trials("attack.ordinal:run_one", range(seed, seed + n))
+
+
 def searches(n, seed):
     """Paths against single fits, folds against fits by hand."""
     return run_trials("attack.searches:run_one", range(seed, seed + n))
@@ -175,6 +181,7 @@ ATTACKS = {
     "products": (products, 2000, "all products of some kernels"),
     "targets": (targets, 2000, "many targets side by side"),
     "duals": (duals, 2000, "dual points with 60 digits"),
+    "ordinal": (ordinal, 2000, "problems of ordered classes"),
     "searches": (searches, 200, "paths and folds"),
     "disks": (disks, 200, "full disks"),
     "partitions": (partitions, 1000, "collections of Dask"),
@@ -215,6 +222,7 @@ def main(arguments=None):
                     "losses": make_loss_case,
                     "beside": make_beside_case,
                     "offsets": make_offset_case,
+                    "ordinal": make_ordinal_case,
                 }
                 shown = made[name](trial) if name in made else trial
                 print(f"  {category}: {sentence}  [{shown}]", flush=True)

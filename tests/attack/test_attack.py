@@ -9,6 +9,7 @@ from attack import (
     column_types,
     dual_points,
     inputs,
+    ordinal,
     partitions,
     problems,
     products,
@@ -207,7 +208,14 @@ def test_mutated_inputs():
 
 @pytest.mark.parametrize(
     ("attack", "n"),
-    [(ufo, 30), (products, 30), (targets, 30), (searches, 4), (dual_points, 30)],
+    [
+        (ufo, 30),
+        (products, 30),
+        (targets, 30),
+        (ordinal, 6),
+        (searches, 4),
+        (dual_points, 30),
+    ],
 )
 def test_rivals_and_searches(attack, n):
     assert share(attack.run_one, 10_000, n) == []
@@ -258,12 +266,27 @@ def test_the_recomputation_can_fail():
         assert _spoilt(case, name) == category
 
 
-def _spoilt(case, name):
+def _spoilt(case, name, inspect=inspect_model):
     model = case.estimator().fit(case.inputs()[0], case.y, case.weights)
-    assert inspect_model(case, model, warned=True) == []
+    assert inspect(case, model, warned=True) == []
     value = getattr(model, name)
     setattr(model, name, -1.0 + 0.0 * value if name == "duality_gap_" else 1.5 * value)
-    return inspect_model(case, model, warned=True)[0][0]
+    return inspect(case, model, warned=True)[0][0]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        ("duality_gap_", "below"),
+        ("objective_", "inconsistent"),
+        ("thresholds_", "below"),
+        ("dual_coef_", "below"),
+    ],
+)
+def test_the_recomputation_of_ordered_classes_can_fail(name, category):
+    case = ordinal.make_ordinal_case(10_000)
+    assert _spoilt(case, name, ordinal.inspect_ordinal) == category
 
 
 def _other(case, name):
