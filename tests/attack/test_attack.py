@@ -66,6 +66,11 @@ READ_OFF_WRONGLY = (901016,)
 were not those of centred targets, and a C of 1e9 magnified their last digits."""
 
 
+PROVED_LESS = (10_015,)
+"""Problems of ordered classes whose dual point was the best multiple for fixed
+thresholds, which proves less where thresholds are free."""
+
+
 CREPT = (28_184_624,)
 """Problems of other losses whose machines took tiny steps that rounding allowed, up to
 their limit in every one of thousands of runs."""
@@ -150,6 +155,11 @@ def test_what_was_found_stays_mended(seed):
 @pytest.mark.parametrize("seed", HIDDEN_BY_ROUNDING)
 def test_what_rounding_hides_is_given_up(seed):
     assert problems.run_offsets(seed) == []
+
+
+@pytest.mark.parametrize("seed", PROVED_LESS)
+def test_dual_points_of_free_thresholds(seed):
+    assert ordinal.run_one(seed) == []
 
 
 @pytest.mark.parametrize("seed", CREPT)

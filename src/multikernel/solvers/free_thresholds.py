@@ -37,11 +37,11 @@ from multikernel.certificates import (
     enlarged_gap,
     evaluate,
     evaluate_terms,
-    safely_feasible,
+    rounding_unit,
 )
 from multikernel.certificates.gap import NUDGE
 from multikernel.certificates.progress import Patience, Recorder, metered
-from multikernel.certificates.rounding import Worth
+from multikernel.certificates.rounding import Worth, largest_dual_norms
 from multikernel.losses.cumulative import CumulativeLogitLoss
 from multikernel.losses.weighted import WeightedLoss, weighted
 from multikernel.problem import Callback, Problem, Solution, Status
@@ -298,6 +298,17 @@ class _ThresholdSearch:
         mixed: Array = end - np.diff(ends, axis=0).T @ shares
         return mixed if np.all(np.diff(mixed) > 0.0) else end
 
+    def _safe_dual(self) -> Array:
+        """Return the dual point, inside the dual ball however norms were rounded.
+
+        The best multiple for fixed thresholds is another one, which proves less here.
+        """
+        dual = self.certificate.dual
+        unit = rounding_unit(len(dual))
+        largest = largest_dual_norms(self.problem, self.certificate, unit)
+        scale = self.problem.regularizer.feasible_scale(largest)
+        return np.asarray(min(1.0, scale) * dual)
+
     def _solution(self, point: _Point, gap: float, status: Status) -> Solution:
         """Return the best model with the best proof."""
         problem, norms = point.problem, point.worth.norms
@@ -310,7 +321,7 @@ class _ThresholdSearch:
             active=point.active[used],
             coefs=point.coefs[used],
             intercept=np.zeros(1),
-            dual=safely_feasible(problem, self.certificate, point.worth),
+            dual=self._safe_dual(),
             objective=point.worth.objective,
             duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,
