@@ -120,7 +120,7 @@ def hidden_by_dual_norms(
 ) -> float:
     """Return a bound on how much too high a dual value is by rounding of dual norms.
 
-    It is the value less that of a multiple of the point that is feasible however the
+    It is the value less the value of a multiple that is feasible however the
     norms were rounded, and the rounding of the conjugate's sum. `norms` are the block
     norms of the primal point, near which the multiple is looked for; `unit` is the
     relative rounding error of a product, see `rounding_unit`.

@@ -146,7 +146,7 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
 
 
 def _column_names(kernel: SampleKernel, order: Array) -> list[Any]:
-    """Return the names of a matrix's columns, from those of numbered samples."""
+    """Return the names of a matrix's columns, from the names of numbered samples."""
     name_of_row = dict(zip(kernel.places.tolist(), order.tolist(), strict=False))
     return [name_of_row[row] for row in range(kernel.K.shape[1])]
 

@@ -193,7 +193,7 @@ def term_posterior(
         If its loss is another one; if kernels are given matrices, centred by
         ``normalize``, or nodes of a graph, which are known between new and training
         samples only; or if posterior means are not the terms of the model, as with
-        other samples than those of the fit.
+        other samples than the fit had.
 
     See Also
     --------

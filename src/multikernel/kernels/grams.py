@@ -35,7 +35,7 @@ class Grams:
     Parameters
     ----------
     K : array-like of shape (n_known, n_columns), or data frame
-        Values of the kernel between all samples that are known, those of prediction
+        Values of the kernel between all samples that are known, samples of prediction
         included. A data frame has their names in its index, and in its columns; these
         may lack samples that are never trained on. Of an array, whose rows may be more
         than its columns as well, the first ones belong to the same samples.
@@ -130,7 +130,7 @@ class SampleKernel:
     Parameters
     ----------
     K : ndarray of shape (n_known, n_columns)
-        Its values; the samples of the columns are those of the first rows.
+        Its values; the columns have the samples of the first rows.
     places : ndarray of shape (n_numbered,)
         The row of each numbered sample, -1 for one without.
     view : str

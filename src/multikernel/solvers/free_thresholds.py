@@ -230,7 +230,7 @@ class _ThresholdSearch:
         )
 
     def _certify(self, point: _Point) -> float:
-        """Return the gap of a model, by its dual point and that of the last solve."""
+        """Return the gap of a model, by its dual point and the last solve's."""
         problem = point.problem
         self._offer(point.terms.f, problem.loss, point.worth.norms)
         if self.inner_values is not None:

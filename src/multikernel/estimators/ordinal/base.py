@@ -217,7 +217,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     y : array-like of shape (n_samples,)
         Targets as they came in, which may be ordered categories of pandas.
     targets : ndarray of shape (n_counted,)
-        Those of samples that count.
+        Targets of the samples that count.
     """
     present = np.unique(targets)
     if present.size < 2:

@@ -42,7 +42,7 @@ CHECKS: Mapping[str, Check] = {**SPARSE_CHECKS, "order": order_choice}
 class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
 
-    The odds that a class is no higher than k are those of a threshold over one
+    The odds that a class is no higher than k are the odds of a threshold over one
     function, a cumulative logit model [1]_. Minimises, over functions of the kernels'
     spaces and increasing thresholds,
 

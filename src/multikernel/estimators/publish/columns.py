@@ -73,7 +73,7 @@ def column_names(model: Any, *others: Any) -> list[str]:
 def column_members(model: Any, names: Sequence[str]) -> dict[str, list[int]]:
     """Return a model's terms, grouped by the columns that they read.
 
-    Keys are names of columns; for an interaction they join those of its factors, in
+    Keys are names of columns; for an interaction they join its factors' names, in
     the order of the columns. Terms are numbered in the order of ``active_kernels_``.
     """
     members: dict[str, list[int]] = {}

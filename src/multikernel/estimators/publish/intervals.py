@@ -44,7 +44,7 @@ class FoldModels:
             )
 
     def decision_values(self, X: Rows) -> Array:
-        """Return those of all models, shape (n_folds, n_new, n_outputs)."""
+        """Return the predictions of all models, shape (n_folds, n_new, n_outputs)."""
         return np.stack([model.decision_values(X) for model in self.models])
 
     def interval(self, predicted: Array, coverage: float) -> tuple[Array, Array]:

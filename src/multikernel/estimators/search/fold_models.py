@@ -46,8 +46,8 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
 class FoldKeeper:
     """What gives the models of the folds once a search has chosen.
 
-    They are solved for once more: to hold those of all candidates, with the samples
-    that they expand in, would take more memory than kernels do.
+    They are solved for once more: to hold the models of all candidates, with the
+    samples that they expand in, would take more memory than kernels do.
 
     Parameters
     ----------
