@@ -143,7 +143,7 @@ def _outside(
     names: Sequence[str],
     labels: Sequence[Any],
 ) -> list[str]:
-    """Return what is called so whose share, (n_outputs, n_terms), is outside."""
+    """Return the names of terms whose share, (n_outputs, n_terms), is outside."""
     low, high = (np.atleast_2d(end) for end in ends)
     places = np.argwhere((shares < low) | (shares > high))
     return [

@@ -154,7 +154,7 @@ def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -
     Returns
     -------
     gap : float
-        By at most `ORDINARY` below the gap in exact arithmetic.
+        Never more than `ORDINARY` below the gap in exact arithmetic.
     """
     gap = relative_gap(worth.objective, certificate.value)
     excess, unit = _hidden(worth, certificate)

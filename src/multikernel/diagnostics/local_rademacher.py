@@ -36,7 +36,7 @@ def local_rademacher_bound(
         E R_n(F; r) \le \sqrt{\frac2n \min_\theta \Bigl( \theta r + \sum_{j > \theta}
         \lambda_j \Bigr)} = \sqrt{\frac2n \sum_j \min(r, \lambda_j)}.
 
-    The best theta is what to try first where tails are to be bounded.
+    The minimising theta is the first cut-off to try in a constraint on tails.
 
     Parameters
     ----------

@@ -191,7 +191,9 @@ def own_expansions(stack: GramStack, coefs: Array) -> Array:
 
 
 def term_products(stack: GramStack, coefs: Array) -> TermProducts:
-    """Multiply every kernel by a vector of its own, for what the images add up to.
+    """Return the images K_m a_m of all kernels, for sums and forms of them.
+
+    Stacks of factors do not write the images down.
 
     The vectors are what `GramStack.block_matvec` takes, or what `own_expansions`
     returns.

@@ -190,10 +190,10 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return what is expected of mains, whole or in factors, and of their products.
+    """Return the storage of main kernels and their products, and what it will cost.
 
-    Kernels that fit in neither way are recomputed. None where something else is asked
-    for.
+    It is whole matrices or factors, whichever is quicker and fits; kernels that fit in
+    neither way are recomputed. None if the user asked for another storage.
     """
     if storage not in ("auto", "low_rank") and not isinstance(storage, LowRank):
         return None

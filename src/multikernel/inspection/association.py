@@ -310,7 +310,7 @@ def kernel_tests(
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any]:
     """Return the estimator that says what kernels and loss are, and its data.
 
-    Times to an event become a regression on the rows of a loss, as in their models.
+    Times to an event become row numbers of a loss that holds them, as in their models.
     """
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         continuous = type_of_target(y).startswith("continuous")

@@ -155,7 +155,10 @@ class ProductHessian:
         return np.flatnonzero(np.arange(order.size) < last[self.blocks.own])
 
     def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
-        """Return the product of the columns, of shape (n_samples, n_samples)."""
+        """Return the sum of w_b Z_b Z_b' and bends (Z_b c_b)(Z_b c_b)' over blocks b.
+
+        Wide blocks use their outer product as a whole.
+        """
         every = np.arange(self.products.Z.shape[0])
         Z = self.products.Z.rows(every)
         weights, bends = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])

@@ -76,7 +76,10 @@ class GramOptions:
         return replace(self, storage=replace(storage, first=storage.max_rank))
 
     def for_parts(self) -> "GramOptions":
-        """Return options of matrices that parts are cut from, and normalised then."""
+        """Return options of whole matrices that folds or resamples are cut from.
+
+        Parts are normalised when they are cut; factors alone are divided before.
+        """
         thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         # Factors belong to divided kernels, which learn nothing from the samples.
         early = "cosine" if thin and "cosine" in check_steps(self.normalize) else None

@@ -151,8 +151,7 @@ class HullCandidates(Candidates[HullMethod, HullData]):
     ) -> Solved:
         """Return the model of one strength."""
         model = hull_model(data, found)
-        # Those of the nodes looked at say whether the solves ended; without certify
-        # nobody expects the total ones to be small.
+        # Without certify a solve ends by the gap over the nodes that it examined.
         certify = self.method.solver.certify
         gaps = [s.duality_gap if certify else s.reduced_gap for s in found]
         attributes = partial(hull_attributes, task, data, found)

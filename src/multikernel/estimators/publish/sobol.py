@@ -187,6 +187,7 @@ def _estimates(
     n_numbers = len(held) - n_sequences
     units: dict[int, list[int]] = {}
     for unit in places:
+        # Sequences come after the numbers; a column of them may have several units.
         beyond = unit - n_numbers
         at = unit if beyond < 0 else n_numbers + beyond % n_sequences
         units.setdefault(at, []).append(unit)

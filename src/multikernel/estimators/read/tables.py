@@ -208,12 +208,13 @@ def _settled(kernels: Any) -> Any:
 def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
     """Return the columns of text that kernels may see as text.
 
-    For each what it is taken for, None where the kernels say that.
+    Values say how a column is read ("sequence", "category"), or None where the kernels
+    decide.
     """
     if kernels is None:
         plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
         return {} if plain else dict(mixed.settled_texts(X))
-    samples = find_names(kernels, X)
+    name_columns = find_names(kernels, X)
     sequences = any_kernel_takes(kernels, SEQUENCES)
     if not (
         sequences or any_kernel_takes(kernels, CATEGORIES) or isinstance(kernels, Views)
@@ -225,7 +226,7 @@ def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
             "A kernel takes sequences, but X has no strings: give a list of strings, "
             "or a data frame with a column of them."
         )
-    return dict.fromkeys([*texts, *samples])
+    return dict.fromkeys([*texts, *name_columns])
 
 
 def _find_views(

@@ -157,7 +157,8 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
     def _recipes(self, training: Training) -> list[Recipe]:
         """Return the recipes of all strengths."""
         samples = training.samples
-        # Deviations of hundreds of targets for every strength took a tenth of a search.
+        # The scale of the targets is computed once: for every strength it took a tenth
+        # of a search.
         owner, loss = self.method.source.owner, self.method.loss.kind()
         scale = target_scale(owner, samples, loss)
         return [

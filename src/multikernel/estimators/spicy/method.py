@@ -129,6 +129,7 @@ class SparseMethod(GramMethod):
         """Return the solutions of all outputs; see `GramMethod.solve`."""
         watch.expect_problems(len(problems.each))
         solutions = solve_outputs(problems, data, watch, starts)
+        # Products of three kernels, where they are asked for; else the same solutions.
         solutions = solve_with_thirds(problems.recipe, data, watch, solutions)
         warn_unfinished(self.source.owner, data, solutions)
         return solutions

@@ -317,6 +317,7 @@ class GridSamples:
         add = compiled(LOOPS, "descendant_rows")
 
         def sum_rows(k: int) -> None:
+            """Sum the kernels over the rows of part k of the triangle."""
             parts[k] = add(
                 rows[k],
                 base.triangle,

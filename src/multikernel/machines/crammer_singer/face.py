@@ -70,11 +70,12 @@ def minimise_on_face(
 def _best_on_bent_path(
     masses: Array, change: Array, scores: Array, K: Array
 ) -> Array | None:
-    """Return the best masses on a path that bends at the walls, None if none is better.
+    """Return the best masses on projected paths, None if none is better.
 
-    Of the objective for fixed intercepts, which the whole change minimises. A matrix of
-    low rank and large scale has long ways without curvature, and on these alone
-    anything is gained: where all bent ones leave them, the one to the first wall stays.
+    Masses are dual variables, not negative, with fixed sums of columns. The objective
+    is for fixed intercepts; the full change minimises it. With a matrix of low rank and
+    large scale only flat directions gain anything. Projected paths may all leave them,
+    so the straight way to the first bound is tried too.
     """
     totals, best, least = masses.sum(axis=0), None, 0.0
     paths = [_to_the_first_wall(masses, change)]

@@ -290,7 +290,10 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
 def move_and_select_free(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
-    """Add two samples' changes to f; return who gains most next, and the violation."""
+    """Add two samples' changes to f; return who gains most next, and the violation.
+
+    This is the loop without an intercept: no constraint ties the samples.
+    """
     best, top, force = lanes[0], lanes[1], lanes[2]
     delta_i, delta_j = change
     fill(best, 0.0)

@@ -34,7 +34,7 @@ def ufo_exponent(n_kernels: int) -> float:
 
     Its norm of the block norms has the exponent :math:`2 \log M / (2 \log M - 1)`,
     which as :math:`2 p / (p + 1)` is :math:`p = \log M / (\log M - 1)`: close to one
-    for many kernels. For two kernels or one it is 2, where p = inf.
+    for many kernels. For one or two kernels no p gives it, and p is inf (norm 2).
 
     Parameters
     ----------

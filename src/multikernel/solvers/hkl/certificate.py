@@ -1,19 +1,22 @@
 r"""The certificate: all its terms at one dual point, at its best scale.
 
 .. math::
-    \text{gap} = \text{primal} + \frac{1}{W} \sum_i \ell^*(y_i, -t \rho_i)
-    + \frac{\alpha t^2}{2} \max\bigl(\bar\Omega^*_J(a)^2, B(a)\bigr),
+    \text{gap} = \text{primal} + \frac{1}{W} \sum_i \ell^*(y_i, -s \rho_i)
+    + \frac{\alpha s^2}{2} \max\bigl(\bar\Omega^*_J(a)^2, B(a)\bigr),
     \qquad a = \frac{\rho}{W \alpha}
 
-with B the largest sum over the descendants of a source t of the complement (a node
-outside whose parents are all inside), or the form of an idle node's own kernel:
+for the best multiple s in [0, 1]; relative gaps are this over the primal value. J is
+the active set, and B bounds the rest: sources t of the complement (nodes outside whose
+parents are all inside) and idle nodes v of J:
 
 .. math::
-    B(a) = \max_t \sum_{w \in D(t)} \frac{a^\top K_w a}
-    {(\sum_{v \in A(w) \cap D(t)} d_v)^2}
+    B(a) = \max\Bigl( \max_t \sum_{w \in D(t)} \frac{a^\top K_w a}
+    {(\sum_{u \in A(w) \cap D(t)} d_u)^2}, \;
+    \max_v \frac{a^\top K_v a}{d_v^2} \Bigr)
 
-(Bach 2008, Prop. 3), where D are descendants and A ancestors, the node included; graphs
-compute the sums (`descendant_forms`). The bound on the active set is from the split
+(Bach 2008, Prop. 3), where D are descendants and A ancestors, the node included. D(t)
+has exponentially many nodes; on a grid the sum is a product over inputs
+(`descendant_forms` of `kernels/graph`). The bound on the active set is from the split
 of the correlations that Newton's method has, whose norm is smoothed:
 
 .. math::

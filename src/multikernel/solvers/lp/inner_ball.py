@@ -42,8 +42,9 @@ class InnerBall:
     exponent: float
 
     def respond(self, forms: Array) -> Array:
-        """Return the weights in the ball that maximise weights^T forms, (n_kernels,).
+        r"""Return the weights in the ball that maximise weights^T forms, (n_kernels,).
 
+        The ball is :math:`\sum_m c_m^{p - P} w_m^P \le 1`, with c its center.
         Forms are not negative, and not all zero.
         """
         p, larger = self.regularizer.p, self.exponent

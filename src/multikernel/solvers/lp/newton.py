@@ -92,12 +92,12 @@ class InterleavedNewton(WeightSolver):
     .. math:: \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
         - \frac{1}{2 \alpha} \max_{\theta \in B} \sum_m \theta_m \rho^\top K_m \rho .
 
-    Its second term is homogeneous of degree two, so its quadratic model around rho
-    has no linear part: bounds included, the Newton subproblem is a
-    *single-kernel machine*, whose kernel is the combined one plus a term of low rank
-    for the response of theta. SMO (or ridge, or Newton's method for the logistic
-    loss) makes a short run on it from the last point, as exact as the gap deserves.
-    Then log(theta) takes the Newton step that belongs to it,
+    Its second term G is homogeneous of degree two, so its slope at rho is its Hessian
+    times rho, and its quadratic model around rho has no linear part: bounds included,
+    the Newton subproblem is a *single-kernel machine*, whose kernel is the combined one
+    plus a term of low rank for the response of theta. SMO (or ridge, or Newton's method
+    for the logistic loss) makes a short run on it from the last point, as exact as the
+    gap deserves. Then log(theta) takes the Newton step that belongs to it,
 
     .. math:: \log \theta_m \leftarrow \log \theta_m + \frac{1}{p - 1} \Bigl(
         \frac{2 \rho^\top K_m \, \delta\rho}{\rho^\top K_m \rho} - c \Bigr),
@@ -109,10 +109,12 @@ class InterleavedNewton(WeightSolver):
     norms. Its Hessian is diagonal then, because it leaves out how the dual variables
     respond to theta, and convergence is linear. Here it is quadratic.
 
-    As p goes to 1 the ball gets too much curvature for such steps, and at p = 1 it has
-    corners. There each step is made over a smooth ball of exponent P inside B, which
-    touches it in the current weights: that keeps every step feasible, and the
-    optimality conditions. P is lowered where convergence needs it.
+    With p of 2 or more that is all. As p goes to 1 the ball gets too much curvature for
+    such steps, and at p = 1 it has corners. There each step is made over a smooth ball
+    of exponent P = max(p, 1 + excess) inside B (`inner_ball`), which touches it in the
+    current weights: that keeps every step feasible, and the optimality conditions. In
+    the formula P stands for p then; the excess falls after long steps and grows after
+    short ones.
 
     Parameters
     ----------

@@ -13,7 +13,9 @@ with one over the loss's curvatures at F in the diagonal D, and :math:`z = F - D
 more elsewhere. For a single kernel :math:`1 / \sqrt{q}` is nearly a straight line over
 :math:`\eta`, so Newton's method is applied to :math:`1 / \sqrt{q_m} = 1 / \alpha`, as
 to the secular equation of trust regions [1]_. With :math:`H_{lm} = \rho^\top K_l A^{-1}
-K_m \rho`, less what an intercept takes up, a step is the solution of
+K_m \rho`, less what an intercept takes up, a change d of the weights changes q by
+:math:`-2 H d`, and :math:`1 / \sqrt{q}` by :math:`q^{-3/2} H d`. Row m times
+:math:`q_m^{3/2}`, with weights that stay non-negative, a step is the solution of
 
 .. math:: 0 \le \eta + d \; \perp \; H d - q \, (\sqrt{q} / \alpha - 1) \ge 0,
 
@@ -65,8 +67,8 @@ def side_by_side(
     """Return whether problems can be solved side by side.
 
     They are on one stack of few whole matrices, with one smooth loss that keeps dual
-    points inside its domain by itself, and a block 1-norm each. Several with the
-    squared loss may be on factors that leave nothing of their kernels.
+    points inside its domain by itself, and a block 1-norm each. With the squared loss
+    the stack may also hold factors, if these reproduce their kernels exactly.
     """
     first, gram = problems[0], problems[0].gram
     n_kernels, n_samples, _ = gram.shape

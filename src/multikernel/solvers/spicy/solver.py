@@ -38,7 +38,7 @@ PATIENCE = SETTINGS.patience, SETTINGS.progress
 
 @dataclass(frozen=True)
 class SpicyMKL:
-    r"""Sparse MKL: a working set of kernels, each solved by SpicyMKL's own iteration.
+    r"""Sparse MKL: Newton's method in the weights, or SpicyMKL's on working sets.
 
     Minimises :math:`\sum_i \ell(y_i, f(x_i)) + \Omega(\|f_1\|, \dots, \|f_M\|)` for a
     regulariser with a separable prox (`BlockL1`, `BlockElasticNet`) and any loss whose
