@@ -106,6 +106,17 @@ def test_the_page_of_interactions_is_that_of_its_results(run, tmp_path):
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
+def test_intervals(run, tmp_path):
+    """One draw of the posterior bands, and their page."""
+    options = "--part", "bands", "--draws", 1, "--output", tmp_path
+    run("intervals/run.py", *options)
+    rows = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["rows"]
+    assert {row["part"] for row in rows} == {"bands"}
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert all(0.0 <= row["coverage"] <= 1.0 for row in rows)
+    assert all(f"| {row['case']} |" in page for row in rows)
+
+
 def test_default_fits_of_the_middle(run, tmp_path):
     options = "--methods", "SVC", "SpicyMKL", "--rows", 60, "--output", tmp_path
     run("middle/run.py", *options)
