@@ -174,6 +174,15 @@ def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
         setattr(estimator, name, value)
 
 
+def learnt(learner: BaseEstimator) -> dict[str, Any]:
+    """Return what a fit has set on the copy of an estimator that learns for it."""
+    return {
+        name: value
+        for name, value in vars(learner).items()
+        if name.endswith("_") or name == "_state"
+    }
+
+
 def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
     """Say so where a model has no kernel; a search has a warning of its own."""
     active = attributes.get("active_kernels_")

@@ -142,14 +142,15 @@ def one_kernel(gram: GramStack, y: Array, sample_weight: Array, *, m: int) -> Ar
 def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
     """Raise a sentence for a rule that cannot be called, or lacks a parameter."""
     try:
-        signature(rule).bind_partial(None, None, None)
+        taken = signature(rule)
+        taken.bind_partial(None, None, None)
     except (TypeError, ValueError) as error:  # Some built-in types have no signature.
         raise ValueError(
             f"{owner}: kernel_weights is called as rule(gram, y, sample_weight), and "
             f"{shown(rule)} cannot be."
         ) from error
     try:
-        signature(rule).bind(None, None, None, **settings)
+        taken.bind(None, None, None, **settings)
     except TypeError as error:
         raise ValueError(
             f"{owner}: weight_params {sorted(settings)} are not what the rule of the "

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights, listed
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import fit_estimator, publish
+from multikernel.estimators.fit import fit_estimator, learnt, publish
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.targets import read_targets
@@ -74,11 +74,7 @@ class OrdinalMKL(ClassifierMixin, BaseMKL):
         learner = self._learner(loss, grades, groups)
         codes = grades.astype(np.float64)
         fit_estimator(learner, X, codes, sample_weight, callback)
-        attributes = {
-            name: value
-            for name, value in vars(learner).items()
-            if name.endswith("_") or name == "_state"
-        }
+        attributes = learnt(learner)
         if "dual_coef_" in attributes:
             f = np.asarray(learner.linear_predictor(X))
             best = CumulativeLogitLoss.fitted(codes[used], f[used], counted[used])

@@ -9,7 +9,7 @@ from scipy.special import expit
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import fit_estimator, publish
+from multikernel.estimators.fit import fit_estimator, learnt, publish
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.survival.likelihood import (
@@ -74,11 +74,7 @@ class SurvivalMKL(BaseMKL):
         learner = self._learner(table, loss, codes, sample_weight, groups)
         targets = codes.astype(np.float64)
         fit_estimator(learner, X, targets, sample_weight, callback)
-        attributes = {
-            name: value
-            for name, value in vars(learner).items()
-            if name.endswith("_") or name == "_state"
-        }
+        attributes = learnt(learner)
         attributes["loss_scale_"] = loss.scale
         if "scale_" not in attributes and "dual_coef_" in attributes:
             f = learner.linear_predictor(X)
