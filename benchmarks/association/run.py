@@ -184,7 +184,8 @@ PARTS = {"levels": levels, "power": power, "times": times}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=PARTS)
+    # Without one, Python 3.11 looks for the empty list among the choices.
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--output", type=Path, default=HERE)
     options = parser.parse_args()

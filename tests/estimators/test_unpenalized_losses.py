@@ -207,3 +207,17 @@ def test_dual_points_beside_columns(loss):
         distance = cvxpy.sum_squares(point - candidate)
         cvxpy.Problem(cvxpy.Minimize(distance), inside).solve(solver="CLARABEL")
         np.testing.assert_allclose(rho, point.value, atol=1e-3)
+
+
+def test_a_dual_point_does_not_wait_for_its_last_digits(monkeypatch):
+    """Newton's method ends in a few steps: searches took ten times as long."""
+    rng = np.random.default_rng(0)
+    solve, steps = np.linalg.solve, []
+    monkeypatch.setattr(np.linalg, "solve", lambda *a: (steps.append(1), solve(*a))[1])
+    for _ in range(40):
+        y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+        B = rng.standard_normal((60, 2)) + 50.0
+        stack = DenseStack(np.eye(60)[None])
+        problem = Problem(stack, y, LogisticLoss(), BlockL1(1.0), columns=B)
+        assert orthogonal_dual(problem, rng.uniform(0.0, 1.0, 60) * y).any()
+    assert len(steps) <= 40 * 10
