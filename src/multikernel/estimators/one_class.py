@@ -1,7 +1,7 @@
 """One-class learning: what most samples have in common, with many kernels."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -65,6 +65,7 @@ class OneClassMethod:
 
 
 @documented()
+@dataclass(eq=False, repr=False)
 class OneClassMKL(OutlierMixin, BaseMKL):
     r"""Novelty and outlier detection with lp-norm weights of the kernels.
 
@@ -138,34 +139,19 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         "p": exponent,
     }
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        nu: float = 0.5,
-        *,
-        p: float = 2.0,
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = 200,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.nu = nu
-        self.p = p
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    nu: float = 0.5
+    _: KW_ONLY
+    p: float = 2.0
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    tol: float = 1e-3
+    max_iter: int = 200
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def fit(  # type: ignore[override] # no `offset`: one class has no known part
         self,

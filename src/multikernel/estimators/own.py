@@ -1,7 +1,7 @@
 """Any loss, penalty and solver in scikit-learn's contract."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -96,6 +96,7 @@ class SolverTolerance:
 
 
 @documented(MEAN_LOSS_CLASSIFIER_TEXTS)
+@dataclass(eq=False, repr=False)
 class MKLClassifier(SolverTolerance, ClassifierMKL):
     r"""Classification with any loss, penalty and solver, also of one's own.
 
@@ -157,42 +158,27 @@ class MKLClassifier(SolverTolerance, ClassifierMKL):
 
     _checks = CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        loss: str | Loss = "log_loss",
-        *,
-        regularizer: BlockRegularizer | None = None,
-        solver: Solver | None = None,
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.loss = loss
-        self.regularizer = regularizer
-        self.solver = solver
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    loss: str | Loss = "log_loss"
+    _: KW_ONLY
+    regularizer: BlockRegularizer | None = None
+    solver: Solver | None = None
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> OwnMethod:
         return own_method(self)
 
 
 @documented(MEAN_LOSS_REGRESSOR_TEXTS)
+@dataclass(eq=False, repr=False)
 class MKLRegressor(SolverTolerance, RegressorMKL):
     r"""Regression with any loss, penalty and solver, also of one's own.
 
@@ -259,36 +245,20 @@ class MKLRegressor(SolverTolerance, RegressorMKL):
 
     _checks = CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        loss: str | Loss = "squared_error",
-        *,
-        epsilon: float | None = None,
-        regularizer: BlockRegularizer | None = None,
-        solver: Solver | None = None,
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.loss = loss
-        self.epsilon = epsilon
-        self.regularizer = regularizer
-        self.solver = solver
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    loss: str | Loss = "squared_error"
+    _: KW_ONLY
+    epsilon: float | None = None
+    regularizer: BlockRegularizer | None = None
+    solver: Solver | None = None
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> OwnMethod:
         return own_method(self)

@@ -1,6 +1,7 @@
 """Choosing C for weights that no solver learns, or the best single kernel."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
@@ -20,6 +21,7 @@ from multikernel.losses import Loss
 
 
 @documented(FIXED_WEIGHTS_TEXTS, CLASSIFIER_TEXTS)
+@dataclass(eq=False, repr=False)
 class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification with weights that no solver learns, C chosen on folds.
 
@@ -84,54 +86,33 @@ class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
 
     _checks = weight_checks("uniform", "alignment", "easy", "single")
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        kernel_weights: Any = "uniform",
-        weight_params: Mapping[str, Any] | None = None,
-        Cs: Sequence[float] | None = None,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        loss: str | Loss = "hinge",
-        normalize: Steps = SUM_NORMALIZE,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.kernel_weights = kernel_weights
-        self.weight_params = weight_params
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    kernel_weights: Any = "uniform"
+    weight_params: Mapping[str, Any] | None = None
+    Cs: Sequence[float] | None = None
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    loss: str | Loss = "hinge"
+    normalize: Steps = SUM_NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return weighted_search(self)
 
 
 @documented(FIXED_WEIGHTS_TEXTS, REGRESSOR_TEXTS)
+@dataclass(eq=False, repr=False)
 class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression with weights that no solver learns, C chosen on folds.
 
@@ -194,50 +175,27 @@ class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
 
     _checks = weight_checks("uniform", "alignment", "single")
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        kernel_weights: Any = "uniform",
-        weight_params: Mapping[str, Any] | None = None,
-        Cs: Sequence[float] | None = None,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        intervals: bool = False,
-        loss: str | Loss = "epsilon_insensitive",
-        epsilon: float | None = None,
-        normalize: Steps = SUM_NORMALIZE,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.kernel_weights = kernel_weights
-        self.weight_params = weight_params
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.intervals = intervals
-        self.loss = loss
-        self.epsilon = epsilon
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    kernel_weights: Any = "uniform"
+    weight_params: Mapping[str, Any] | None = None
+    Cs: Sequence[float] | None = None
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    intervals: bool = False
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    normalize: Steps = SUM_NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return weighted_search(self)

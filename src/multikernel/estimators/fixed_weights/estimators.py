@@ -1,6 +1,7 @@
 """The machine on a weighted sum of kernels: the baselines of every method."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
@@ -58,6 +59,7 @@ duality_gap_ : float
 
 
 @documented(FIXED_WEIGHTS_TEXTS, CLASSIFIER_TEXTS)
+@dataclass(eq=False, repr=False)
 class FixedWeightsMKLClassifier(ClassifierMKL):
     r"""Classification with a sum of kernels whose weights no solver learns.
 
@@ -109,46 +111,29 @@ class FixedWeightsMKLClassifier(ClassifierMKL):
 
     _checks = weight_checks("uniform", "alignment", "easy")
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        C: float | None = 1.0,
-        *,
-        kernel_weights: Any = "uniform",
-        weight_params: Mapping[str, Any] | None = None,
-        loss: str | Loss = "hinge",
-        normalize: Steps = SUM_NORMALIZE,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.kernel_weights = kernel_weights
-        self.weight_params = weight_params
-        self.loss = loss
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    C: float | None = 1.0
+    _: KW_ONLY
+    kernel_weights: Any = "uniform"
+    weight_params: Mapping[str, Any] | None = None
+    loss: str | Loss = "hinge"
+    normalize: Steps = SUM_NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return weighted_method(self, self.C)
 
 
 @documented(FIXED_WEIGHTS_TEXTS, REGRESSOR_TEXTS)
+@dataclass(eq=False, repr=False)
 class FixedWeightsMKLRegressor(RegressorMKL):
     r"""Regression with a sum of kernels whose weights no solver learns.
 
@@ -199,40 +184,22 @@ class FixedWeightsMKLRegressor(RegressorMKL):
 
     _checks = weight_checks("uniform", "alignment")
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        C: float | None = None,
-        *,
-        kernel_weights: Any = "uniform",
-        weight_params: Mapping[str, Any] | None = None,
-        loss: str | Loss = "epsilon_insensitive",
-        epsilon: float | None = None,
-        normalize: Steps = SUM_NORMALIZE,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.kernel_weights = kernel_weights
-        self.weight_params = weight_params
-        self.loss = loss
-        self.epsilon = epsilon
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    C: float | None = None
+    _: KW_ONLY
+    kernel_weights: Any = "uniform"
+    weight_params: Mapping[str, Any] | None = None
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    normalize: Steps = SUM_NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return weighted_method(self, self.C)

@@ -1,6 +1,7 @@
 """Greedy selection of kernels by MKL-GOMP, sparsity and alpha chosen on folds."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
@@ -23,6 +24,7 @@ from multikernel.losses import Loss
 
 
 @documented(SELECTION_TEXTS, SELECTION_CLASSIFIER_TEXTS, lacks=("cv_tol_",))
+@dataclass(eq=False, repr=False)
 class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
@@ -88,48 +90,26 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
 
     _checks = GREEDY_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alphas: Sequence[float] | None = None,
-        max_kernels: int | None = None,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        tol: float = 1e-3,
-        loss: str | Loss = "squared_error",
-        subsample: float | int = 1.0,
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.max_kernels = max_kernels
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.tol = tol
-        self.loss = loss
-        self.subsample = subsample
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    max_kernels: int | None = None
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    tol: float = 1e-3
+    loss: str | Loss = "squared_error"
+    subsample: float | int = 1.0
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return prefix_search(self, greedy_method(self))
@@ -146,6 +126,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     SELECTION_REGRESSOR_TEXTS,
     lacks=("cv_tol_",),
 )
+@dataclass(eq=False, repr=False)
 class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
@@ -216,50 +197,27 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
 
     _checks = GREEDY_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alphas: Sequence[float] | None = None,
-        max_kernels: int | None = None,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        intervals: bool = False,
-        tol: float = 1e-3,
-        loss: str | Loss = "squared_error",
-        epsilon: float | None = None,
-        subsample: float | int = 1.0,
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.max_kernels = max_kernels
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.intervals = intervals
-        self.tol = tol
-        self.loss = loss
-        self.epsilon = epsilon
-        self.subsample = subsample
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    max_kernels: int | None = None
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    intervals: bool = False
+    tol: float = 1e-3
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    subsample: float | int = 1.0
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return prefix_search(self, greedy_method(self))

@@ -1,5 +1,6 @@
 """Greedy selection of kernels by MKL-GOMP."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
@@ -21,6 +22,7 @@ from multikernel.losses import Loss
 
 
 @documented(SELECTION_TEXTS, SELECTION_CLASSIFIER_TEXTS)
+@dataclass(eq=False, repr=False)
 class GroupOMPClassifier(ClassifierMKL):
     r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
 
@@ -92,40 +94,22 @@ class GroupOMPClassifier(ClassifierMKL):
 
     _checks = GREEDY_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        alpha: float = STANDARD_RIDGE,
-        *,
-        max_kernels: int | None = None,
-        tol: float = 1e-3,
-        loss: str | Loss = "squared_error",
-        subsample: float | int = 1.0,
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.max_kernels = max_kernels
-        self.tol = tol
-        self.loss = loss
-        self.subsample = subsample
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    alpha: float = STANDARD_RIDGE
+    _: KW_ONLY
+    max_kernels: int | None = None
+    tol: float = 1e-3
+    loss: str | Loss = "squared_error"
+    subsample: float | int = 1.0
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> GreedyMethod:
         return greedy_method(self, self.alpha)
@@ -137,6 +121,7 @@ class GroupOMPClassifier(ClassifierMKL):
 
 
 @documented(SELECTION_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SELECTION_REGRESSOR_TEXTS)
+@dataclass(eq=False, repr=False)
 class GroupOMPRegressor(RegressorMKL):
     r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.
 
@@ -211,40 +196,22 @@ class GroupOMPRegressor(RegressorMKL):
 
     _checks = GREEDY_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        alpha: float = STANDARD_RIDGE,
-        *,
-        max_kernels: int | None = None,
-        tol: float = 1e-2,
-        loss: str | Loss = "squared_error",
-        epsilon: float | None = None,
-        subsample: float | int = 1.0,
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.max_kernels = max_kernels
-        self.tol = tol
-        self.loss = loss
-        self.epsilon = epsilon
-        self.subsample = subsample
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    alpha: float = STANDARD_RIDGE
+    _: KW_ONLY
+    max_kernels: int | None = None
+    tol: float = 1e-2
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    subsample: float | int = 1.0
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> GreedyMethod:
         return greedy_method(self, self.alpha)

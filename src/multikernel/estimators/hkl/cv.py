@@ -1,6 +1,7 @@
 """HKL with alpha chosen by cross-validation."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.hkl.candidates import hull_search
@@ -18,6 +19,7 @@ from multikernel.losses import Loss
 
 
 @documented_classifier
+@dataclass(eq=False, repr=False)
 class HKLClassifierCV(SearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -101,50 +103,31 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
 
     _checks = HULL_CHECKS
 
-    def __init__(
-        self,
-        kernels: KernelGraph | None = None,
-        *,
-        alphas: Sequence[float] | None = None,
-        n_alphas: int = 11,
-        alpha_min_ratio: float = 1e-5,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        loss: str | Loss = "log_loss",
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_kernels: int | None = None,
-        certify: bool = False,
-        max_iter: int = 1000,
-        class_weight: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_kernels = max_kernels
-        self.certify = certify
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.verbose = verbose
+    kernels: KernelGraph | None = None
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    n_alphas: int = 11
+    alpha_min_ratio: float = 1e-5
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    loss: str | Loss = "log_loss"
+    standardize: bool = True
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_kernels: int | None = None
+    certify: bool = False
+    max_iter: int = 1000
+    class_weight: Any = None
+    verbose: int = 0
 
     def _method(self) -> AnyMethod:
         return hull_search(self, hull_method(self))
 
 
 @documented_regressor
+@dataclass(eq=False, repr=False)
 class HKLRegressorCV(SearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -227,46 +210,25 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
 
     _checks = HULL_CHECKS
 
-    def __init__(
-        self,
-        kernels: KernelGraph | None = None,
-        *,
-        alphas: Sequence[float] | None = None,
-        n_alphas: int = 11,
-        alpha_min_ratio: float = 1e-5,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        intervals: bool = False,
-        loss: str | Loss = "squared_error",
-        epsilon: float | None = None,
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_kernels: int | None = None,
-        certify: bool = False,
-        max_iter: int = 1000,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.intervals = intervals
-        self.loss = loss
-        self.epsilon = epsilon
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_kernels = max_kernels
-        self.certify = certify
-        self.max_iter = max_iter
-        self.verbose = verbose
+    kernels: KernelGraph | None = None
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    n_alphas: int = 11
+    alpha_min_ratio: float = 1e-5
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    intervals: bool = False
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_kernels: int | None = None
+    certify: bool = False
+    max_iter: int = 1000
+    verbose: int = 0
 
     def _method(self) -> AnyMethod:
         return hull_search(self, hull_method(self))

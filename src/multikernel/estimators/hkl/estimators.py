@@ -1,5 +1,6 @@
 """Hierarchical multiple kernel learning: selection among the nodes of a graph."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.hkl.method import (
@@ -16,6 +17,7 @@ from multikernel.losses import Loss
 
 
 @documented_classifier
+@dataclass(eq=False, repr=False)
 class HKLClassifier(ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -93,38 +95,25 @@ class HKLClassifier(ClassifierMKL):
 
     _checks = HULL_CHECKS
 
-    def __init__(
-        self,
-        kernels: KernelGraph | None = None,
-        alpha: float = STANDARD_ALPHA,
-        *,
-        loss: str | Loss = "log_loss",
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_kernels: int | None = None,
-        certify: bool = False,
-        max_iter: int = 1000,
-        class_weight: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_kernels = max_kernels
-        self.certify = certify
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.verbose = verbose
+    kernels: KernelGraph | None = None
+    alpha: float = STANDARD_ALPHA
+    _: KW_ONLY
+    loss: str | Loss = "log_loss"
+    standardize: bool = True
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_kernels: int | None = None
+    certify: bool = False
+    max_iter: int = 1000
+    class_weight: Any = None
+    verbose: int = 0
 
     def _method(self) -> HullMethod:
         return hull_method(self, self.alpha)
 
 
 @documented_regressor
+@dataclass(eq=False, repr=False)
 class HKLRegressor(RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -203,32 +192,18 @@ class HKLRegressor(RegressorMKL):
 
     _checks = HULL_CHECKS
 
-    def __init__(
-        self,
-        kernels: KernelGraph | None = None,
-        alpha: float = STANDARD_ALPHA,
-        *,
-        loss: str | Loss = "squared_error",
-        epsilon: float | None = None,
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_kernels: int | None = None,
-        certify: bool = False,
-        max_iter: int = 1000,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.epsilon = epsilon
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_kernels = max_kernels
-        self.certify = certify
-        self.max_iter = max_iter
-        self.verbose = verbose
+    kernels: KernelGraph | None = None
+    alpha: float = STANDARD_ALPHA
+    _: KW_ONLY
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_kernels: int | None = None
+    certify: bool = False
+    max_iter: int = 1000
+    verbose: int = 0
 
     def _method(self) -> HullMethod:
         return hull_method(self, self.alpha)

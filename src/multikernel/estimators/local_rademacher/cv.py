@@ -1,6 +1,7 @@
 """Local Rademacher MKL, C and theta chosen by cross-validation."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
@@ -21,6 +22,7 @@ from multikernel.losses import Loss
 
 
 @documented(TAIL_TEXTS, TAIL_CLASSIFIER_TEXTS)
+@dataclass(eq=False, repr=False)
 class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by local Rademacher MKL, C and theta cross-validated.
 
@@ -95,62 +97,37 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
 
     _checks = TAIL_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        Cs: Sequence[float] | None = None,
-        thetas: Sequence[int] = DEFAULT_THETAS,
-        method: str = "conv",
-        p: float = 2.0,
-        n_starts: int = 3,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        loss: str | Loss = "hinge",
-        solver: str = "auto",
-        selection: str = "separate",
-        normalize: Steps = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.Cs = Cs
-        self.thetas = thetas
-        self.method = method
-        self.p = p
-        self.n_starts = n_starts
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.solver = solver
-        self.selection = selection
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    Cs: Sequence[float] | None = None
+    thetas: Sequence[int] = DEFAULT_THETAS
+    method: str = "conv"
+    p: float = 2.0
+    n_starts: int = 3
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    loss: str | Loss = "hinge"
+    solver: str = "auto"
+    selection: str = "separate"
+    normalize: Steps = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return tail_search(self, tail_method(self, 0))
 
 
 @documented(TAIL_TEXTS)
+@dataclass(eq=False, repr=False)
 class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
 
@@ -229,56 +206,30 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
 
     _checks = TAIL_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        Cs: Sequence[float] | None = None,
-        thetas: Sequence[int] = DEFAULT_THETAS,
-        method: str = "conv",
-        p: float = 2.0,
-        n_starts: int = 3,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        intervals: bool = False,
-        loss: str | Loss = "epsilon_insensitive",
-        epsilon: float | None = None,
-        solver: str = "auto",
-        normalize: Steps = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.Cs = Cs
-        self.thetas = thetas
-        self.method = method
-        self.p = p
-        self.n_starts = n_starts
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.intervals = intervals
-        self.loss = loss
-        self.epsilon = epsilon
-        self.solver = solver
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    Cs: Sequence[float] | None = None
+    thetas: Sequence[int] = DEFAULT_THETAS
+    method: str = "conv"
+    p: float = 2.0
+    n_starts: int = 3
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    intervals: bool = False
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    solver: str = "auto"
+    normalize: Steps = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return tail_search(self, tail_method(self, 0))

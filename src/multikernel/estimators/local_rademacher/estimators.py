@@ -1,5 +1,6 @@
 """Multiple kernel learning by local Rademacher complexity."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
@@ -17,6 +18,7 @@ from multikernel.losses import Loss
 
 
 @documented(TAIL_TEXTS, TAIL_CLASSIFIER_TEXTS)
+@dataclass(eq=False, repr=False)
 class LocalRademacherMKLClassifier(ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
 
@@ -97,54 +99,33 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
 
     _checks = TAIL_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        C: float | None = 1.0,
-        p: float = 2.0,
-        *,
-        theta: int = 1,
-        method: str = "conv",
-        n_starts: int = 3,
-        loss: str | Loss = "hinge",
-        solver: str = "auto",
-        selection: str = "separate",
-        normalize: Steps = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.p = p
-        self.theta = theta
-        self.method = method
-        self.n_starts = n_starts
-        self.loss = loss
-        self.solver = solver
-        self.selection = selection
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    C: float | None = 1.0
+    p: float = 2.0
+    _: KW_ONLY
+    theta: int = 1
+    method: str = "conv"
+    n_starts: int = 3
+    loss: str | Loss = "hinge"
+    solver: str = "auto"
+    selection: str = "separate"
+    normalize: Steps = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> TailMethod:
         return tail_method(self, self.theta, self.C)
 
 
 @documented(TAIL_TEXTS)
+@dataclass(eq=False, repr=False)
 class LocalRademacherMKLRegressor(RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.
 
@@ -228,46 +209,25 @@ class LocalRademacherMKLRegressor(RegressorMKL):
 
     _checks = TAIL_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        C: float | None = None,
-        p: float = 2.0,
-        *,
-        theta: int = 1,
-        method: str = "conv",
-        n_starts: int = 3,
-        loss: str | Loss = "epsilon_insensitive",
-        epsilon: float | None = None,
-        solver: str = "auto",
-        normalize: Steps = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.p = p
-        self.theta = theta
-        self.method = method
-        self.n_starts = n_starts
-        self.loss = loss
-        self.epsilon = epsilon
-        self.solver = solver
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    C: float | None = None
+    p: float = 2.0
+    _: KW_ONLY
+    theta: int = 1
+    method: str = "conv"
+    n_starts: int = 3
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    solver: str = "auto"
+    normalize: Steps = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> TailMethod:
         return tail_method(self, self.theta, self.C)

@@ -1,6 +1,7 @@
 """lp-norm multiple kernel learning, C and p chosen by cross-validation."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import SEVERAL_TARGETS_TEXTS, documented
@@ -21,6 +22,7 @@ from multikernel.losses import Loss
 
 
 @documented(LP_CLASSIFIER_TEXTS)
+@dataclass(eq=False, repr=False)
 class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
 
@@ -84,58 +86,35 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
 
     _checks = LP_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        Cs: Sequence[float] | None = None,
-        ps: Sequence[float] = DEFAULT_PS,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        loss: str | Loss = "hinge",
-        solver: str = "auto",
-        selection: str = "separate",
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.Cs = Cs
-        self.ps = ps
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.solver = solver
-        self.selection = selection
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    Cs: Sequence[float] | None = None
+    ps: Sequence[float] = DEFAULT_PS
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    loss: str | Loss = "hinge"
+    solver: str = "auto"
+    selection: str = "separate"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)
 
 
 @documented(SEVERAL_TARGETS_TEXTS, LP_REGRESSOR_TEXTS)
+@dataclass(eq=False, repr=False)
 class LpMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
 
@@ -201,56 +180,30 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
 
     _checks = LP_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        Cs: Sequence[float] | None = None,
-        ps: Sequence[float] = DEFAULT_PS,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        intervals: bool = False,
-        loss: str | Loss = "epsilon_insensitive",
-        epsilon: float | None = None,
-        quantile: float = 0.5,
-        solver: str = "auto",
-        selection: str = "shared",
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.Cs = Cs
-        self.ps = ps
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.intervals = intervals
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.solver = solver
-        self.selection = selection
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    Cs: Sequence[float] | None = None
+    ps: Sequence[float] = DEFAULT_PS
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    intervals: bool = False
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    quantile: float = 0.5
+    solver: str = "auto"
+    selection: str = "shared"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)

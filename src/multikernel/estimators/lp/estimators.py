@@ -1,5 +1,6 @@
 """lp-norm multiple kernel learning: any degree of sparsity."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import SEVERAL_TARGETS_TEXTS, documented
@@ -18,6 +19,7 @@ from multikernel.losses import Loss
 
 
 @documented(LP_CLASSIFIER_TEXTS)
+@dataclass(eq=False, repr=False)
 class LpMKLClassifier(ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
@@ -75,50 +77,31 @@ class LpMKLClassifier(ClassifierMKL):
 
     _checks = LP_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        C: float | None = 1.0,
-        p: float = 2.0,
-        *,
-        loss: str | Loss = "hinge",
-        solver: str = "auto",
-        selection: str = "separate",
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.p = p
-        self.loss = loss
-        self.solver = solver
-        self.selection = selection
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    C: float | None = 1.0
+    p: float = 2.0
+    _: KW_ONLY
+    loss: str | Loss = "hinge"
+    solver: str = "auto"
+    selection: str = "separate"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> MarginMethod:
         return lp_method(self, [self.p], self.C)
 
 
 @documented(SEVERAL_TARGETS_TEXTS, LP_REGRESSOR_TEXTS)
+@dataclass(eq=False, repr=False)
 class LpMKLRegressor(RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
@@ -181,46 +164,25 @@ class LpMKLRegressor(RegressorMKL):
 
     _checks = LP_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        C: float | None = None,
-        p: float = 2.0,
-        *,
-        loss: str | Loss = "epsilon_insensitive",
-        epsilon: float | None = None,
-        quantile: float = 0.5,
-        solver: str = "auto",
-        selection: str = "shared",
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.p = p
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.solver = solver
-        self.selection = selection
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    C: float | None = None
+    p: float = 2.0
+    _: KW_ONLY
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    quantile: float = 0.5
+    solver: str = "auto"
+    selection: str = "shared"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> MarginMethod:
         return lp_method(self, [self.p], self.C)

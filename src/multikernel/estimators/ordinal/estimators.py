@@ -1,6 +1,7 @@
 """Sparse multiple kernel learning of ordered classes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,6 +40,7 @@ CHECKS: Mapping[str, Check] = {**SPARSE_CHECKS, "order": order_choice}
 
 
 @documented(SPICY_TEXTS)
+@dataclass(eq=False, repr=False)
 class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
 
@@ -103,34 +105,19 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
     _checks = CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        alpha: float = TARGET_ALPHA,
-        *,
-        order: Any = None,
-        l1_ratio: float = 1.0,
-        normalize: Steps = NORMALIZE,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.order = order
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    alpha: float = TARGET_ALPHA
+    _: KW_ONLY
+    order: Any = None
+    l1_ratio: float = 1.0
+    normalize: Steps = NORMALIZE
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def fit(
         self,
@@ -182,6 +169,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
 
 @documented(SPICY_TEXTS)
+@dataclass(eq=False, repr=False)
 class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
@@ -243,44 +231,24 @@ class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
     # Folds are scored by the order of their functions.
     scoring: ClassVar[None] = None
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alphas: Sequence[float] | None = None,
-        n_alphas: int = 20,
-        alpha_min_ratio: float = ALPHA_MIN_RATIO,
-        cv: Any = None,
-        order: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        l1_ratio: float = 1.0,
-        normalize: Steps = NORMALIZE,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.order = order
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    n_alphas: int = 20
+    alpha_min_ratio: float = ALPHA_MIN_RATIO
+    cv: Any = None
+    order: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    l1_ratio: float = 1.0
+    normalize: Steps = NORMALIZE
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def fit(
         self,

@@ -1,6 +1,7 @@
 """Sparse multiple kernel learning by SpicyMKL, alpha chosen by cross-validation."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.method import AnyMethod
@@ -19,6 +20,7 @@ from multikernel.losses import Loss
 
 
 @documented_classifier
+@dataclass(eq=False, repr=False)
 class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
@@ -71,60 +73,36 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
 
     _checks = SPARSE_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alphas: Sequence[float] | None = None,
-        n_alphas: int = 20,
-        alpha_min_ratio: float = ALPHA_MIN_RATIO,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        loss: str | Loss = "log_loss",
-        l1_ratio: float = 1.0,
-        selection: str = "separate",
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.l1_ratio = l1_ratio
-        self.selection = selection
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    n_alphas: int = 20
+    alpha_min_ratio: float = ALPHA_MIN_RATIO
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    loss: str | Loss = "log_loss"
+    l1_ratio: float = 1.0
+    selection: str = "separate"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return alpha_search(self)
 
 
 @documented_regressor
+@dataclass(eq=False, repr=False)
 class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
@@ -192,58 +170,31 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
 
     _checks = SPARSE_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alphas: Sequence[float] | None = None,
-        n_alphas: int = 20,
-        alpha_min_ratio: float = ALPHA_MIN_RATIO,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        intervals: bool = False,
-        loss: str | Loss = "squared_error",
-        epsilon: float | None = None,
-        quantile: float = 0.5,
-        l1_ratio: float = 1.0,
-        selection: str = "shared",
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.intervals = intervals
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.l1_ratio = l1_ratio
-        self.selection = selection
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    n_alphas: int = 20
+    alpha_min_ratio: float = ALPHA_MIN_RATIO
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    intervals: bool = False
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    quantile: float = 0.5
+    l1_ratio: float = 1.0
+    selection: str = "shared"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return alpha_search(self)

@@ -1,5 +1,6 @@
 """Sparse multiple kernel learning by SpicyMKL."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.parameters import NORMALIZE
@@ -18,6 +19,7 @@ from multikernel.losses import Loss
 
 
 @documented_classifier
+@dataclass(eq=False, repr=False)
 class SpicyMKLClassifier(ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
@@ -77,48 +79,30 @@ class SpicyMKLClassifier(ClassifierMKL):
 
     _checks = NULL_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        alpha: Any = CLASS_ALPHA,
-        *,
-        loss: str | Loss = "log_loss",
-        l1_ratio: float = 1.0,
-        selection: str = "separate",
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.l1_ratio = l1_ratio
-        self.selection = selection
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    alpha: Any = CLASS_ALPHA
+    _: KW_ONLY
+    loss: str | Loss = "log_loss"
+    l1_ratio: float = 1.0
+    selection: str = "separate"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, partitions=True)
 
 
 @documented_regressor
+@dataclass(eq=False, repr=False)
 class SpicyMKLRegressor(RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
@@ -182,44 +166,24 @@ class SpicyMKLRegressor(RegressorMKL):
 
     _checks = NULL_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        alpha: Any = TARGET_ALPHA,
-        *,
-        loss: str | Loss = "squared_error",
-        epsilon: float | None = None,
-        quantile: float = 0.5,
-        l1_ratio: float = 1.0,
-        selection: str = "shared",
-        normalize: Steps = NORMALIZE,
-        penalty_weights: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.l1_ratio = l1_ratio
-        self.selection = selection
-        self.normalize = normalize
-        self.penalty_weights = penalty_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    alpha: Any = TARGET_ALPHA
+    _: KW_ONLY
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    quantile: float = 0.5
+    l1_ratio: float = 1.0
+    selection: str = "shared"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, partitions=True)

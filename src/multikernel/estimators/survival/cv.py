@@ -1,7 +1,7 @@
 """Sparse models of times to an event, alpha chosen by cross-validation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -94,6 +94,7 @@ def survival_scoring(value: Any) -> str | None:
 
 
 @documented(SPICY_TEXTS)
+@dataclass(eq=False, repr=False)
 class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
     """Sparse model of times to an event with alpha chosen by cross-validation.
 
@@ -165,46 +166,25 @@ class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
         "scoring": survival_scoring,
     }
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alphas: Sequence[float] | None = None,
-        n_alphas: int = 20,
-        alpha_min_ratio: float = ALPHA_MIN_RATIO,
-        cv: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        l1_ratio: float = 1.0,
-        normalize: Steps = NORMALIZE,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    n_alphas: int = 20
+    alpha_min_ratio: float = ALPHA_MIN_RATIO
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
+    l1_ratio: float = 1.0
+    normalize: Steps = NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def fit(
         self,

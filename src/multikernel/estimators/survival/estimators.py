@@ -1,5 +1,6 @@
 """Sparse multiple kernel learning of times to an event."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from multikernel.estimators.descriptions import documented
@@ -18,6 +19,7 @@ from multikernel.problem import Callback
 
 
 @documented(SPICY_TEXTS)
+@dataclass(eq=False, repr=False)
 class SpicyMKLSurvival(SurvivalMKL):
     r"""Sparse multiple kernel model of times to an event, which may be censored.
 
@@ -82,34 +84,19 @@ class SpicyMKLSurvival(SurvivalMKL):
 
     _checks = SPARSE_CHECKS
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        alpha: float = TARGET_ALPHA,
-        *,
-        l1_ratio: float = 1.0,
-        normalize: Steps = NORMALIZE,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        storage: Storage = "auto",
-        max_bytes: int | None = None,
-        check_psd: str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+    kernels: Any = None
+    alpha: float = TARGET_ALPHA
+    _: KW_ONLY
+    l1_ratio: float = 1.0
+    normalize: Steps = NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def fit(
         self,
