@@ -318,8 +318,13 @@ def judged(error):
 
 
 def is_vector_of_numbers(y):
-    """Whether targets are as they were made: changes are made of those."""
-    return isinstance(y, da.Array) and y.ndim == 1 and y.dtype.kind == "f"
+    """Whether targets are as they were made: changes are made of those.
+
+    Their number is known, where they have not been filtered: Dask cuts no others.
+    """
+    if not isinstance(y, da.Array) or y.ndim != 1 or y.dtype.kind != "f":
+        return False
+    return not np.isnan(y.shape[0])
 
 
 def mutated(random):  # noqa: C901 - a choice among the things that are mutated

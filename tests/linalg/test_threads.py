@@ -3,11 +3,14 @@
 import signal
 from collections.abc import Iterator
 from threading import Barrier, Event, Thread, main_thread
+from time import sleep
 
 import pytest
 from threadpoolctl import threadpool_limits
 
 from multikernel.linalg.threads import (
+    AHEAD,
+    add_blocks,
     aside,
     available_threads,
     run_blocks,
@@ -74,6 +77,36 @@ def test_blocks_run_on_one_blas_thread_each_and_give_the_threads_back():
     seen: list[int] = []
     run_blocks(lambda block: seen.append(available_threads()), range(20))
     assert seen == [1] * 20
+    assert available_threads() == 2
+
+
+def test_parts_are_added_in_the_order_of_their_blocks() -> None:
+    others_ended, most = Event(), AHEAD * available_threads()
+    computed: list[int] = []
+    added: list[int] = []
+
+    def work(block: int) -> int:
+        if block == 0:
+            others_ended.wait()
+        computed.append(block)
+        if len(computed) == most - 1:
+            others_ended.set()
+        return block
+
+    add_blocks(work, range(20), added.append)
+    assert computed.index(0) == most - 1, "the first ends when others wait for it"
+    assert added == list(range(20))
+
+
+def test_a_part_that_fails_is_waited_for_by_nobody() -> None:
+    def work(block: int) -> int:
+        if block == 0:
+            sleep(0.1)  # until the other thread waits
+            raise ZeroDivisionError
+        return block
+
+    with pytest.raises(ZeroDivisionError):
+        add_blocks(work, range(20), lambda part: None)
     assert available_threads() == 2
 
 

@@ -11,7 +11,7 @@ from functools import cache, partial
 from importlib import import_module
 from itertools import islice
 from queue import SimpleQueue
-from threading import Lock, get_ident, main_thread
+from threading import Condition, Lock, get_ident, main_thread
 from typing import Any, Generic, TypeVar
 
 from threadpoolctl import LibController, ThreadpoolController
@@ -114,6 +114,10 @@ def compiled(module: str, name: str) -> Callable[..., Any]:
 
 
 Block = TypeVar("Block")
+Part = TypeVar("Part")
+
+AHEAD = 2
+"""Parts a thread that may wait for earlier ones before they are added in their turn."""
 
 
 @cache
@@ -248,6 +252,59 @@ def run_blocks(
     uninterrupted(share, halt)
     for error in queue.errors:
         raise error
+
+
+def add_blocks(
+    work: Callable[[Block], Part],
+    blocks: Iterable[Block],
+    add: Callable[[Part], None],
+) -> None:
+    """Call a function on every block as `run_blocks` does, and add what it returns.
+
+    Parts are added one after the other, in the order of their blocks: sums in the order
+    in which threads happen to end would be other bits in every run.
+    """
+    in_turn = _InTurn(work, add, AHEAD * available_threads())
+    run_blocks(in_turn, enumerate(blocks))
+
+
+class _InTurn(Generic[Block, Part]):
+    """Work on numbered blocks whose parts are added in the order of their numbers.
+
+    A thread waits where it is too far ahead of the slowest, so that few parts are held.
+    The slowest waits for nobody.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Block], Part],
+        add: Callable[[Part], None],
+        ahead: int,
+    ) -> None:
+        self._work, self._add, self._ahead = work, add, ahead
+        self._added, self._failed = 0, False
+        self._parts: dict[int, Part] = {}
+        self._changed = Condition()
+
+    def __call__(self, numbered: tuple[int, Block]) -> None:
+        number, block = numbered
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._failed or number < self._added + self._ahead
+            )
+        try:
+            part = self._work(block)
+            with self._changed:
+                self._parts[number] = part
+                while self._added in self._parts:
+                    self._add(self._parts.pop(self._added))
+                    self._added += 1
+        except BaseException:
+            self._failed = True
+            raise
+        finally:
+            with self._changed:
+                self._changed.notify_all()
 
 
 def _work_alone(work: Callable[[Block], None], blocks: Iterable[Block]) -> None:

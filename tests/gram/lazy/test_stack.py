@@ -1,10 +1,12 @@
 """Stacks that are recomputed: the same numbers, little memory."""
 
 import tracemalloc
+from time import sleep
 
 import numpy as np
 import pytest
 from numpy.linalg import LinAlgError
+from threadpoolctl import threadpool_limits
 
 from multikernel.gram import DenseStack, LazyStack, lazy_stack
 from multikernel.gram.compute.forms import _row_runs
@@ -57,6 +59,38 @@ def test_many_blocks(monkeypatch):
     X = samples(11)
     dictionary = mixed_dictionary()
     check_gram_stack(lazy_stack(dictionary, X, 0), reference(dictionary, X))
+
+
+@pytest.mark.parametrize("steps", [None, ("center",)])
+def test_sums_are_the_same_bits_whichever_thread_is_first(monkeypatch, steps):
+    # A thread that sleeps now and then stands for one that had to wait for a core.
+    for module in ("compute.matrices", "compute.forms", "lazy.stack"):
+        monkeypatch.setattr(f"multikernel.gram.{module}.BLOCK_NUMBERS", 40)
+        monkeypatch.setattr(f"multikernel.gram.{module}.BATCH", 3)
+    X, v = samples(11), np.linspace(-1.0, 2.0, 11)
+    slow = np.random.default_rng(RNG_SEED)
+
+    class Sleepy(PolynomialKernel):
+        def __call__(self, X, Y=None):
+            sleep(float(slow.choice([0.0, 2e-3])))
+            return super().__call__(X, Y)
+
+    kernels = [GaussianKernel(0.5), Sleepy(2), Sleepy(3), GaussianKernel(1.0)]
+    stack = lazy_stack(ParameterGrid(kernels, [slice(None), 0, (1, 2)]), X, 0)
+    if steps is not None:
+        normalization = empty_normalization(steps, *stack.shape[:2])
+        stack = normalize_lazily(stack, normalization)
+    weights = np.random.default_rng(RNG_SEED).uniform(0.1, 1.0, stack.shape[0])
+
+    def sums():
+        matrix = stack.combine(weights)
+        return stack.quadratic_forms(v), matrix.matvec(v), matrix.compute()
+
+    with threadpool_limits(2, user_api="blas"):
+        first = sums()
+        for _ in range(20):
+            for values, again in zip(first, sums(), strict=True):
+                np.testing.assert_array_equal(values, again)
 
 
 def test_more_samples_than_a_chunk_of_the_loops():

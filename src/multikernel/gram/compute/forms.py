@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from threading import Lock
 from typing import overload
 
 import numpy as np
@@ -23,7 +22,7 @@ from multikernel.gram.compute.matrices import (
     write_exponents,
 )
 from multikernel.gram.compute.plan import RadialPlan
-from multikernel.linalg.threads import available_threads, compiled, run_blocks
+from multikernel.linalg.threads import add_blocks, available_threads, compiled
 
 SINGLE_BATCH = 512
 """Gaussian kernels that share differences of pairs in single precision: 200 samples
@@ -142,20 +141,21 @@ def _add_group(
     # Few kernels are spread over threads by their rows.
     many = plan.kernels.size >= 4 * size * available_threads()
     per_task = len(blocks) if many else 1
-    lock = Lock()
 
     def tasks() -> Iterator[tuple[RadialPlan, list[slice]]]:
         for batch in plan.batches(size):
             for start in range(0, len(blocks), per_task):
                 yield batch, blocks[start : start + per_task]
 
-    def work(task: tuple[RadialPlan, list[slice]]) -> None:
+    def work(task: tuple[RadialPlan, list[slice]]) -> tuple[Indices, Array]:
         batch, rows = task
-        part = batches.forms(batch, samples, rows, products)
-        with lock:
-            forms[batch.kernels] += part
+        return batch.kernels, batches.forms(batch, samples, rows, products)
 
-    run_blocks(work, tasks())
+    def add(part: tuple[Indices, Array]) -> None:
+        kernels, values = part
+        forms[kernels] += values
+
+    add_blocks(work, tasks(), add)
 
 
 def _single_forms(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,14 +108,15 @@ class LazyMatrix(GramMatrix):
 
     def _visit_sums(self, image: Callable[[Array], Array], total: Array) -> None:
         """Add the images of the sum's rows, computed block by block."""
-        lock = Lock()
         if self.note is not None:
             n_kernels, n_rows, n_cols = self.stack.shape
             self.note(float(n_kernels) * n_rows * row_length(self.stack, n_cols))
 
-        def visit(kernels: Indices, rows: slice, block: Array) -> None:
-            part = image(np.tensordot(self.weights[kernels], block, axes=1))
-            with lock:
-                total[rows] += part
+        def summed(kernels: Indices, rows: slice, block: Array) -> tuple[slice, Array]:
+            return rows, image(np.tensordot(self.weights[kernels], block, axes=1))
 
-        self.stack.visit_blocks(visit)
+        def add(part: tuple[slice, Array]) -> None:
+            rows, values = part
+            total[rows] += values
+
+        self.stack.sum_blocks(summed, add)

@@ -1,8 +1,8 @@
 """Gram matrices that are recomputed in blocks whenever they are needed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,13 +31,24 @@ from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
-from multikernel.linalg.threads import available_threads, run_blocks
+from multikernel.linalg.threads import add_blocks, available_threads, run_blocks
 
 DENSE_BYTES = 2**28
 """Bytes up to which what is taken from a lazy stack is computed once and kept."""
 
 Visit = Callable[[Indices, slice, Array], None]
 """Takes positions of kernels, rows, and these rows, (n_chosen, n_rows, n_cols)."""
+
+Part = TypeVar("Part")
+Image = Callable[[Indices, slice, Array], Part]
+"""Takes what a `Visit` takes, and returns what is to be added for it."""
+
+Task = TypeVar("Task")
+RadialTask = tuple[RadialPlan, list[slice]]
+"""Some Gaussian kernels, and blocks of rows of them."""
+
+Forms = tuple[Indices, Array]
+"""Positions of kernels, and what a block gives to their quadratic forms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +107,9 @@ class LazyStack(HasRoughForms, ReadsRows):
         vectors = v[:, None] if v.ndim == 1 else v
         if self.cols is None:
             radial_forms(self.plan.radial, self.samples, vectors, forms)
-            _add_forms(self._visit_others, vectors, forms)
+            _add_forms(self._sum_others, vectors, forms)
         else:
-            _add_forms(self.visit_blocks, vectors, forms)
+            _add_forms(self.sum_blocks, vectors, forms)
         return forms
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
@@ -110,7 +121,7 @@ class LazyStack(HasRoughForms, ReadsRows):
         vectors = v[:, None] if v.ndim == 1 else v
         error = rough_radial_forms(self.plan.radial, self.samples, vectors, forms)
         errors[self.plan.radial.kernels] = error
-        _add_forms(self._visit_others, vectors, forms)
+        _add_forms(self._sum_others, vectors, forms)
         return forms, errors
 
     def matvec(self, v: Array) -> Array:
@@ -223,10 +234,50 @@ class LazyStack(HasRoughForms, ReadsRows):
             nor keep. It is called by several threads, never twice for the same
             kernel and row.
         """
-        if self.cols is not None:
-            visit = self._normalizing(visit, self.cols)
-        run_blocks(lambda task: self._visit_radial(task, visit), self._radial_tasks())
-        self._visit_others(visit)
+        shown = self._shown(visit)
+        few = self.plan.radial.kernels.size < 4 * BATCH * available_threads()
+        tasks = self._radial_tasks(by_block=few)
+        run_blocks(lambda task: self._visit_radial(task, shown), tasks)
+        run_blocks(lambda task: self._visit_other(task, shown), self._other_tasks())
+
+    def sum_blocks(self, image: Image[Part], add: Callable[[Part], None]) -> None:
+        """Compute every kernel once, and add up what is made of its blocks.
+
+        Parameters
+        ----------
+        image : callable
+            Takes what `visit_blocks` shows, on several threads, and returns new arrays.
+        add : callable
+            Takes what that returned, on one thread at a time, always in the same order:
+            sums are the same bits whichever thread is the first to end.
+        """
+        tasks = self._radial_tasks(by_block=True)
+        self._sum_tasks(self._visit_radial, tasks, image, add)
+        self._sum_others(image, add)
+
+    def _sum_others(self, image: Image[Part], add: Callable[[Part], None]) -> None:
+        """Add up what is made of blocks of the kernels that are not Gaussian."""
+        self._sum_tasks(self._visit_other, self._other_tasks(), image, add)
+
+    def _sum_tasks(
+        self,
+        show: Callable[[Task, Visit], None],
+        tasks: Iterable[Task],
+        image: Image[Part],
+        add: Callable[[Part], None],
+    ) -> None:
+        """Add up what is made of the blocks of tasks, which are one block each."""
+
+        def work(task: Task) -> Part:
+            parts: list[Part] = []
+            show(task, self._shown(lambda *block: parts.append(image(*block))))
+            return parts[0]
+
+        add_blocks(work, tasks, add)
+
+    def _shown(self, visit: Visit) -> Visit:
+        """Return what blocks are shown to, normalised on their way where they must."""
+        return visit if self.cols is None else self._normalizing(visit, self.cols)
 
     def _normalizing(self, visit: Visit, cols: Indices) -> Visit:
         """Return what normalises blocks, and shows the wanted columns of them."""
@@ -252,23 +303,17 @@ class LazyStack(HasRoughForms, ReadsRows):
             diagonals[m] = evaluate_diagonal(self.plan, number, self.samples.cols)
         return diagonals
 
-    def _visit_others(self, visit: Visit) -> None:
-        """Show the kernels that are not Gaussian."""
-        run_blocks(lambda task: self._visit_other(task, visit), self._other_tasks())
-
-    def _radial_tasks(self) -> Iterator[tuple[RadialPlan, list[slice]]]:
-        """Cut the work on Gaussian kernels into tasks for threads."""
+    def _radial_tasks(self, *, by_block: bool) -> Iterator[RadialTask]:
+        """Cut the work on Gaussian kernels into tasks, of one block or of all rows."""
         n_rows, n_cols = self.samples.rows.shape[0], self.samples.cols.shape[0]
-        n_radial = self.plan.radial.kernels.size
-        few = n_radial < 4 * BATCH * available_threads()
         for batch in self.plan.radial.batches(BATCH):
             blocks = list(row_blocks(n_rows, n_cols, batch.kernels.size))
-            if few:
+            if by_block:
                 yield from ((batch, [block]) for block in blocks)
             else:
                 yield batch, blocks
 
-    def _visit_radial(self, task: tuple[RadialPlan, list[slice]], visit: Visit) -> None:
+    def _visit_radial(self, task: RadialTask, visit: Visit) -> None:
         """Compute some rows of a batch of Gaussian kernels, and show them."""
         batch, blocks = task
         n_cols = self.samples.cols.shape[0]
@@ -314,16 +359,21 @@ class LazyStack(HasRoughForms, ReadsRows):
             )
 
 
-def _add_forms(visit_blocks: Callable[[Visit], None], v: Array, out: Array) -> None:
-    """Add the quadratic forms of the kernels that are shown to `out`."""
-    lock = Lock()
+def _add_forms(
+    sum_blocks: Callable[[Image[Forms], Callable[[Forms], None]], None],
+    v: Array,
+    out: Array,
+) -> None:
+    """Add the quadratic forms of the kernels whose blocks are summed to `out`."""
 
-    def visit(kernels: Indices, rows: slice, block: Array) -> None:
-        part = np.einsum("ik,mik->m", v[rows], block @ v)
-        with lock:
-            out[kernels] += part
+    def image(kernels: Indices, rows: slice, block: Array) -> Forms:
+        return kernels, np.einsum("ik,mik->m", v[rows], block @ v)
 
-    visit_blocks(visit)
+    def add(part: Forms) -> None:
+        kernels, values = part
+        out[kernels] += values
+
+    sum_blocks(image, add)
 
 
 def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStack:
