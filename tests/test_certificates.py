@@ -5,8 +5,7 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from reference.conic import reference_optimum
 from reference.toys import LOSSES, toy_grams, toy_loss, toy_regularizer, toy_targets
 from scipy.spatial.distance import cdist

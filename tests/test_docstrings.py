@@ -7,10 +7,10 @@ import re
 from collections import defaultdict
 
 import pytest
+from reference.estimators import ESTIMATORS
 
 import multikernel
 from multikernel.estimators import (
-    ESTIMATORS,
     SpicyMKLOrdinal,
     SpicyMKLOrdinalCV,
     SpicyMKLSurvival,

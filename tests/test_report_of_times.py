@@ -9,8 +9,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel import SpicyMKLSurvival, report
-from multikernel import _outcomes_of_times as outcomes
+from multikernel import SpicyMKLSurvival, _outcomes_of_times as outcomes, report
 from multikernel.estimators.survival.times import Times, read_times
 
 pytest.importorskip("matplotlib.pyplot", reason="reports have pictures")

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import typer
-from attack.hostile_files import VALUES, odd_arrays, odd_table
-from attack.hostile_files import _prepare as prepare
+from attack.hostile_files import VALUES, _prepare as prepare, odd_arrays, odd_table
 from attack.hostile_models import scrambled, tree_with_changes
 from attack.inputs import INTERNAL
 from typer.testing import CliRunner

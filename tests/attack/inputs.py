@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import polars as pl
+from reference.estimators import ESTIMATORS
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
@@ -353,7 +354,7 @@ KERNELS = (
 
 def base(random):
     """A small valid fit: estimator, X, y."""
-    kind = estimators.ESTIMATORS[random.integers(len(estimators.ESTIMATORS))]
+    kind = ESTIMATORS[random.integers(len(ESTIMATORS))]
     n = 24
     X = random.standard_normal((n, 4))
     y = X[:, 0] + 0.3 * random.standard_normal(n)

@@ -21,8 +21,7 @@ from attack.beside import make_beside_case
 from attack.cases import Case, make_case
 from attack.certificate import recompute
 from attack.problems import inspect_model, judge
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.spatial.distance import pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits

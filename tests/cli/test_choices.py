@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from reference.estimators import ESTIMATORS
 from sklearn.base import is_classifier, is_regressor
 
 from multikernel.cli._methods import (
@@ -18,7 +19,6 @@ from multikernel.cli._methods import (
 from multikernel.cli._tables import Table
 from multikernel.cli._training import KERNELS, find_kernels, make_estimator
 from multikernel.estimators import (
-    ESTIMATORS,
     MKLClassifier,
     MKLRegressor,
     SpicyMKLClassifier,

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from reference.estimators import ESTIMATORS
 
 from multikernel.estimators import (
-    ESTIMATORS,
     FixedWeightsMKLClassifier,
     FixedWeightsMKLRegressor,
     GroupOMPRegressor,

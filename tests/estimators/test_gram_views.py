@@ -5,6 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
+from reference.estimators import ESTIMATORS
 from sklearn.base import clone, is_classifier
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -13,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 
 from multikernel import display, load, save, with_samples
 from multikernel.estimators import (
-    ESTIMATORS,
     FixedWeightsMKLClassifier,
     FixedWeightsMKLClassifierCV,
     FixedWeightsMKLRegressor,

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from reference.estimators import ESTIMATORS
 from sklearn.base import is_classifier
 
 from multikernel import load, save
-from multikernel.estimators import ESTIMATORS
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 from multikernel.kernels.graph import PolynomialGrid
 

@@ -1,12 +1,13 @@
 """Every estimator passes scikit-learn's own conformance suite."""
 
 import pytest
+from reference.estimators import ESTIMATORS
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
     estimator_checks_generator,
 )
 
-from multikernel.estimators import ESTIMATORS, HKLClassifier, HKLRegressor
+from multikernel.estimators import HKLClassifier, HKLRegressor
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
 from multikernel.kernels.graph import PolynomialGrid
 

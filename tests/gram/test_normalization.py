@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from multikernel.gram import build_stack, cross_gram
 from multikernel.gram.normalization import check_steps, empty_normalization

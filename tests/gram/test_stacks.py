@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from gram.stacks import STACKS
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from multikernel.gram import DenseStack
 from multikernel.gram.refine import Refinement

@@ -5,8 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
 

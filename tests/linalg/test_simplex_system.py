@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from multikernel.linalg.shifted import shifted_root, solve_shifted
 from multikernel.linalg.simplex_system import SimplexSystem

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from reference.conic import LOSS_NAMES
 
-from multikernel.losses import LOSSES as ALL_LOSSES
-from multikernel.losses import Loss, weighted
+from multikernel.losses import LOSSES as ALL_LOSSES, Loss, weighted
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 
 Array = NDArray[np.float64]

@@ -4,8 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from reference.conic import reference_lp_optimum, reference_optimum
 from reference.toys import toy_grams, toy_targets
 

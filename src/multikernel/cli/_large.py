@@ -27,8 +27,7 @@ from multikernel.cli._tables import (
 )
 from multikernel.cli._training import scaler, with_scaling
 from multikernel.datasets import read_batches
-from multikernel.datasets.files import BATCH_ROWS, check_columns
-from multikernel.datasets.files import FORMATS as STREAMED
+from multikernel.datasets.files import BATCH_ROWS, FORMATS as STREAMED, check_columns
 from multikernel.estimators.read.batches import spool
 from multikernel.gram.files import written
 from multikernel.gram.memory import available_bytes

@@ -23,8 +23,7 @@ from multikernel.cli._columns import (
 )
 from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read_frame
 from multikernel.cli._outputs import ending
-from multikernel.datasets.files import SUFFIXES as FASTA
-from multikernel.datasets.files import check_columns
+from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
 from multikernel.estimators import stack_grams
 from multikernel.estimators.read.kinds import ADVICE, kinds_of, refuse_kinds
 from multikernel.estimators.read.mixed import TEXTS, default_texts

@@ -17,8 +17,13 @@ from multikernel._validation import FOLDER, PRECISION, check_parameter
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.memory import new_file
 from multikernel.gram.normalization import Normalization
-from multikernel.gram.temporary import CAN_LOCK, TemporaryFolder, lock, made_folder
-from multikernel.gram.temporary import PathLike as PathLike
+from multikernel.gram.temporary import (
+    CAN_LOCK,
+    PathLike as PathLike,
+    TemporaryFolder,
+    lock,
+    made_folder,
+)
 from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from gram.stacks import STACKS
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from reference.toys import toy_grams, toy_loss, toy_targets
 from sklearn.linear_model import OrthogonalMatchingPursuit
 

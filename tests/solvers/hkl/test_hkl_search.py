@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from reference.hull import hull_optimum, reachable, whole_graph
 
 from multikernel.exceptions import UnsupportedProblemError

@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from reference.conic import reference_lp_optimum
 from reference.lp_problems import P_VALUES, lp_problem
 from reference.toys import LOSSES, toy_grams, toy_loss, toy_targets

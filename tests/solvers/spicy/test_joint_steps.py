@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from multikernel.linalg.shifted import shifted_root
 from multikernel.solvers.spicy.kernels import (

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from reference.conic import reference_lp_optimum, reference_optimum
 from reference.toys import LOSSES, toy_grams, toy_loss, toy_regularizer, toy_targets
 

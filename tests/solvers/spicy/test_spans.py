@@ -10,8 +10,7 @@ from multikernel.gram import DenseStack, LowRankStack, ScaledStack
 from multikernel.linalg import shifted
 from multikernel.losses import LogisticLoss, SquaredLoss, weighted
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.spicy import solver as openings
-from multikernel.solvers.spicy import spans
+from multikernel.solvers.spicy import solver as openings, spans
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
