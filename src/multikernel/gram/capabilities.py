@@ -6,6 +6,7 @@ what these have.
 """
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from multikernel.gram.matrix import (
     ImageProducts,
     Products,
     TermProducts,
+    padded_to,
     products_of_arrays,
     products_of_cuts,
 )
@@ -272,6 +274,31 @@ def zero_kernels(stack: GramStack) -> Indices:
     return np.flatnonzero(~np.any(stack.diagonals() > 0.0, axis=1))
 
 
+class ProductsOfMains(MadeOfMains):
+    """A stack of main kernels and products of two of them, by their numbers."""
+
+    terms: Indices
+    """The two mains of every kernel, (n_kernels, 2), -1 beside one that is alone."""
+
+    @cached_property
+    def alone(self) -> Indices:
+        """Return the kernels that are mains."""
+        return np.flatnonzero(self.terms[:, 1] < 0)
+
+    @cached_property
+    def _pairs(self) -> Indices:
+        """Return the kernels that are products."""
+        return np.flatnonzero(self.terms[:, 1] >= 0)
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        return self.matvec(padded_to(values, support, self.shape[1]))
+
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero: those with a zero diagonal."""
+        return np.flatnonzero(self.traces() <= 0.0)
+
+
 # Counting what is read.
 
 
@@ -286,6 +313,35 @@ class ReadsRows(GramStack):
 def row_length(stack: GramStack, wanted: int) -> int:
     """Return how many entries of a row are looked at where so many are wanted."""
     return stack.row_length(wanted) if isinstance(stack, ReadsRows) else wanted
+
+
+class AroundOther(HasProducts, HasRoughForms, MadeOfMains, ReadsRows):
+    """A stack around another one that takes as much room, and as many reads."""
+
+    stack: GramStack
+    """The stack inside."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.stack.shape
+
+    @property
+    def in_memory(self) -> bool:  # type: ignore[override]
+        """Return whether entries are read, not computed."""
+        return self.stack.in_memory
+
+    def held_numbers(self) -> Array:
+        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        return self.stack.held_numbers()
+
+    def pass_numbers(self) -> float:
+        """Return how many numbers one quadratic form of every kernel reads."""
+        return pass_numbers(self.stack)
+
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are looked at where so many are wanted."""
+        return row_length(self.stack, wanted)
 
 
 class Counts(GramStack):

@@ -7,30 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.gram import capabilities
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import (
-    Counts,
-    HasFactors,
-    HasProducts,
-    HasRoughForms,
-    MadeOfMains,
-    ReadsRows,
-    TakesCoordinates,
-    count,
-    expansion_length,
-    low_rank_form,
-    makes_factors,
-    outside_products,
-    own_expansions,
-    pass_numbers,
-    resident_products,
-    rough_forms,
-    row_length,
-    tall_form,
-    term_covariances,
-    term_products,
-    zero_kernels,
-)
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import GramMatrix, Products, TermProducts
 from multikernel.gram.refine import (
@@ -111,11 +89,11 @@ class MeteredStack(Base):
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products that are made with what `tall_form` gave, inside as well."""
         self._count(kernels, rows, vectors)
-        count(self.stack, kernels, rows, vectors)
+        capabilities.count(self.stack, kernels, rows, vectors)
 
     def _count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products of some rows of some kernels with vectors."""
-        length = row_length(self.stack, self.shape[2])
+        length = capabilities.row_length(self.stack, self.shape[2])
         self.meter.add(float(kernels) * rows * length * vectors)
 
     @cached_property
@@ -157,7 +135,7 @@ class MeteredStack(Base):
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and what they are off by at most."""
         self._count(*self.shape[:2], _vectors(v, 1))
-        return rough_forms(self.stack, v)
+        return capabilities.rough_forms(self.stack, v)
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
@@ -172,47 +150,47 @@ class MeteredStack(Base):
     def term_products(self, coefs: Array) -> TermProducts:
         """Multiply every kernel by a vector of its own; see `GramStack`."""
         self._count(*self.shape[:2], _vectors(coefs, 2))
-        return term_products(self.stack, coefs)
+        return capabilities.term_products(self.stack, coefs)
 
     @property
     def expansion_length(self) -> int:
         """Return how many numbers give a function in the space of a kernel."""
-        return expansion_length(self.stack)
+        return capabilities.expansion_length(self.stack)
 
     def own_expansions(self, coefs: Array) -> Array:
         """Return functions as the stack inside takes them."""
-        return own_expansions(self.stack, coefs)
+        return capabilities.own_expansions(self.stack, coefs)
 
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
         """Return squared norms of terms, and covariances with their sum."""
-        return term_covariances(self.stack, kernels, coefs, weights)
+        return capabilities.term_covariances(self.stack, kernels, coefs, weights)
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:
         """Return the stack inside as one tall matrix; `count` what is done with it."""
-        return tall_form(self.stack)
+        return capabilities.tall_form(self.stack)
 
     def low_rank_form(self) -> "LowRankStack | None":
         """Return the same matrices as factors in memory; None where there are none."""
-        return low_rank_form(self.stack)
+        return capabilities.low_rank_form(self.stack)
 
     @property
     def makes_factors(self) -> bool:
         """Return whether kernels get factors once they are taken."""
-        return makes_factors(self.stack)
+        return capabilities.makes_factors(self.stack)
 
     def pass_numbers(self) -> float:
         """Return how many numbers one quadratic form of every kernel reads."""
-        return pass_numbers(self.stack)
+        return capabilities.pass_numbers(self.stack)
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero."""
-        return zero_kernels(self.stack)
+        return capabilities.zero_kernels(self.stack)
 
     def row_length(self, wanted: int) -> int:
         """Return how many entries of a row are looked at where so many are wanted."""
-        return row_length(self.stack, wanted)
+        return capabilities.row_length(self.stack, wanted)
 
     def residual_traces(self, shares: Array) -> Array:
         """Return the weighted traces of what matrices leave, shape (n_kernels,)."""
@@ -231,7 +209,7 @@ class MeteredStack(Base):
 
     def outside_products(self, rows: Indices, cols: Indices) -> Products:
         """Return a function that multiplies rows and columns of kernels by blocks."""
-        return outside_products(self.stack, rows, cols)
+        return capabilities.outside_products(self.stack, rows, cols)
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -253,7 +231,8 @@ class MeteredStack(Base):
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        self.meter.add(float(rows.size) * row_length(self.stack, cols.size))
+        length = capabilities.row_length(self.stack, cols.size)
+        self.meter.add(float(rows.size) * length)
         return self.stack.entries(kernel, rows, cols)
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
@@ -268,7 +247,7 @@ class MeteredStack(Base):
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies by a few kernels again and again."""
-        inner = resident_products(self.stack, kernels)
+        inner = capabilities.resident_products(self.stack, kernels)
 
         def products(positions: Indices, rows: Array) -> Array:
             self._count(len(positions), self.shape[1], rows.shape[1])
@@ -278,19 +257,19 @@ class MeteredStack(Base):
 
     def _count_columns(self, indices: Indices) -> None:
         n_kernels, n_rows, _ = self.shape
-        length = row_length(self.stack, indices.size)
+        length = capabilities.row_length(self.stack, indices.size)
         self.meter.add(float(n_kernels) * n_rows * length)
 
 
 for kind in (
-    Counts,
-    HasFactors,
-    HasProducts,
-    HasRoughForms,
-    MadeOfMains,
-    ReadsRows,
+    capabilities.Counts,
+    capabilities.HasFactors,
+    capabilities.HasProducts,
+    capabilities.HasRoughForms,
+    capabilities.MadeOfMains,
+    capabilities.ReadsRows,
     Refinable,
-    TakesCoordinates,
+    capabilities.TakesCoordinates,
 ):
     kind.register(MeteredStack)
 

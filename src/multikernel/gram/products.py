@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import HasProducts, HasRoughForms, MadeOfMains
+from multikernel.gram.capabilities import HasProducts, HasRoughForms, ProductsOfMains
 from multikernel.gram.dense import (
     HELD_BYTES,
     DenseMatrix,
@@ -89,7 +89,7 @@ def places_type(n_samples: int) -> type:
 
 
 @dataclass(frozen=True, eq=False)
-class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
+class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
     r"""Elementwise products of at most two of some matrices in memory.
 
     Quadratic forms, images and weighted sums of many are matrix products over the
@@ -142,16 +142,6 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
         return len(self.terms), self._places.size, self._places.size
-
-    @cached_property
-    def alone(self) -> Indices:
-        """Return the kernels that are mains."""
-        return np.flatnonzero(self.terms[:, 1] < 0)
-
-    @cached_property
-    def _pairs(self) -> Indices:
-        """Return the kernels that are products."""
-        return np.flatnonzero(self.terms[:, 1] >= 0)
 
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
@@ -313,12 +303,6 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
             rows = rows.take(cols, axis=1)
         return np.asarray(rows, dtype=np.float64)
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        v = np.zeros(self.shape[1])
-        np.add.at(v, support, values)
-        return self.matvec(v)
-
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         n_kernels, n_samples, _ = self.shape
@@ -451,10 +435,6 @@ class ProductStack(HasProducts, HasRoughForms, MadeOfMains):
             products = np.dot(weighted[used], mains[used].T)
             traces[self._pairs] = products[i, j]
         return np.asarray(traces)
-
-    def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero: those with a zero diagonal."""
-        return np.flatnonzero(self.traces() <= 0.0)
 
     def pass_numbers(self) -> float:
         """Return the numbers of the mains, which is all that a pass reads."""

@@ -18,14 +18,9 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import (
-    HasProducts,
-    HasRoughForms,
-    MadeOfMains,
-    ReadsRows,
-    pass_numbers,
+    AroundOther,
     resident_products,
     rough_forms,
-    row_length,
 )
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.low_rank import LowRankMatrix
@@ -115,7 +110,7 @@ class ProjectedMatrix(GramMatrix):
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectedStack(HasProducts, HasRoughForms, MadeOfMains, ReadsRows, Refinable):
+class ProjectedStack(AroundOther, Refinable):
     r"""The matrices :math:`P K_m P^\top` of another stack.
 
     Parameters
@@ -138,16 +133,6 @@ class ProjectedStack(HasProducts, HasRoughForms, MadeOfMains, ReadsRows, Refinab
 
     stack: GramStack
     projection: Projection
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Return (n_kernels, n_samples, n_samples)."""
-        return self.stack.shape
-
-    @property
-    def in_memory(self) -> bool:  # type: ignore[override]
-        """Return whether entries are read, not computed."""
-        return self.stack.in_memory
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
@@ -224,21 +209,9 @@ class ProjectedStack(HasProducts, HasRoughForms, MadeOfMains, ReadsRows, Refinab
             diagonals[run] = np.maximum(block, ROUNDED * np.abs(diagonals[run]))
         return diagonals
 
-    def held_numbers(self) -> Array:
-        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
-        return self.stack.held_numbers()
-
-    def pass_numbers(self) -> float:
-        """Return how many numbers one quadratic form of every kernel reads."""
-        return pass_numbers(self.stack)
-
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
         return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
-
-    def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are looked at where so many are wanted."""
-        return row_length(self.stack, wanted)
 
     def residual_bounds(self, v: Array) -> Array:
         """Return what the matrices may leave; see `GramStack.residual_bounds`."""

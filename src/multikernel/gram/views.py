@@ -7,20 +7,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, check_shapes
+from multikernel.gram import capabilities
 from multikernel.gram.base import STACK, GramStack
-from multikernel.gram.capabilities import (
-    HasFactors,
-    HasProducts,
-    HasRoughForms,
-    MadeOfMains,
-    ReadsRows,
-    low_rank_form,
-    pass_numbers,
-    resident_products,
-    rough_forms,
-    row_length,
-    zero_kernels,
-)
 from multikernel.gram.matrix import GramMatrix, Products, RestrictedMatrix, padded_to
 from multikernel.gram.refine import Refinable, full_forms, residual_traces
 from multikernel.linalg.tables import per_kernel
@@ -31,9 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledStack(
-    HasFactors, HasProducts, HasRoughForms, MadeOfMains, ReadsRows, Refinable
-):
+class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
     """The matrices scales[m] K_m of another stack.
 
     Parameters
@@ -72,18 +58,13 @@ class ScaledStack(
                 f"{self.scales[m]:g}."
             )
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Return (n_kernels, n_rows, n_cols)."""
-        return self.stack.shape
-
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         return self._scale(self.stack.quadratic_forms(v))
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and what they are off by at most."""
-        forms, errors = rough_forms(self.stack, v)
+        forms, errors = capabilities.rough_forms(self.stack, v)
         return self._scale(forms), self._scale(errors)
 
     def matvec(self, v: Array) -> Array:
@@ -123,15 +104,6 @@ class ScaledStack(
         entries = self.stack.entries(kernel, rows, cols)
         return np.asarray(self.scales[kernel] * entries)
 
-    @property
-    def in_memory(self) -> bool:  # type: ignore[override]
-        """Return whether entries are read, not computed."""
-        return self.stack.in_memory
-
-    def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are looked at where so many are wanted."""
-        return row_length(self.stack, wanted)
-
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
         images = self.stack.sparse_matvec(support, values)
@@ -144,7 +116,7 @@ class ScaledStack(
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies by a few kernels again and again."""
-        unscaled = resident_products(self.stack, kernels)
+        unscaled = capabilities.resident_products(self.stack, kernels)
         scales = self.scales[kernels]
 
         def products(positions: Indices, rows: Array) -> Array:
@@ -161,15 +133,7 @@ class ScaledStack(
         """Return the kernels whose matrix is zero."""
         # Without the product of scales and diagonals, which may be a large array.
         zero = np.flatnonzero(self.scales == 0.0)
-        return np.union1d(zero, zero_kernels(self.stack))
-
-    def held_numbers(self) -> Array:
-        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
-        return self.stack.held_numbers()
-
-    def pass_numbers(self) -> float:
-        """Return how many numbers one quadratic form of every kernel reads."""
-        return pass_numbers(self.stack)
+        return np.union1d(zero, capabilities.zero_kernels(self.stack))
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:
         """Return the stack as one tall matrix, where its factors are in memory."""
@@ -178,7 +142,7 @@ class ScaledStack(
 
     def low_rank_form(self) -> "LowRankStack | None":
         """Return the same matrices as factors in memory, which are a copy."""
-        factors = low_rank_form(self.stack)
+        factors = capabilities.low_rank_form(self.stack)
         return None if factors is None else factors.scaled(self.scales)
 
     def residual_bounds(self, v: Array) -> Array:

@@ -7,21 +7,8 @@ from numpy.linalg import LinAlgError
 from numpy.random import Generator
 
 from multikernel._typing import Array
+from multikernel.gram import capabilities
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import (
-    expansion_length,
-    low_rank_form,
-    outside_products,
-    own_expansions,
-    pass_numbers,
-    resident_products,
-    rough_forms,
-    row_length,
-    tall_form,
-    term_covariances,
-    term_products,
-    zero_kernels,
-)
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.refine import (
     Refinement,
@@ -93,7 +80,7 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         forms = np.sum(images * v, axis=tuple(range(1, images.ndim)))
         what = f"quadratic_forms with outputs {outputs}"
         _compare(what, stack.quadratic_forms(v), forms, tol)
-        rough, errors = rough_forms(stack, v)
+        rough, errors = capabilities.rough_forms(stack, v)
         nearest = np.clip(forms, rough - errors, rough + errors)
         _compare(f"rough_forms with outputs {outputs}", nearest, forms, tol)
     half, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]
@@ -109,12 +96,15 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
     rows = np.tensordot(weights, K, axes=1)[half]
     _compare("combined_rows", stack.combined_rows(weights, half), rows, tol)
     some = rng.permutation(n_kernels)[:2]
-    multiply, two = resident_products(stack, some), rng.normal(size=(some.size, 2, n))
+    multiply, two = (
+        capabilities.resident_products(stack, some),
+        rng.normal(size=(some.size, 2, n)),
+    )
     places = np.arange(some.size)[::-1].copy()
     expected = two @ K[some[places]]
     _compare("resident_products", multiply(places, two), expected, tol)
     blocks = rng.normal(size=(some.size, cols.size, 2))
-    outside = outside_products(stack, half, cols)(some, blocks)
+    outside = capabilities.outside_products(stack, half, cols)(some, blocks)
     expected = K[some][:, half][:, :, cols] @ blocks
     _compare("outside_products", outside, expected, tol)
     m = int(some[0])
@@ -129,15 +119,15 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     shares = np.arange(1.0, 1.0 + K.shape[1])
     weighted = np.einsum("mii->mi", K) @ shares
     _compare("traces with shares", stack.traces(shares), weighted, tol)
-    if not pass_numbers(stack) > 0.0:
+    if not capabilities.pass_numbers(stack) > 0.0:
         raise AssertionError("pass_numbers: a positive number expected.")
     numbers = stack.held_numbers()
     if numbers.shape != K.shape[:1] or not np.all(numbers > 0.0):
         raise AssertionError("held_numbers: one positive number a kernel expected.")
     zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
-    if not np.array_equal(zero_kernels(stack), zero):
+    if not np.array_equal(capabilities.zero_kernels(stack), zero):
         raise AssertionError("zero_kernels: those with a zero diagonal expected.")
-    if not row_length(stack, 1) >= 1:
+    if not capabilities.row_length(stack, 1) >= 1:
         raise AssertionError("row_length: what is wanted of a row is looked at.")
 
 
@@ -151,20 +141,20 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     roots = np.sqrt(np.einsum("mii->mi", K)[used])
     for what, given in (
         ("", coefs),
-        (" of own_expansions", own_expansions(stack, coefs)),
+        (" of own_expansions", capabilities.own_expansions(stack, coefs)),
     ):
-        if given.shape[1] not in (n, expansion_length(stack)):
+        if given.shape[1] not in (n, capabilities.expansion_length(stack)):
             raise AssertionError(
                 f"own_expansions has {given.shape[1]} numbers a kernel."
             )
-        products = term_products(stack, given)
+        products = capabilities.term_products(stack, given)
         _compare(f"term_products{what}, forms", products.forms, squares.sum(1), tol)
         total, sizes = products.sums(used, units)
         _compare(f"term_products{what}, sums", total, images[used].sum(axis=0), tol)
         _compare(f"term_products{what}, roots", sizes, units[used] @ roots, tol)
     weights = rng.random((n,))
     some = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
-    returned = term_covariances(stack, some, coefs[some], weights)
+    returned = capabilities.term_covariances(stack, some, coefs[some], weights)
     means = np.einsum("i,mik->mk", weights, images[some]) / weights.sum()
     terms = images[some] - means[:, None]
     covariances = np.einsum("i,mik,ik->km", weights, terms, terms.sum(axis=0))
@@ -176,7 +166,7 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
 
 def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
     """Check that factors give the matrices, where there are any."""
-    tall, factors = tall_form(stack), low_rank_form(stack)
+    tall, factors = capabilities.tall_form(stack), capabilities.low_rank_form(stack)
     if tall is not None:
         every = np.arange(K.shape[1])
         Z, ends = tall[0].rows(every), tall[1]

@@ -17,7 +17,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import MadeOfMains
+from multikernel.gram.capabilities import ProductsOfMains
 from multikernel.gram.factors.centred import (
     CenteredMains,
     ProductFactor,
@@ -81,7 +81,7 @@ class ProductLandmarks(Landmarks):
 
 
 @dataclass(frozen=True, eq=False)
-class FactoredProducts(MadeOfMains, Refinable):
+class FactoredProducts(ProductsOfMains, Refinable):
     r"""Products of at most two of some kernels, all centred, in factors.
 
     Quadratic forms of all come from the mains' factors; kernels that are taken get
@@ -115,16 +115,6 @@ class FactoredProducts(MadeOfMains, Refinable):
         """Return (n_kernels, n_samples, n_samples)."""
         n_samples = self.mains.stack.shape[1]
         return len(self.terms), n_samples, n_samples
-
-    @cached_property
-    def alone(self) -> Indices:
-        """Return the kernels that are mains."""
-        return np.flatnonzero(self.terms[:, 1] < 0)
-
-    @cached_property
-    def _pairs(self) -> Indices:
-        """Return the kernels that are products."""
-        return np.flatnonzero(self.terms[:, 1] >= 0)
 
     @cached_property
     def _used(self) -> tuple[Indices, Indices, Indices]:
@@ -206,12 +196,6 @@ class FactoredProducts(MadeOfMains, Refinable):
             return self.mains.factor(first)
         return self.mains.product(first, second).rows
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        v = np.zeros(self.shape[1])
-        np.add.at(v, support, values)
-        return self.matvec(v)
-
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
         used = np.flatnonzero(weights)
@@ -254,10 +238,6 @@ class FactoredProducts(MadeOfMains, Refinable):
         first, second = self.terms.T
         numbers = np.where(second < 0, mains[first], products[first, second])
         return np.asarray(self.scales * numbers)
-
-    def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero: those with a zero diagonal."""
-        return np.flatnonzero(self.traces() <= 0.0)
 
     def held_numbers(self) -> Array:
         """Return how many numbers the features of each kernel are, (n_kernels,)."""
