@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,7 @@ from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.tables import TEXT_FEATURES
 from multikernel.linalg.tall import covariances_with_sum
-from multikernel.problem import Solution, Status
-from multikernel.solvers.hkl.problem import HullSolution
+from multikernel.problem import Progress, Solution, Status
 
 FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)
 """Ends that a solver was asked for; any other one deserves a warning."""
@@ -56,7 +55,18 @@ class BlockFunctions:
     effects: Array | None = None
 
 
-def worst_status(solutions: Iterable[Solution | HullSolution]) -> Status:
+class Solved(Protocol):
+    """What is published of a solution, over Gram matrices or over a graph of kernels."""
+
+    @property
+    def status(self) -> Status: ...
+    @property
+    def n_iter(self) -> int: ...
+    @property
+    def history(self) -> tuple[Progress, ...]: ...
+
+
+def worst_status(solutions: Iterable[Solved]) -> Status:
     """Return the status of the solution that went worst."""
     return max((solution.status for solution in solutions), key=SEVERITY.index)
 
@@ -156,7 +166,7 @@ HISTORY_DTYPE = np.dtype(
 )
 
 
-def iterations(paths: Iterable[Iterable[Solution | HullSolution]]) -> Any:
+def iterations(paths: Iterable[Iterable[Solved]]) -> Any:
     """Return the iterations of every output over its solutions, one at least.
 
     Where the start is the optimum, the look that proves it counts as one: scikit-learn
@@ -166,7 +176,7 @@ def iterations(paths: Iterable[Iterable[Solution | HullSolution]]) -> Any:
 
 
 def history_array(
-    solutions: Sequence[Solution | HullSolution], scale: float | Array
+    solutions: Sequence[Solved], scale: float | Array
 ) -> NDArray[np.void]:
     """Return the histories of the problems of one fit as one structured array.
 
