@@ -56,14 +56,19 @@ class BlockFunctions:
 
 
 class Solved(Protocol):
-    """What is published of a solution, over Gram matrices or over a graph of kernels."""
+    """What is published of a solution over Gram matrices or a graph of kernels."""
 
     @property
-    def status(self) -> Status: ...
+    def status(self) -> Status:
+        """Why the solver stopped."""
+
     @property
-    def n_iter(self) -> int: ...
+    def n_iter(self) -> int:
+        """Its rounds."""
+
     @property
-    def history(self) -> tuple[Progress, ...]: ...
+    def history(self) -> tuple[Progress, ...]:
+        """One line per round."""
 
 
 def worst_status(solutions: Iterable[Solved]) -> Status:
