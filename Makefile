@@ -6,6 +6,9 @@ LOWEST := .venv-lowest
 PEERS := .venv-peers
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
+# Where Python may not write what it compiles, each of a hundred commands that tests start
+# compiles the library again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers bench-spicymkl papers papers-time claims clean
 
