@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.choosing.models import COMPARED, LIMIT, MODELS, OURS
+from benchmarks.choosing.models import COMPARED, MODELS, OURS, limit
 from benchmarks.choosing.report import write
 from benchmarks.choosing.sets import KINDS, split_of
 from benchmarks.measure import Results, Row, cpu
@@ -33,14 +33,14 @@ class Stopped(BaseException):
     """A method has taken all its time. No ``Exception``: searches outlive these."""
 
 
-def limited(work: Callable[[], Found]) -> tuple[Found, float]:
+def limited(work: Callable[[], Found], seconds: float) -> tuple[Found, float]:
     """Return what a call returns, and its processor seconds, or stop it."""
 
     def stop(*_: Any) -> None:
         raise Stopped
 
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         return cpu(work)
     finally:
@@ -52,16 +52,17 @@ def measure(results: Results, wanted: list[str], **facts: str | int) -> None:
     left = [one for one in wanted if not results.known(model=one, **facts)]
     if not left:
         return
+    most = limit(str(facts["kind"]))
     split = split_of(str(facts["kind"]), str(facts["set"]), int(facts["split"]))
     for one in left:
         row: Row = facts | {"model": one, "measure": split.measure}
         try:
-            (found, used), row["seconds"] = limited(lambda: MODELS[one](split))  # noqa: B023
+            (found, used), row["seconds"] = limited(lambda: MODELS[one](split), most)  # noqa: B023
         except ImportError as error:
             print(f"{one} is left out: {error}")
             continue
         except Stopped:
-            row |= {"failed": f"stopped after {LIMIT} s", "seconds": float(LIMIT)}
+            row |= {"failed": f"stopped after {most} s", "seconds": float(most)}
         except Exception as error:
             # What a peer cannot do is a result, and comes last in the ranks.
             if one in OURS:

@@ -196,10 +196,8 @@ def test_page_of_models_says_who_is_better():
     assert "is not first or second: EBM and boosting of others are better." in text
 
 
-def test_methods_are_stopped_at_their_time(monkeypatch):
+def test_methods_are_stopped_at_their_time():
     from benchmarks.choosing import run as choosing
-
-    monkeypatch.setattr(choosing, "LIMIT", 0.05)
 
     def search():
         while True:
@@ -209,8 +207,8 @@ def test_methods_are_stopped_at_their_time(monkeypatch):
                 continue
 
     with pytest.raises(choosing.Stopped):
-        choosing.limited(search)
-    assert choosing.limited(lambda: 3)[0] == 3
+        choosing.limited(search, 0.05)
+    assert choosing.limited(lambda: 3, 0.05)[0] == 3
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
