@@ -85,7 +85,9 @@ def weighted_targets(
 ) -> tuple[Array, Array, Array]:
     """Return targets and weights of squares that touch a loss at f, and its slopes.
 
-    The `line_weight` is what is left of weights where the loss is a line.
+    The `line_weight` is what is left of weights where the loss is a line. They are at
+    most those of the squares that touch it and are zero where the line is: far out a
+    step is as long as the way back.
     """
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
@@ -94,7 +96,13 @@ def weighted_targets(
         weights = 1.0 / loss.conjugate_hessian(y, slopes)
     lower, upper = loss.dual_bounds(y)
     # At an end of the domain the loss goes on as a line.
-    weights[(slopes <= lower) | (slopes >= upper)] *= line_weight
+    line = (slopes <= lower) | (slopes >= upper)
+    values = loss.value(y, f)
+    falls = line & (slopes != 0.0) & (values > 0.0)
+    touching = slopes[falls] ** 2 / values[falls]
+    bent = weights[falls] > 0.0
+    weights[falls] = np.where(bent, np.minimum(weights[falls], touching), touching)
+    weights[line] *= line_weight
     weights = np.maximum(weights, LEAST_WEIGHT * weights.max())
     return f - slopes / weights, weights, slopes
 

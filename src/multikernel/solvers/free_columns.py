@@ -165,8 +165,6 @@ class _SquaresSearch:
         self.basis = orthonormal_basis(problem)
         constant = constant_model(replace(problem, columns=None))
         self.constant = float((constant.intercept - problem.offset)[0])
-        f = np.full_like(problem.y, self.constant)
-        self.constant_loss = float(problem.loss.value(problem.y, f).sum())
 
     def run(self, init: Solution | None) -> Solution:
         """Take Newton steps until there is a reason to stop."""
@@ -224,10 +222,20 @@ class _SquaresSearch:
                 self.certificate = found
         gap = enlarged_gap(problem, point.worth, self.certificate)
         check_gap(gap)
-        # Columns may fit without an error, and nothing is a share of zero. A dual value
-        # far above the objective is rounding, which the gap has been enlarged by.
-        excess = abs(point.worth.objective - self.certificate.value)
-        return 0.0 if excess <= EPS * self.constant_loss else max(gap, 0.0)
+        # A dual value above the objective is rounding, which the gap is enlarged by.
+        return 0.0 if self._is_exact(point, f) else max(gap, 0.0)
+
+    def _is_exact(self, point: _Point, f: Array) -> bool:
+        """Return whether an objective is nothing but the rounding of decision values.
+
+        Columns may fit without an error, and nothing is a share of zero.
+        """
+        loss, y = self.problem.loss, self.problem.y
+        sizes = np.abs(point.terms.f) + abs(point.intercept)
+        rounding = 4.0 * EPS * (sizes + np.abs(self.columns) @ np.abs(point.effects))
+        values = loss.value(y, f)
+        moved = np.maximum(loss.value(y, f + rounding), loss.value(y, f - rounding))
+        return point.worth.objective <= float((moved - values).sum())
 
     def _record(self, point: _Point, gap: float) -> bool:
         """Add a line to the history; return whether the callback asks to stop."""
