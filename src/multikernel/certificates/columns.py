@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.least_squares import LeastSquares
+from multikernel.gram.projected import LeastSquares
 from multikernel.linalg import EPS
 from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import SmoothConjugateLoss, is_smooth

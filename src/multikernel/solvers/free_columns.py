@@ -43,8 +43,7 @@ from multikernel.certificates.columns import (
 )
 from multikernel.certificates.progress import Patience, Recorder, metered
 from multikernel.certificates.rounding import Worth
-from multikernel.gram.least_squares import LeastSquares
-from multikernel.gram.projected import ProjectedStack
+from multikernel.gram.projected import LeastSquares, ProjectedStack
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import per_kernel
 from multikernel.losses import SquaredLoss, is_coupled, weighted

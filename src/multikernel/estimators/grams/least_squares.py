@@ -14,8 +14,7 @@ from multikernel._typing import Array
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram import GramStack
-from multikernel.gram.least_squares import LeastSquares
-from multikernel.gram.projected import ProjectedStack
+from multikernel.gram.projected import LeastSquares, ProjectedStack
 from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, centred
 

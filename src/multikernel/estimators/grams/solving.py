@@ -1,11 +1,13 @@
-"""Solving while matrices come nearer to their kernels: what is done again, and where.
+"""Solving again: on matrices nearer to their kernels, and with more kernels.
 
 Solutions ask for finer factors of kernels where these keep a gap open, and
 `Training.refine` makes them. A single solve is made again then, a path goes on from
-where it is, and a way to some solution is gone again.
+where it is, and a way to some solution is gone again. Where products of three kernels
+are asked for, those of pairs in use join the kernels until no new pair comes into use.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +16,8 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
 from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.progress import Watch
+from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.third_order import offer_of, with_third_factors
 from multikernel.problem import Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import continued, follow_each, follow_some, solve_path
@@ -182,3 +186,41 @@ def until_settled(training: Training, watch: Watch) -> Iterator[None]:
     while built is not training.built and not watch.stopped:
         built = training.built
         yield
+
+
+def solve_with_thirds(
+    recipe: Recipe, training: Training, watch: Watch, solutions: Sequence[Solution]
+) -> list[Solution]:
+    """Return the solutions that go on from those over all pairs.
+
+    Pairs in use are offered times third kernels, and all is solved again, until no pair
+    comes into use that was not. `training` has the kernels in the end. Solutions are
+    returned as they are where no products of three are asked for.
+    """
+    current = list(solutions)
+    dictionary = training.dictionary
+    if not isinstance(dictionary, InteractionDictionary) or dictionary.order < 3:
+        return current
+    while not watch.stopped:
+        active = np.unique(np.concatenate([solution.active for solution in current]))
+        larger = with_third_factors(dictionary, active)
+        if larger is None:
+            break
+        training.rebuild(larger)
+        starts = [among_more(solution, len(larger)) for solution in current]
+        ends = solve_outputs(training.problems(recipe), training, watch, starts)
+        current = [continued(*pair) for pair in zip(starts, ends, strict=True)]
+        dictionary = larger
+    training.stored = {**training.stored, "offered_": offer_of(dictionary)}
+    return current
+
+
+def among_more(solution: Solution, n_kernels: int) -> Solution:
+    """Return a solution among more kernels, which come after those it has."""
+    behind = np.zeros(n_kernels - solution.norms.size)
+    return replace(
+        solution,
+        kernel_weights=np.concatenate([solution.kernel_weights, behind]),
+        norms=np.concatenate([solution.norms, behind]),
+        refinement=None,
+    )

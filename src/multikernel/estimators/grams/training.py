@@ -28,7 +28,7 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.definite import WITHOUT_PROOF
-from multikernel.gram.least_squares import LeastSquares
+from multikernel.gram.projected import LeastSquares
 from multikernel.gram.refine import refined
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import equal_shares

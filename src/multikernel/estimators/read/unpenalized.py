@@ -11,7 +11,7 @@ from multikernel._validation import check_places, check_shapes, listed
 from multikernel.estimators.read.mixed import UNKNOWN, features_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram.factors.engine import SampledRows
-from multikernel.gram.least_squares import rank_of, standardised
+from multikernel.gram.projected import rank_of, standardised
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,12 @@ from multikernel.estimators.grams.shortlist import (
     is_shortened,
 )
 from multikernel.estimators.grams.solving import (
+    among_more,
     follow_outputs,
     follow_targets,
     follow_to,
+    solve_with_thirds,
 )
-from multikernel.estimators.grams.third_order import among_more, solve_with_thirds
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch

@@ -22,9 +22,8 @@ from multikernel.estimators.descriptions import (
     documented,
 )
 from multikernel.estimators.grams.method import GramMethod, warn_unfinished
-from multikernel.estimators.grams.solving import solve_outputs
+from multikernel.estimators.grams.solving import solve_outputs, solve_with_thirds
 from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.third_order import solve_with_thirds
 from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.parameters import default_of, loss_of
 from multikernel.estimators.progress import Watch
