@@ -67,10 +67,12 @@ def known_rows(model: Any, inner: Any, X: Any) -> list[str]:
 
 
 def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
-    """Return how many rows of X a fitted model holds as samples, and how many it has.
+    """Return how many rows of X the model was fitted on, and the number of rows.
 
-    Of a model that holds no samples it is all rows where their means and their number
-    are those that it has learnt, and of given matrices where these are symmetric.
+    A model that holds samples, or landmarks, has its rows compared with these. One that
+    holds no samples, only means and a scale, was fitted on all rows or on none: on all
+    if their number and means are those it learnt. Given Gram matrices are those of the
+    fit if they are symmetric: rows are then the fitted samples.
     """
     state = inner._state
     reached = data_at_model(last_step(model)[0], X)

@@ -289,9 +289,12 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
 
 
 def _level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
-    """Return a number of few digits that targets are about, and if they are constant.
+    """Return the offset to take off targets, and whether they are constant.
 
-    It is zero where the targets are about zero, or too large for any difference.
+    The offset is near their mean, weighted by `shares`, and rounded to few binary
+    digits, so that y - offset is exact in floating point. It is zero where the mean is
+    within a few deviations from zero, and where differences of targets overflow.
+    Constant targets have their mean as the offset.
     """
     first = float(y[0])
     with np.errstate(over="ignore", invalid="ignore"):

@@ -145,15 +145,16 @@ def permutations(
 
 
 def forms_of_each(stack: GramStack, draws: Array) -> Array:
-    """Return the quadratic forms of many vectors, (n_kernels, n_draws).
+    """Return v^T K_m v for every kernel m and draw v, (n_kernels, n_draws).
 
-    The vectors are (n_samples, n_draws, n_outputs), and forms are summed over outputs.
+    The draws are (n_samples, n_draws, n_outputs), and forms are summed over outputs.
     """
     n_kernels, n_samples, _ = stack.shape
     n_draws = draws.shape[1]
     forms = np.empty((n_kernels, n_draws))
     if 2.0 * pass_numbers(stack) <= stack.held_numbers().sum():
-        # All kernels at once cost less than each by itself, as products of others do.
+        # Stacks of products share work between kernels: there all forms of one draw
+        # cost less than the matrices of the kernels one after another.
         for draw in range(n_draws):
             forms[:, draw] = stack.quadratic_forms(draws[:, draw])
         return forms

@@ -84,11 +84,15 @@ def _suited(task: str, table: Table) -> list[str]:
 
 
 def _model(request: Request, name: str, table: Table, cv: int | None) -> Any:
-    """Return the estimator of a method, behind what prepares its data."""
+    """Return the estimator of a method, in a pipeline that prepares its data.
+
+    With `cv` it searches over its strength on that many folds, if it has a search.
+    """
     method = METHODS[name]
     searches = cv is not None and method.search is not None
     if method.graphs:
-        # Others have no graphs, and graphs have all interactions.
+        # The kernels asked for are those of the other methods: a method on graphs takes
+        # its default graph, which contains all interactions already.
         request = replace(request, kernels="default", interactions=False)
     strength = {"cv": cv} if searches else {}
     estimator = TrainingRequest.asked(request, method).estimator(

@@ -373,7 +373,12 @@ class Costs:
         return Choice(storage, why, self.n_kernels, n_bytes, seconds)
 
     def by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
-        """Return the storage that the ranks of a few kernels speak for."""
+        """Return the storage to use, given the ranks of a few kernels.
+
+        `only_scales` says that normalization only multiplies matrices, so that each
+        kernel can be stored in its own way. If factors of all kernels would be much
+        quicker than the storage returned, its `factors` say so, for a warning.
+        """
         choice = self._by_ranks(ranks, only_scales=only_scales)
         thin = self.low_rank(ranks, "low_rank")
         quicker = 2.0 * thin.seconds < choice.seconds and thin.n_bytes <= self.limit
@@ -382,7 +387,7 @@ class Costs:
         return choice
 
     def _by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
-        """Return the storage alone."""
+        """Return the storage to use, without the hint at quicker factors."""
         both = self.by_kernel(ranks) if only_scales else None
         if both is not None:
             # Factors of high rank were refined until they were wider than whole

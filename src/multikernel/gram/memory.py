@@ -124,7 +124,10 @@ def address(array: Any) -> int:
 
 
 def read_ahead(array: Any) -> None:
-    """Ask the system to read a part of a file, which is needed soon."""
+    """Ask the system to read an array that is mapped from a file; return at once.
+
+    It does nothing for other arrays, and where the system takes no such advice.
+    """
     file = backing(array)
     held = getattr(file, "base", None)
     if file is None or not isinstance(held, mmap.mmap) or not hasattr(held, "madvise"):

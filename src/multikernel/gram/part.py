@@ -164,6 +164,7 @@ class PartStack(GramStack):
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        # Weights of all kernels of the whole stack; a kernel may occur twice in a part.
         every = np.zeros(self.whole.shape[0])
         np.add.at(every, self.kernels, weights)
         of_all = self.samples[rows]

@@ -296,7 +296,11 @@ def _check_agreement(published: Array, dual: Array) -> None:
 def _prior_weights(
     model: AdditiveModel, X: Array, terms: Array, published: Array
 ) -> Array:
-    """Return the weights that make terms of dual points, (n_outputs, n_active)."""
+    """Return the theta for which term m is theta_m K_m rho, (n_outputs, n_active).
+
+    `terms` are the model's terms at X, `published` is rho, its ``dual_coef_``. Each
+    theta_m is a least-squares fit, and a term that is no such multiple is refused.
+    """
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):
         smooth = model.grams.between(X, X, position) @ published

@@ -53,8 +53,8 @@ class SimplexSystem:
         `sums` are what columns of the minima sum to, zero by default. A system without
         a factor raises `numpy.linalg.LinAlgError`.
         """
-        # Near an optimum the entries of a row are alike; what they share has no effect
-        # but to drown the rest in rounding.
+        # Near an optimum the entries of a row are nearly equal. Rows of z sum to zero,
+        # so that their common part only adds rounding errors: it is taken off first.
         rest = sides - (sides * self._softness_shares).sum(axis=2, keepdims=True)
         shifts = np.zeros((len(sides), sides.shape[2]))
         # Once more for what rounding has left of the sums.
@@ -68,7 +68,7 @@ class SimplexSystem:
         return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
-        """Return those that take off what rows and columns sum to."""
+        """Return the multipliers that take off these sums of rows and of columns."""
         together, alone = self._split_rows
         s, totals, count = self.softness[alone], self._lone_softness, together.size
         target = np.hstack([rows[:, together], columns - (rows[:, alone] / totals) @ s])
@@ -95,7 +95,7 @@ class SimplexSystem:
 
     @cached_property
     def _softness_shares(self) -> Array:
-        """Return how soft entries are, as shares of their rows."""
+        """Return the diagonal of M^-1, each row divided by its sum."""
         soft = self.softness.copy()
         for c, rows, inverse in self._blocks():
             soft[rows, c] = inverse.diagonal()

@@ -91,7 +91,8 @@ class _WeightedSmoothConjugate(WeightedLoss):
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of w l*(y, u / w)."""
         loss = cast(SmoothConjugateLoss, self.loss)
-        # At the ends curvatures may be infinite: u / w is not brought back to them.
+        # Not clipped to the domain, unlike in the conjugate and its gradient: clipping
+        # could land on an end of the domain, where the curvature may be infinite.
         w = self._like(y)
         return loss.conjugate_hessian(y, u / w) / w
 

@@ -230,11 +230,16 @@ class _ThresholdSearch:
         )
 
     def _certify(self, point: _Point) -> float:
-        """Return the gap of a model, by its dual point and the last solve's."""
+        """Return the duality gap of a model, never negative.
+
+        The best of three lower bounds is used: the best one so far, the dual point from
+        the model's slopes, and the dual point of the last solver at fixed thresholds.
+        """
         problem = point.problem
         self._offer(point.terms.f, problem.loss, point.worth.norms)
         if self.inner_values is not None:
-            # Decision values with the slopes of the solver's own dual point.
+            # At these decision values the slopes of the loss are the solver's dual
+            # point; the best thresholds beside them make it feasible here.
             loss = _fitted(problem, self.inner_values, self.weights)
             self._offer(self.inner_values, loss, point.worth.norms)
         gap = enlarged_gap(problem, point.worth, self.certificate)

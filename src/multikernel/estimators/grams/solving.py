@@ -74,8 +74,9 @@ def follow_outputs(
 ) -> Iterator[list[Solution]]:
     """Yield the solutions of all problems for recipes in turn, as they are asked for.
 
-    Recipes differ in their penalties, and each solve starts from the one before.
-    Solutions are over the matrices that `training` holds now.
+    Recipes differ in their penalties, and each solve starts from the one before. If a
+    solution has the matrices refined, its recipe is solved for again: a list that is
+    yielded belongs to the matrices that `training` holds at that time.
     """
 
     def follow(
@@ -130,9 +131,11 @@ def _following(
     training: Training,
     starts: Sequence[Solution | None],
 ) -> Iterator[list[Each]]:
-    """Yield the solutions for recipes in turn, beginning again on finer matrices.
+    """Yield the solutions for recipes in turn; solve again after a refinement.
 
-    `follow` takes how many recipes are done, the problems and their starts.
+    `follow` solves for the remaining recipes: it takes how many are done, the problems
+    over the matrices of now, and the solutions to start from. When a solution makes
+    `training` refine its matrices, it is dropped, and `follow` is called again.
     """
     done = 0
     while done < len(recipes):
@@ -141,7 +144,7 @@ def _following(
         for solved_now in follow(done, problems, starts):
             starts = [now or last for now, last in zip(solved_now, starts, strict=True)]
             if training.refine([each for each in solved_now if each is not None]):
-                break  # and begin here again, on the finer matrices
+                break  # the same recipe is solved for again, on finer matrices
             yield solved_now
             done += 1
         else:

@@ -78,15 +78,18 @@ class MarginCandidates(Candidates[MarginMethod, Training]):
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models of pairs, each solved from a neighbour's solution.
 
-        The best C changes little from one p to the next: beside the last p's C the
-        next smaller one and the next larger one are tried, and larger ones while scores
-        rise: where C is the same for all p, a smaller p has smaller kernels.
+        The search sends back the mean scores so far, one per pair, after each model.
+        All C are tried with the largest p, until scores fall. The best C changes little
+        from one p to the next: from the best C of the last p, one smaller and one
+        larger are tried, and larger ones while scores rise. Where C is the same for all
+        p, a smaller p has smaller kernels, so that its best C is larger.
         """
         size = self.ps.size
         best: int | None = None
         start: Sequence[Solution | None] = ()
         for j in range(size)[::-1]:
             recipes = self.recipes(training, j)
+            # Indices of the pairs with this p, C rising.
             chain = range(j, size * len(recipes), size)
             first, top = max(0, (best or 0) - 1), best
             followed = follow_outputs(recipes[first:], training, watch, start)

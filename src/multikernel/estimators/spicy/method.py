@@ -162,7 +162,9 @@ class SparseMethod(GramMethod):
         r, alphas = self.l1_ratio, scale.numbers("alpha", self.alpha, scale.degree - 1)
         if r == 1.0:
             return alphas, np.ones_like(alphas)
-        # alpha (r |f| + (1 - r) |f|^2 / 2s), as an elastic net in plain numbers.
+        # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)) with the deviation s of
+        # the targets: so r means the same for targets of any scale. It is the elastic
+        # net of strength alpha * mixed whose block 1-norm has the share r / mixed.
         mixed = r + (1.0 - r) / scale.deviations
         return alphas * mixed, r / mixed
 

@@ -62,7 +62,10 @@ class ProductFactor:
 
 @dataclass(frozen=True, eq=False)
 class CenteredMains:
-    """Kernels in factors, centred, and what their products leave.
+    """Main kernels in factors, centred, and the factors of their products.
+
+    A factor Z of a kernel K leaves K - Z Z^T, which is positive semidefinite: roots of
+    its diagonal bound every form of it.
 
     Parameters
     ----------
@@ -112,15 +115,18 @@ class CenteredMains:
         return np.asarray(self.roots + self.drifts[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return roots of bounds on forms of what is left of mains, (n_mains,)."""
+        """Return roots of bounds on v^T R v, R what factors leave of each main."""
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ sizes_of(v) + drift * self.drifts)
 
     def product_roots(self, v: Array) -> Array:
-        """Return the roots of products, (n_mains, n_mains).
+        """Return roots of bounds on v^T R v, R what factors leave of each product.
 
-        With z and e a row and the root of what is left of a main, what is left of a
-        product has a diagonal of at most (z_i e_j + e_i z_j + e_i e_j)^2.
+        For a sample, let z_i be the length of its row in the factor of main i, and
+        e_i^2 the diagonal entry of what that factor leaves of main i. What the product
+        of the factors leaves of the product of mains i and j has a diagonal entry of at
+        most (z_i e_j + e_i z_j + e_i e_j)^2. The bound is the sum of the roots times
+        |v|; entry (i, j) of the result, (n_mains, n_mains), belongs to that product.
         """
         roots = self.centred_roots
         half = ((self.lengths + 0.5 * roots) * sizes_of(v)) @ roots.T

@@ -171,7 +171,12 @@ class FittedGrid:
         return " * ".join(self._factor_name(names[i], i, k) for i, k in node) or "1"
 
     def _factor_name(self, name: str, i: int, level: int) -> str:
-        """Return the name of a level of an input."""
+        """Return the name of one level of input i, which is called `name`.
+
+        Level 1 is ``x3`` if it is the only level, or if levels are powers. A highest
+        level with several features holds the remainder, ``x3[rest]``. All others are
+        in the style of the grid, ``x3^2`` or ``x3[2]``.
+        """
         if level == 1 and self.highest[i] == 1:
             return name
         if level == 1 and "^" in self.style:

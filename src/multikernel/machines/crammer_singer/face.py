@@ -112,7 +112,7 @@ def _direction(
 
 
 def _inverse(K: Array) -> Array:
-    """Return the inverse of a matrix, and of a tiny multiple of the identity."""
+    """Return (K + ridge I)^-1, with a tiny ridge against rounding."""
     if not K.size:
         return K
     ridge = np.full(len(K), SHIFT * max(float(np.trace(K)), 1e-300))

@@ -260,18 +260,21 @@ def needed_nodes(
 def hidden_by_rounding(
     problem: HullProblem, active: ActiveSet, beta: Array, f: Array, dual: DualPoint
 ) -> float:
-    """Return by how much rounding may hide a larger gap.
+    """Return how much larger than computed the gap may be because of rounding.
 
-    `beta` are the coefficients of the model, from which its decision values f were
-    computed.
+    `beta` are the coefficients of the published model, and f the decision values that
+    were computed from them. Errors of f change the loss, errors of the conjugates their
+    sum, and errors of the products features @ a the bound on the squared dual norm.
     """
     loss, y = problem.loss, problem.y
     spread = rounding_unit(beta.size) * (np.abs(beta) @ np.abs(active.features))
     spread += EPS * np.abs(f)
     excess = float((largest_losses(loss, y, f, spread) - loss.value(y, f)).sum())
     excess += 4.0 * EPS * float(np.abs(loss.conjugate(y, -dual.rho)).sum())
-    # The split of products that are off is longer by as much. Products with an outlier
-    # cancel, and a bound on what that costs would be a tenfold one: it is measured.
+    # `dual.bound` is the largest squared length of a node's part of the products, over
+    # its squared weight; errors of the products add at most their own length to that
+    # part. With an outlier among the samples, terms of a product cancel: an a priori
+    # bound on the error is ten times too large, so extended precision measures it.
     a = dual.vector
     idle = active.rows(active.idle)
     features = np.concatenate([active.features, *idle])

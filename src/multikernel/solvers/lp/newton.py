@@ -285,16 +285,21 @@ class _NewtonState:
         self._adapt(share, factor)
 
     def _step_at_center(self) -> None:
-        """Run the machine for the center, which moves to the weights in closed form.
+        """Solve for rho at fixed weights, then set the weights in closed form.
 
-        No quadratic model is involved, and the objective falls (see `Alternating`):
-        with scales far from each other such steps find the way to where models hold.
+        This replaces Newton steps after they have failed in a row. The weights are
+        fixed at the center, which moves to the best weights for the block norms of the
+        solution. No quadratic model is involved, and the objective falls, as in
+        `Alternating`: with kernels of very different scales, such steps lead to where
+        the quadratic model holds again. They go on while they shrink the gap quickly.
         """
         tracker, center, gap = self.tracker, self.center, self.tracker.gap
         self.point = point = self._solve_model(None, center)
         scaled = center / self.regularizer.alpha
         self._offer_multiples(scaled)
         if point.forms.any():
+            # The block norm of weight w is w * sqrt(form). No weight may fall to zero
+            # in one step, from which it could not return: see `LEFT`.
             weights = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
             self._center_at(np.maximum(weights, LEFT * center))
         tracker.offer_dual(point.rho, point.forms)
@@ -368,9 +373,10 @@ class _NewtonState:
     ) -> list[Array]:
         """Return kernel weights for models at the new point, up to factors.
 
-        The Newton step on log(weights), and the weights that the ball answers the new
-        point with: the first is exact to second order, the second does not depend on
-        the quadratic model.
+        Two candidates: the Newton step on log(weights), and the weights in the ball
+        that maximise weights^T forms at the new point. The first is exact to second
+        order, the second does not depend on the quadratic model. A point whose forms
+        are all zero determines no weights: there the center is the only candidate.
         """
         point = self.point
         candidates = [ball.follow(old, point, weights)] if old.forms.any() else []

@@ -106,7 +106,12 @@ class BarrierSimplexSide(Walled, SimplexSide):
         self.walls = Walls(zero, zero + np.inf, self.p, gap)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step after eliminating the multipliers."""
+        """Return Newton's step, and the intercepts' change.
+
+        The conjugate is linear, with slope `costs`; the barrier -mu log(p) keeps p
+        above zero. Its multipliers zeta are eliminated from the primal-dual system,
+        which leaves the curvature zeta / p.
+        """
         pull = self.walls.mu / self.p - self.costs
         softness = self.p / self.walls.zeta
         loose, forcing = SETTINGS.tight_loose, SETTINGS.tight_forcing
@@ -163,31 +168,36 @@ def constrained_step(
 
 @dataclass(frozen=True, eq=False)
 class _Nearby:
-    """A system that is nearly Newton's: H counts between some entries only.
+    r"""The preconditioner: Newton's system with H between the softest entries only.
+
+    Its matrix is that of `system` plus :math:`\sum_k u_k u_k^\top`.
 
     Parameters
     ----------
     system : SimplexSystem
-        What outputs share of it.
+        The part without entries between different classes.
     low_rank : ndarray of shape (rank, n_samples, n_classes)
-        What couples them, :math:`u_k`.
+        The vectors :math:`u_k`, which couple classes.
     """
 
     system: SimplexSystem
     low_rank: Array
 
     def solve(self, side: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return the solution for a right-hand side, and the classes' multipliers."""
+        """Return the solution for a right-hand side, and the classes' multipliers.
+
+        The low-rank part is added to the solution of `system` by Woodbury's formula.
+        """
         z, shifts = (each[0] for each in self.system.solve(side[None], sums))
         if not len(self.low_rank):
             return z, shifts
-        solved, own_shifts, inverse = self._bent
+        solved, solved_shifts, inverse = self._woodbury_terms
         parts = inverse @ np.tensordot(self.low_rank, z, axes=2)
-        return z - np.tensordot(parts, solved, axes=1), shifts - parts @ own_shifts
+        return z - np.tensordot(parts, solved, axes=1), shifts - parts @ solved_shifts
 
     @cached_property
-    def _bent(self) -> tuple[Array, Array, Array]:
-        """Return the solutions for all u_k, and the inverse that Woodbury's takes."""
+    def _woodbury_terms(self) -> tuple[Array, Array, Array]:
+        """Return the solutions z_k and multipliers for all u_k, and (I + u^T z)^-1."""
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))
@@ -197,8 +207,12 @@ class _Nearby:
 def _nearby(
     softness: Array, hessian: JointHessian, *, centred: bool, loose: float
 ) -> _Nearby:
-    """Return the system with H between loose entries only."""
-    # A product with random signs is the sum of the diagonal, on average.
+    """Return the preconditioner: H counts between the softest entries alone.
+
+    An entry is soft enough if its softness is more than `loose` over the mean diagonal
+    entry of H, up to `SETTINGS.most_loose` entries.
+    """
+    # For random signs s the mean of s^T H s is the trace of H.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
     mean = float(np.vdot(signs, hessian.each.times(signs))) / len(softness)
     if softness.size > SETTINGS.most_loose:

@@ -69,7 +69,10 @@ class SpannedTargets(ManyTargets):
         return typical
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Begin a target at block norms for a strength, and at a dual point."""
+        """Begin target t for a strength, at block norms (or none) and a dual point.
+
+        Its space of dual points is empty; `evaluate` makes `dual` the first vector.
+        """
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
         self.sizes[t] = 0
@@ -87,15 +90,16 @@ class SpannedTargets(ManyTargets):
         self._look(targets)
 
     def _first(self, targets: Indices) -> Array:
-        """Return where targets begin, without a start at the best for no kernels."""
+        """Return the first vectors: given dual points, else optima for no kernels."""
         rho, y = self.rho[:, targets], self.y[:, targets]
         b = self.shares @ y if self.centres else np.zeros(targets.size)
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add where dual points would go with the weights in use.
+        """Add B^-1 r, and the derivatives of the dual point in every positive weight.
 
-        In the space of one vector forms of all kernels rise and fall together.
+        In a space of one vector the forms of all kernels rise and fall together, so
+        that they determine no weights.
         """
         self._look(targets)
         images = self.gram.matvec(self.rho[:, targets])

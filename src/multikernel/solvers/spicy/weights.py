@@ -121,10 +121,12 @@ def weighted_sums(
 
 @dataclass(frozen=True, eq=False)
 class WeightStep:
-    """A step in the weights: a `change` from a `start`, where dual norms are known.
+    """A step in the weights: a `change` from a `start`.
 
-    The `level` is the threshold that it is for, and `slope` the product of the change
-    with the pull at the start, above zero.
+    The `level` is the threshold l that it was computed for, `cubes` are the cubes of
+    the dual norms at the start, and `slope` is the product of the change with the
+    right-hand side of Newton's equations there, above zero. The next dual norms tell
+    from these whether the step was too long.
     """
 
     start: Array
@@ -148,7 +150,7 @@ class WeightSearch:
 
     @property
     def bend(self) -> float:
-        """Return what is in front of squares of norms, twice."""
+        """Return c: the penalty is l |f_m| + c |f_m|^2 / 2 for a kernel."""
         return self.regularizer.alpha - self.regularizer.threshold
 
     @property
@@ -184,8 +186,12 @@ class WeightSearch:
     def _newton(
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
-        """Return the step of Newton's method."""
-        # From afar it is the step for a strength on the way.
+        """Return the step of Newton's method, the solution of the module's formula.
+
+        `sizes` are the dual norms, the roots of q, and `room` is 1 - c eta.
+        """
+        # Far from the optimum, the step is for a larger threshold than the penalty's,
+        # a share of the largest dual norm: the whole way at once often fails.
         nearest = SETTINGS.stride * float((sizes * room).max())
         level = max(self.regularizer.threshold, nearest)
         pull = sizes**2 * (sizes * room - level)
@@ -194,8 +200,9 @@ class WeightSearch:
         shares = weights * units
         system = level * hessian + np.diag(self.bend * sizes**3)
         system /= np.outer(units, units)
-        # A kernel alone, with all samples free, has the curvature q / eta. Where few
-        # are free there is next to none, which holds for the shortest of ways.
+        # If the kernel were alone and no sample at a corner, its curvature would be
+        # q / eta. With few samples off the corners H has nearly none, which is true for
+        # the shortest of steps only: a share of that curvature is the least.
         alone = level * sizes**2 / (units * (shares + shares.mean()))
         least = np.maximum(system.diagonal(), SETTINGS.stiffness * alone)
         np.fill_diagonal(system, least)
