@@ -136,7 +136,7 @@ def evaluate_terms(
 
 
 def _chosen(rows: Array, kernels: Indices) -> Array:
-    """Return the rows of some kernels, without a copy where these are all."""
+    """Return rows[kernels], without a copy if these are all kernels."""
     return rows if kernels.size == len(rows) else rows[kernels]
 
 
@@ -185,7 +185,7 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def hidden(factor: float) -> float:
-        """Return what errors so many times as large may hide."""
+        """Return what errors, `factor` times as large, may hide of the objective."""
         largest = np.zeros_like(norms)
         squares = terms.norms[used] ** 2 + factor * terms.rounding[used]
         largest[kernels[used]] = np.sqrt(squares)

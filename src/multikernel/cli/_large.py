@@ -186,7 +186,7 @@ _Write = Callable[[pd.DataFrame], None]
 
 @contextmanager
 def _writer(place: Place) -> Iterator[_Write]:
-    """Lend what writes data frames one below another to their place."""
+    """Yield a function that appends the rows of a data frame to a file."""
     if place.is_standard_output:
         headers = chain([True], repeat(False))
         yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))

@@ -78,7 +78,7 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _for_the_shell(error: BaseException) -> str:
-    """Return what an error says, with options in the place of Python."""
+    """Return an error's message, its Python advice replaced by options."""
     from multikernel.estimators.read.numbers import ENCODE, IMPUTE
 
     return str(error).replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)

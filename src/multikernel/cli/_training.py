@@ -188,7 +188,7 @@ def task_asked(request: Request) -> str | None:
 
 
 def columns_asked(request: Request) -> ColumnChoice:
-    """Return what a command is told about columns."""
+    """Return the views, categories and groups that a command names."""
     return parse_columns(request.view, request.category, request.group)
 
 

@@ -404,7 +404,7 @@ def _axis_values(values: Array, n_columns: int, categories: list[str] | None) ->
 
 
 def _grid_rows(data: Array, columns: list[int], axes: list[Array]) -> Array:
-    """Return samples on a grid of some columns, the others at their medians."""
+    """Return rows on a grid over some columns; all other columns are at medians."""
     grid = np.meshgrid(*axes, indexing="ij")
     rows = np.tile(np.median(data, axis=0), (grid[0].size, 1))
     for column, values in zip(columns, grid, strict=True):

@@ -379,7 +379,7 @@ class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
         check_fitted(self)
 
     def _fitted(self) -> FittedModel:
-        """Return what a fit left, or say that there is no model."""
+        """Return the fitted state; raise NotFittedError if there is no model."""
         if "_state" not in vars(self):
             check_is_fitted(self)  # It looks at every attribute, and raises.
         if self._state.model is None:

@@ -161,7 +161,7 @@ def find_link(loss: Any, samples: Samples) -> str:
 
 
 def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
-    """Replace what an earlier fit left by the attributes of this one, in place."""
+    """Set the attributes of a fit, and delete those that only an earlier one set."""
     earlier = {
         name
         for name in set(vars(estimator)) - set(attributes)

@@ -172,6 +172,6 @@ class GramRepair(ReferenceLink, TransformerMixin, BaseEstimator):
 
 
 def _named_as(X: Any, grams: Array) -> Any:
-    """Return Gram matrices with the names of others, where these have some."""
+    """Return Gram matrices with the names of those in X, if X has names."""
     names = names_of_grams(X)
     return grams if names is None else NamedGrams(grams, names)

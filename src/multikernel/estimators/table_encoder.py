@@ -216,7 +216,7 @@ class TableEncoder(ReferenceLink, TransformerMixin, BaseEstimator):
 
 
 def _expect_periods(value: object) -> str | None:
-    """Say what periods are, unless these are some."""
+    """Return what `value` should be, None if it is a list of periods."""
     if isinstance(value, list | tuple) and all(period in PERIODS for period in value):
         return None
     return f"a list of some of {', '.join(map(repr, PERIODS))}"
@@ -280,7 +280,7 @@ def _ranked(column: Any) -> list[Any]:
 
 
 def _as_categories(column: Any, kept: tuple[Any, ...] | None, fill: Any) -> Any:
-    """Return a column of categories, those beyond its limit as one."""
+    """Return a categorical column: values that are not in `kept` are "(other)"."""
     if fill is not None and column.isna().any():
         column = column.astype(object).where(column.notna(), fill)
     if kept is not None:

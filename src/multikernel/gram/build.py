@@ -377,7 +377,7 @@ def _source(
     steps: tuple[object, ...],
     weights: Array | None,
 ) -> str:
-    """Return a fingerprint of what matrices are computed from, "" if there is none."""
+    """Return a hash of all that determines the matrices, "" if it has none."""
     try:
         source: str = fingerprint((dictionary, X, steps, weights))
     except (PicklingError, TypeError, AttributeError):

@@ -329,7 +329,7 @@ class Costs:
         return Choice("dense", why, self.n_kernels, 8 * entries, seconds)
 
     def products(self, n_kernels: int) -> Choice:
-        """Return what is expected of whole mains, and of so many of their products."""
+        """Return the choice of whole mains, products computed, with its cost."""
         whole, limit = self.dense(), readable_bytes(self.limit)
         # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
@@ -343,11 +343,11 @@ class Costs:
         )
 
     def shared_pass(self, steps: float) -> float:
-        """Return the seconds of all passes, each of so many steps of a product."""
+        """Return the seconds of all passes, each with `steps` multiplications."""
         return self._shared(PASSES * STEP * steps)
 
     def lazy(self) -> Choice:
-        """Return what is expected of matrices that are computed for every pass."""
+        """Return the choice of matrices computed for every pass, with its cost."""
         entries = self.n_kernels * self.n_samples**2
         seconds = self._shared(PASSES * entries * (ENTRY + PRODUCT))
         seconds += self._newton(self.n_samples)
@@ -356,7 +356,7 @@ class Costs:
         return Choice("lazy", why, self.n_kernels, 0, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
-        """Return what is expected of factors of such ranks."""
+        """Return the choice of factors, its cost from the ranks of a few kernels."""
         # Kernels of high rank begin with so many landmarks; features are all there.
         ranks = np.where(ranks >= self.n_samples, LowRank().first, ranks)
         mean = float(ranks.mean())
@@ -440,5 +440,5 @@ class Costs:
 
     @property
     def _measured(self) -> float:
-        """Return what a fit takes over what it takes at most."""
+        """Return the measured time of fits, as a share of the most they take."""
         return MEASURED if self.in_use <= ACTIVE else MEASURED_ALL

@@ -219,7 +219,7 @@ def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
 
 
 def column_runs(size: int, each: int) -> list[Indices]:
-    """Cut a range into runs, for each of whose numbers so many others are held."""
+    """Cut range(size) into runs whose images fit in memory, `each` numbers an index."""
     step = max(1, IMAGE_BYTES // (8 * max(1, each)))
     whole = np.arange(size)
     return [whole[start : start + step] for start in range(0, max(size, 1), step)]

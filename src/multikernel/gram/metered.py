@@ -275,5 +275,5 @@ for kind in (
 
 
 def _vectors(v: Array, ndim: int) -> int:
-    """Return how many vectors an array holds, beyond so many axes."""
+    """Return how many vectors v holds: the length of the axis after `ndim` axes."""
     return 1 if v.ndim == ndim else int(v.shape[ndim])

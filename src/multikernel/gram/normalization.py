@@ -166,7 +166,7 @@ class Normalization:
         return all(isinstance(step, ScaleStep) for step in self.steps)
 
     def factors(self, kernels: Indices) -> Array:
-        """Return what steps that only scale multiply some kernels by."""
+        """Return the product of the factors of all scaling steps, (n_kernels,)."""
         scales = [s.factors[kernels] for s in self.steps if isinstance(s, ScaleStep)]
         return np.asarray(np.prod([np.ones(kernels.size), *scales], axis=0))
 

@@ -64,7 +64,7 @@ def _run(
     rows: Array,
     images: Array,
 ) -> None:
-    """Run a loop over some products on each thread, by the mains that these have."""
+    """Run a loop over products of mains, each thread with a part of the products."""
     array, n_kernels, n_cols = read_only(mains.array), len(terms), places[-1].size
 
     def work(part: slice) -> None:

@@ -84,7 +84,7 @@ def center_in_place(K: Array, kernel: CenteredKernel, X: Array) -> None:
 
 
 def places_type(n_samples: int) -> type:
-    """Return the type that holds every place in a matrix of so many samples."""
+    """Return an integer type for every flat index into an n x n matrix."""
     return np.uint32 if n_samples <= 2**16 else np.uint64
 
 
@@ -297,7 +297,7 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
         run_blocks(write_row, range(self._places.size))
 
     def _row(self, mains: Indices, row: int, cols: Indices) -> Array:
-        """Return some entries of one row of some mains, (n_mains, n_cols)."""
+        """Return one row of some main matrices, at some columns: (n_mains, n_cols)."""
         rows = self.mains.array[mains, row]
         if cols.size < rows.shape[1]:
             rows = rows.take(cols, axis=1)
@@ -374,7 +374,7 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
         return np.asarray(self._products(np.array([kernel]), rows, cols)[0])
 
     def _products(self, kernels: Indices, rows: Indices, cols: Indices) -> Array:
-        """Return some rows and columns of some kernels, whole."""
+        """Return K_m[rows, cols] of some kernels, (n_kernels, n_rows, n_cols)."""
         out = np.empty((kernels.size, rows.size, cols.size))
         array, terms = self.mains.array, self.terms[kernels].tolist()
         rows, cols = self._places[rows], self._places[cols]

@@ -73,7 +73,7 @@ class Refinable(GramStack):
 
 
 def landmarks_of(stack: GramStack) -> "Landmarks | None":
-    """Return what the factors of a stack were made of, None where it has no such."""
+    """Return the landmarks of a stack in factors, None if it has none."""
     return stack.landmarks if isinstance(stack, Refinable) else None
 
 

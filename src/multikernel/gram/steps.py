@@ -71,7 +71,7 @@ class Step:
         raise NotImplementedError
 
     def learn_moments(self, m: int, moments: "Moments") -> None:
-        """Learn from what a kernel's factor says, and normalise that in place."""
+        """Learn the step from the factor of kernel m, and apply it to that in place."""
 
 
 @dataclass(eq=False)

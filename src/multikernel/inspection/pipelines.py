@@ -49,7 +49,7 @@ def data_at_model(before: Any, X: Any) -> Any:
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> Any:
-    """Return data behind some steps that are fitted to them; those given stay."""
+    """Return data transformed by a copy of some steps that is fitted to them."""
     return X if before is None else clone(before).fit_transform(X, y)
 
 
@@ -111,7 +111,7 @@ def final_estimator(estimator: Any) -> Any:
 
 
 def model_with(attribute: str, estimator: Any, expected: str) -> Any:
-    """Return the fitted model inside an estimator, if it has what only some have."""
+    """Return the fitted model inside an estimator; raise if it lacks an attribute."""
     model = final_estimator(estimator)
     if not hasattr(model, attribute):
         raise TypeError(

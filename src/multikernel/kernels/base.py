@@ -287,11 +287,12 @@ def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
 
 
 Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], Any]]
-"""Parameters, what has parameters inside, and what puts changed ones together."""
+"""Parameters by name, inner kernels by name, and a function from changed ones by name
+to the whole with these in it."""
 
 
 def _taken_apart(kernels: Any) -> Parts:
-    """Return parameters, kernels inside by name, and what rebuilds with others."""
+    """Return parameters, inner kernels by name, and a function that replaces them."""
     if isinstance(kernels, Mapping):
         return {}, kernels, lambda new: {**kernels, **new}
     if isinstance(kernels, list | tuple):

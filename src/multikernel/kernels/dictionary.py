@@ -253,7 +253,7 @@ def _resolved_grid(dictionary: ParameterGrid, features: Features) -> KernelDicti
 
 
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names, with numbers behind those that are there several times."""
+    """Return unique names: one that occurs several times gets its index, "rbf #2"."""
     counts = Counter(names)
     return tuple(
         name if counts[name] == 1 else f"{name} #{number}"

@@ -45,7 +45,7 @@ ROUNDING = 1e-12
 
 
 def _expect_widths(value: object) -> str | None:
-    """Say what multiples of a width are, unless these are some."""
+    """Return what `value` should be, None if it is multiples of a width."""
     if (
         isinstance(value, Sequence)
         or (isinstance(value, np.ndarray) and value.ndim == 1)
@@ -206,7 +206,11 @@ class _Distances:
         return float(self.values[order[np.searchsorted(total, half)]].mean())
 
     def gaussians(self, multiples: Sequence[float], n_rows: int) -> list[Kernel]:
-        """Return kernels of some widths, without those that only memorise."""
+        """Return Gaussians whose widths are multiples of the median distance.
+
+        Widths so small that all other samples look equally far are left out: such a
+        kernel can only memorise.
+        """
         if not len(multiples):
             return []
         largest = self.apart.max()
@@ -248,7 +252,7 @@ def _distances(rows: Array, shares: Array) -> _Distances | None:
 def _gaussians(
     rows: Array, shares: Array, multiples: Sequence[float], n_rows: int
 ) -> list[Kernel]:
-    """Return Gaussians that are so many medians wide, but for those that memorise."""
+    """Return `_Distances.gaussians` for some rows, none if all rows are equal."""
     distances = _distances(rows, shares)
     return [] if distances is None else distances.gaussians(multiples, n_rows)
 

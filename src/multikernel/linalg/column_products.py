@@ -34,7 +34,7 @@ class BlockColumns:
 
     @cached_property
     def own(self) -> Indices:
-        """Return the place of every column's kernel among those that have one."""
+        """Return for every column the number of its block: blocks count from zero."""
         return np.cumsum(np.diff(self.kernels, prepend=-1) != 0) - 1
 
     def some(self, columns: Indices) -> "BlockColumns":

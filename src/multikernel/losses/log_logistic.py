@@ -202,7 +202,7 @@ def _middle(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _entropy(v: Array) -> Array:
-    """Return the negative entropy of probabilities; what is no such passes for zero."""
+    """Return p log p + (1 - p) log(1 - p), with p = v clipped to [0, 1]."""
     p = np.clip(v, 0.0, 1.0)
     # Large weights multiply what 1 - p would lose of a small p.
     return np.asarray(xlogy(p, p) + xlog1py(1.0 - p, -p), dtype=np.float64)

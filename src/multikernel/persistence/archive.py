@@ -249,7 +249,7 @@ class _Tree:
 
 
 def _array_bytes(data: bytes) -> int:
-    """Return what a stored array takes; refuse one larger than what is there of it."""
+    """Return the bytes that an array will take; refuse a shape beyond its data."""
     if data.startswith(b"PK"):
         return len(data) + _unpacked_bytes(data)  # a sparse matrix
     if data.startswith(npy.MAGIC_PREFIX):

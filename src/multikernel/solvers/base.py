@@ -135,7 +135,7 @@ class ManySolver(PathSolver, Protocol):
     def side_by_side(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
-        """Return whether it can take these, with such penalties."""
+        """Return whether `follow_many` takes these problems with these penalties."""
         ...
 
     def follow_many(
@@ -322,7 +322,7 @@ def follow_some(
 
 
 def _as_asked(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:
-    """Yield penalties that are put there one at a time, until there is none."""
+    """Yield penalties from a queue that the caller refills; end when it is empty."""
     while penalties:
         yield penalties.popleft()
 

@@ -79,7 +79,7 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
 
 
 def _check_parts(kernel: Kernel, X: Any, K: Array, size: float, name: str) -> None:
-    """Raise unless values of some samples are those that they have among all."""
+    """Raise unless values depend on their two samples alone, and diag agrees."""
     first, others = np.arange(0, len(X), 2), np.arange(1, len(X), 3)
     part = kernel(_taken(X, first), _taken(X, others))
     text = f"{name}: the value of two samples depends on what else is in the call"

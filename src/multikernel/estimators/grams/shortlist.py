@@ -133,7 +133,7 @@ def _listed(
 def follow_unproved(
     recipes: Sequence[Recipe], training: Training, watch: Watch
 ) -> Iterator[list[Solution]]:
-    """Yield what `follow_shortlist` does, with gaps of nan: these are on the list."""
+    """Yield as `follow_shortlist`, with gaps of nan: its gaps ignore other kernels."""
     for solutions in follow_shortlist(recipes, training, watch):
         yield [replace(solution, duality_gap=np.nan) for solution in solutions]
 

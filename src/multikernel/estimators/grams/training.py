@@ -193,7 +193,7 @@ class Training:
 
     @cached_property
     def least_squares(self) -> LeastSquares | None:
-        """Return what fits the columns without a penalty, None where there are none."""
+        """Return the least-squares fit of unpenalized columns, None without any."""
         if self.design is None:
             return None
         columns, weights = self.design(self.X), self.samples.weights
@@ -221,7 +221,7 @@ class Training:
         return residual_problems(self.least_squares, problems)
 
     def _solver(self, recipe: Recipe) -> Solver:
-        """Return the solver of a recipe, with what has no penalty where it has such."""
+        """Return the solver of a recipe, which also fits thresholds or free columns."""
         solver: Any = recipe.solver
         if has_free_thresholds(recipe.losses[0]):
             return FreeThresholds(solver, solver.tol, solver.max_iter)

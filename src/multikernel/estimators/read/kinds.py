@@ -163,7 +163,7 @@ def _kind_of_type(kind: Any) -> str:
 
 
 def _kind_of_values(values: Array) -> str:
-    """Return what values hold, by their types: text, if some are text."""
+    """Return the kind of values that is no number, text last, else numbers."""
     kinds = {_kind_of_class(each) for each in set(map(type, values.tolist()))}
     kinds -= {NUMBERS}
     if len(kinds) > 1:
@@ -172,13 +172,13 @@ def _kind_of_values(values: Array) -> str:
 
 
 def _kind_of_class(kind: type) -> str:
-    """Return what an object is, by the names of its class and of those above."""
+    """Return the kind of a class, by its name or that of its nearest base class."""
     named = (_named(each.__name__) for each in kind.__mro__)
     first_kind = next((each for each in named if each not in (None, CATEGORIES)), None)
     return first_kind or (NUMBERS if issubclass(kind, Number) else OTHER)
 
 
 def _named(name: str) -> str | None:
-    """Return what is held by a type of a name, such as 'timestamp[us, tz=UTC]'."""
+    """Return the kind for a type's name, such as 'timestamp[us, tz=UTC]', or None."""
     word = re.match("[a-z_]*", name.lower())
     return KINDS.get(word[0].rstrip("_")) if word else None

@@ -62,7 +62,7 @@ class Lesson:
         return self._once("median", columns, learn)
 
     def present(self, columns: Columns | None) -> "Lesson":
-        """Return the samples that have these columns, without all others."""
+        """Return only the samples that have no missing value in these columns."""
 
         def cut() -> Lesson:
             X = self.seen(columns)

@@ -57,7 +57,7 @@ def is_stream(X: Any) -> bool:
 
 
 def refuse_frames(values: Any, name: str) -> None:
-    """Raise for tables that are not there yet, or whose columns are not told apart."""
+    """Raise for lazy tables, not computed yet, and for columns that share a name."""
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):
         raise ValueError(
             f"{name} is a {type(values).__name__}, the plan of a table that is not "

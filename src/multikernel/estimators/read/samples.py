@@ -145,7 +145,7 @@ class Samples:
         return full
 
     def rows_of(self, chosen: Indices) -> Indices:
-        """Return the input rows that some of the samples stand for, ascending."""
+        """Return the rows of the input that belong to some samples, ascending."""
         if self.copies is None:
             return np.sort(self.rows[chosen])
         return np.sort(self.copies.rows[np.isin(self.copies.owners, chosen)])

@@ -337,7 +337,7 @@ class TargetRun:
             self._end()
 
     def _end(self) -> None:
-        """Count what is left out as done, and let go of what solves hold."""
+        """Count all remaining strengths as done, and free the memory of the solves."""
         self.watch.advance(self.size - self.reached)
         self.ended = True
         self._paths = iter(())

@@ -84,7 +84,7 @@ def rough_radial_forms(
 
 
 def _gamma(n: int) -> float:
-    """Return what so many roundings amount to at most."""
+    """Return n u / (1 - n u), the largest relative error of n roundings of unit u."""
     return n * UNIT / (1.0 - n * UNIT)
 
 
@@ -187,7 +187,7 @@ def _batch_forms(
     blocks: list[slice],
     products: _PairProducts,
 ) -> Array:
-    """Return what some rows give to the quadratic forms of a batch of kernels."""
+    """Return the parts of v^T K_m v from the pairs of some blocks of rows."""
     n_kernels = batch.kernels.size
     largest = max(_n_pairs(rows.stop) - _n_pairs(rows.start) for rows in blocks)
     buffer = np.empty(n_kernels * largest)

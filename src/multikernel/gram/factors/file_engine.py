@@ -105,7 +105,7 @@ class FileEngine:
         )
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """Return what handles stand for."""
+        """Return the results of handles, computing deferred ones."""
         return [_value(handle) for handle in handles]
 
     def room(self) -> int:
@@ -114,14 +114,14 @@ class FileEngine:
         return shutil.disk_usage(folder).free * (2 if self.dtype == "float32" else 1)
 
     def _kept(self, block: FactorBlock) -> FactorBlock:
-        """Return a block whose arrays are mapped from a file."""
+        """Return a copy of a block in arrays that are mapped from a file."""
         n_rows, rank = block.Z.shape
         n_roots = 0 if block.roots is None else len(block.roots)
         array = self._place((rank + n_roots, n_rows))
         array[:rank] = block.Z.T
         if block.roots is None:
             return FactorBlock(array.T)
-        # Bounds stay bounds when they are rounded.
+        # Roots are upper bounds: in single precision they are rounded up.
         up = 1.0 + EPS32 if self.dtype == "float32" else 1.0
         array[rank:] = block.roots * up
         return FactorBlock(array[:rank].T, array[rank:])
@@ -144,7 +144,7 @@ class FileEngine:
 
 
 def _value(handle: Any) -> Any:
-    """Return what a handle stands for, computing what was deferred."""
+    """Return the result of a handle, a list of handles, or a plain value."""
     if isinstance(handle, Deferred):
         return handle.task(*(_value(item) for item in handle.items))
     return [_value(h) for h in handle] if isinstance(handle, list) else handle

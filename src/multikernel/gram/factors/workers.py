@@ -40,7 +40,7 @@ class OnWorkers:
         return futures
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """Return what futures stand for, as soon as all are there."""
+        """Return the results of futures; wait until all are computed."""
         with _connected():
             return list(self.client.gather(list(handles)))
 

@@ -276,11 +276,11 @@ class LazyStack(HasRoughForms, ReadsRows):
         add_blocks(work, tasks, add)
 
     def _shown(self, visit: Visit) -> Visit:
-        """Return what blocks are shown to, normalised on their way where they must."""
+        """Return a visitor that normalises blocks if needed, and passes them on."""
         return visit if self.cols is None else self._normalizing(visit, self.cols)
 
     def _normalizing(self, visit: Visit, cols: Indices) -> Visit:
-        """Return what normalises blocks, and shows the wanted columns of them."""
+        """Return a visitor that normalises blocks and passes on the wanted columns."""
         plain, numbers = self._plain_diagonals(), self.samples.row_numbers
         all_columns = np.array_equal(cols, np.arange(self.samples.cols.shape[0]))
 

@@ -161,7 +161,7 @@ class ProfileKernel(SequenceKernel):
 
 
 def _window_sums(values: Array, width: int) -> Array:
-    """Return sums over a window about each value, of what of it there is."""
+    """Return sums over a window about each value, cut off at the ends."""
     before, after = (width - 1) // 2, width // 2
     total = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
     places = np.arange(values.shape[1])

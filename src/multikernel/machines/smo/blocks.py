@@ -102,7 +102,7 @@ def _run_on(
     block: Indices,
     run: Callable[[Array, GramMatrix], Outcome],
 ) -> Outcome:
-    """Run on a block, and tell all samples what has moved."""
+    """Run SMO on a block of samples, and update f of all samples by its changes."""
     w = np.ascontiguousarray(v[:, block])
     done = run(w, DenseMatrix(gram.within(block)))
     change = np.zeros(v.shape[1])

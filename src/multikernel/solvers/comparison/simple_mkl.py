@@ -186,7 +186,7 @@ def _descent_direction(weights: Array, gradient: Array) -> Array:
 
 
 def _longest_step(weights: Array, direction: Array) -> float:
-    """Return how far the weights stay non-negative; 0 where there is no way down."""
+    """Return the step at which a first weight reaches zero; 0 if no weight falls."""
     falling = direction < 0.0
     if not falling.any():
         return 0.0

@@ -143,7 +143,7 @@ class ImageSpaces:
         return per_kernel(factors, images)
 
     def values(self, images: Array, shares: Array) -> Array:
-        """Return the decision values of shares of what the images stand for."""
+        """Return the sum of the images of all kernels, each times its share."""
         total = shares @ _rows(images)
         return np.asarray(total.reshape(images.shape[1:]))
 

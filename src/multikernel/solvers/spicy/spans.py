@@ -136,7 +136,7 @@ class SpannedTargets(ManyTargets):
         self._settle(targets, alphas, MOST)
 
     def _settle(self, targets: Indices, alphas: Array, most: int) -> None:
-        """Solve the small problems of some targets by so many Newton steps at most."""
+        """Solve the small problems of some targets in at most `most` Newton steps."""
         eta = np.ascontiguousarray(self.eta[:, targets].T)
         settled = np.zeros(targets.size, dtype=bool)
         compiled(LOOPS, "settle")(
@@ -157,7 +157,7 @@ class SpannedTargets(ManyTargets):
         self.failed[targets[~settled]] = True
 
     def _look(self, targets: Indices) -> None:
-        """Compute what kernels make of the dual points of some targets."""
+        """Compute f, residual, intercept and forms at dual points of some targets."""
         for part in self._parts(targets):
             rho = np.empty((part.size, len(self.y)))
             combine = compiled(LOOPS, "combine")
