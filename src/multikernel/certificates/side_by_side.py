@@ -104,18 +104,24 @@ class SideBySide:
         self._roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
 
     def prove(self, own: Columns, models: TargetModels) -> TargetProofs:
-        """Certify the models of some targets, with all that rounding may hide."""
+        """Certify the models of some targets, rounding errors included.
+
+        `own` are their columns among all targets. A gap is the objective less the dual
+        value, over the objective, plus what errors of f and of the forms may hide; it
+        is doubtful if a form is not above its rounding error, or is negative.
+        """
         loss, unit, y, rho = self.loss, self._unit, self.y[:, own], models.rho
         eta, forms, alphas = models.eta, models.forms, models.alphas
         b = self._intercepts(own, y, models)
         f, sizes = models.f + b, np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self._traces
         vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
-        # Other steps name the matrices that are no kernels.
+        # Clearly negative forms: the matrix is no kernel. The solver for one target,
+        # which takes over doubtful ones, raises an error with the kernel's name.
         vague |= forms < -ROUNDING * sizes * self._traces
         squares = np.maximum(forms, 0.0)
         norms = eta * np.sqrt(squares)
-        largest = np.sqrt(squares + rounding)  # dual norms at most
+        largest = np.sqrt(squares + rounding)  # upper bounds on dual norms
         penalty = alphas * norms.sum(axis=0)
         spread = self._roots.T @ (eta * np.sqrt(unit * rounding)) + EPS * np.abs(f)
         losses = loss.value(y, f).sum(axis=0)

@@ -190,14 +190,14 @@ def _check(good: Indices, n_kernels: int) -> None:
 
 
 def _root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Array:
-    """Return Q_m."""
+    """Return Q_m = (K_m (K_m + alpha I)^{-1})^{1/2}, K_m centred with an intercept."""
     n_samples = gram.shape[1]
     K = gram.take(np.array([m])).columns(np.arange(n_samples))[0]
     if fit_intercept:
         K = K - K.mean(axis=0)
         K = K - K.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    # A small ridge would make much of eigenvalues that are zero but for rounding.
+    # With a small alpha, eigenvalues that are only rounding would count as much as any.
     values[values < n_samples * EPS * values[-1]] = 0.0
     return np.asarray((vectors * np.sqrt(values / (values + alpha))) @ vectors.T)
 

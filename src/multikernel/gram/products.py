@@ -133,7 +133,7 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
 
     @cached_property
     def _places(self) -> Indices:
-        """Return the samples, by their numbers in the mains."""
+        """Return the rows of the mains that belong to the samples, in order."""
         if self.samples is None:
             return np.arange(self.mains.shape[1])
         return self.samples
@@ -145,7 +145,7 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
 
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
-        """Return the mains of the products, and where each factor stands among them."""
+        """Return the mains in any product, and both factors as positions among them."""
         used, places = np.unique(self.terms[self._pairs], return_inverse=True)
         return used, places.reshape(-1, 2)
 
@@ -426,7 +426,11 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
         return diagonals
 
     def traces(self, shares: Array | None = None) -> Array:
-        """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`.
+
+        A product's is the inner product of its mains' diagonals, all by one matrix
+        product.
+        """
         mains = self.mains.diagonals()[:, self._places]
         weighted = mains if shares is None else mains * shares
         traces = weighted.sum(axis=1)[self.terms[:, 0]]

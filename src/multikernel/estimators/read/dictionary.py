@@ -173,7 +173,7 @@ def choose_dictionary(
     and have interactions where they may be `paired`.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
-    # Of rows in partitions a sample is seen, which the weights are not of.
+    # Of rows in partitions `seen` is a sample, whose weights are not at hand.
     weights = weights if X is samples.X else None
     kernels, views = table.kernels, None
     if is_precomputed(kernels):
@@ -188,7 +188,7 @@ def choose_dictionary(
         )
     elif isinstance(kernels, Views):
         dictionary, views = _view_kernels(samples, X, weights, bounded=bounded)
-    # The protocol is met by whatever has a length and items.
+    # At run time a protocol checks names only: an array has a length and items too.
     elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         dictionary = kernels
     else:

@@ -243,7 +243,7 @@ class BlockedStack(TakesCoordinates, FactorStack):
 
 @dataclass(frozen=True, eq=False)
 class BlockedTerms:
-    """What images of kernels' own vectors say, by their coordinates: `TermProducts`.
+    """Norms and sums of the images K_m c_m from coordinates Z_m^T c_m: `TermProducts`.
 
     Parameters
     ----------
@@ -252,8 +252,9 @@ class BlockedTerms:
     coordinates : ndarray of shape (total_rank[, n_outputs])
         Z_m^T c_m, one after another.
     given : bool
-        Whether these are what the vectors are given by. Then norms are theirs to the
-        last digit, whatever the kernels: as if kernels had a trace of one.
+        Whether the model itself is stored by coordinates, not by the vectors c_m. Then
+        a term's norm is the length of its coordinates, and the rounding of images does
+        not matter: as if K_m were the identity on them, with a trace of one.
     """
 
     stack: "BlockedStack"
@@ -270,7 +271,10 @@ class BlockedTerms:
 
     @property
     def lengths(self) -> Array:
-        """Return the squared lengths of the images, or of the coordinates if given."""
+        """Return the squared lengths of K_m c_m, or of coordinates if those are given.
+
+        With coordinates u_m and the factor Z_m it is u_m^T (Z_m^T Z_m) u_m.
+        """
         if self.given:
             return self.forms
         pairs = zip(self._split(), self.stack.own_products, strict=True)

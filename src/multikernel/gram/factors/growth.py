@@ -86,7 +86,7 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class KernelColumns:
-    """A kernel between all samples and one of them.
+    """Columns of a kernel's matrix, computed one at a time.
 
     Parameters
     ----------
@@ -129,10 +129,11 @@ class KernelColumns:
 def kernel_columns(
     kernel: Kernel, X: Array, owner: str, *, cosine: bool
 ) -> KernelColumns:
-    """Return the columns of a kernel, its columns of the samples given by indices.
+    """Return what computes single columns of a kernel's matrix on the samples X.
 
-    The owner is what messages call it; where cosines are asked for, values are divided
-    by the roots of the diagonal.
+    A `ColumnKernel` must have its columns of X given by indices. Messages call the
+    kernel `owner`. With `cosine`, values are divided by the roots of the diagonal;
+    radial kernels have a diagonal of ones already.
     """
     inner, own_columns = on_its_columns(kernel, X)
     columns = KernelColumns(inner, np.ascontiguousarray(own_columns), owner)

@@ -234,7 +234,11 @@ class FactoredProducts(ProductsOfMains, Refinable):
         return self._of_each(weighted.sum(axis=1), weighted @ squares.T)
 
     def _of_each(self, mains: Array, products: Array) -> Array:
-        """Return numbers of every kernel from numbers of mains and of all products."""
+        """Return a number for every kernel of the stack, times its scale.
+
+        It is from `mains`, (n_mains,), for a main, and from `products`,
+        (n_mains, n_mains), for a product.
+        """
         first, second = self.terms.T
         numbers = np.where(second < 0, mains[first], products[first, second])
         return np.asarray(self.scales * numbers)
@@ -260,7 +264,13 @@ class FactoredProducts(ProductsOfMains, Refinable):
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return bounds on weighted traces of what is left; see `GramStack`."""
+        """Return bounds on tr(D R_m), R_m what factors leave of kernel m, (n_kernels,).
+
+        D is the diagonal matrix of the shares. With squared row lengths z^2 and
+        residual diagonals e^2 of mains i and j, a product's is at most
+        z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2, and the factor of a product that is in
+        use leaves something more.
+        """
         residuals, whole = self.mains.centred_roots**2, self.mains.lengths**2
         half = ((whole + 0.5 * residuals) * shares) @ residuals.T
         traces = self._of_each(residuals @ shares, half + half.T)
@@ -384,7 +394,9 @@ def build_products(
 ) -> BuiltStack:
     """Factorise the mains of a dictionary, and return the stack of all its kernels.
 
-    The normalisation learns scales alone; for the others see `build_low_rank`.
+    Mains are factorised as they are, then centred; a product is factorised from these
+    only when it is used, to a tolerance `ROUGHER` times as large. The normalisation
+    learns scales alone. All other parameters are those of `build_low_rank`.
     """
     options = LowRank() if options is None else options
     plain = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
@@ -392,6 +404,7 @@ def build_products(
         plain, X, sample_weight=sample_weight, options=options, max_bytes=max_bytes
     ).stack
     assert isinstance(stack, LowRankStack)
+    # Landmarks belong to the mains; no kernel of the whole dictionary has its own.
     n_kernels, none = len(dictionary), np.empty(0, dtype=np.intp)
     landmarks = ProductLandmarks(
         dictionary,

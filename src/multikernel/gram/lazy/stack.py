@@ -163,7 +163,7 @@ class LazyStack(HasRoughForms, ReadsRows):
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows).
 
-        Without other than Gaussian kernels it is a read-only view of one number.
+        If all kernels are Gaussian, it is a read-only view of the single number one.
         """
         self._require_square("diagonals")
         plain = self._plain_diagonals()

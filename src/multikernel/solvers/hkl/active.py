@@ -132,7 +132,11 @@ class Held:
         self._places = np.zeros(0, dtype=np.intp)
 
     def _hold(self, nodes: Indices, found: Sequence[Prepared]) -> None:
-        """Put features side by side, one block for a call."""
+        """Add nodes with their prepared features, whose rows become one array.
+
+        `_chunks` gets that array, the position of its first node among all nodes held,
+        and for each row the position of its node. `_prepared` gets views of the array.
+        """
         if not nodes.size:
             return
         rows = np.concatenate([each.rows for each in found])

@@ -174,10 +174,11 @@ class _Level:
     def direction(
         self, point: _Iterate, *, careful: bool
     ) -> tuple[Array, float, float]:
-        """Return Newton's direction, and the slope of the objective along it.
+        """Return Newton's step in beta and in the intercept, and the slope along them.
 
-        A careful one minimises a quadratic model of the norm from above. It is for
-        groups on their way to zero, where Newton's own overshoots.
+        The intercept is eliminated: it moves by `move`. A `careful` direction minimises
+        a quadratic model that bounds the norm from above, for groups on their way to
+        zero, where Newton's own direction overshoots.
         """
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
@@ -191,7 +192,8 @@ class _Level:
             cross, weight = np.zeros_like(gradient), 1.0
         else:
             cross, weight = features @ bends, float(bends.sum())
-            # Where no sample bends, as on the far side of a hinge, a unit does.
+            # If the loss is flat at all samples, as a hinge is on its far side, the
+            # intercept has no curvature: it gets that of a unit.
             unit = 1.0 / half_range(problem.y)
             weight = weight if weight > 1e-12 * unit else unit
             # Products of centred rows: in products of plain rows less products of means

@@ -134,7 +134,11 @@ class Walls:
         return self.xi / (self.high - point) + self.zeta / (point - self.low)
 
     def aim(self, point: Array, step: Array) -> None:
-        """Set the directions of the multipliers for a step, and how far they may go."""
+        """Set the directions of the multipliers for a step of the point.
+
+        They solve xi (h - p) = mu and zeta (p - l) = mu to first order in p and the
+        multipliers. `_reach` is the longest multiple that keeps these positive.
+        """
         d_xi = (self.mu + self.xi * step) / (self.high - point) - self.xi
         d_zeta = (self.mu - self.zeta * step) / (point - self.low) - self.zeta
         self._direction = d_xi, d_zeta
@@ -423,7 +427,11 @@ class CornerSide(Side):
         return self.corners.slope(self._rho + just * self.step, self.step)
 
     def move(self, length: float) -> None:
-        """Go along the direction, exactly onto corners at its end."""
+        """Go along the direction.
+
+        The end of a whole step is taken from the search itself, so that rounding moves
+        no coordinate off its corner.
+        """
         moved = self._rho + length * self.step
         inside = np.clip(moved, self.corners.low, self.corners.high)
         self._rho = self.end if length == 1.0 else inside
@@ -433,7 +441,11 @@ class CornerSide(Side):
         return CornerSide(self.loss, self.y, self._rho)
 
     def sturdier(self) -> BarrierSide:
-        """Return a barrier that starts inside, towards the middle of the domain."""
+        """Return a barrier side, for where steps between corners fail.
+
+        It starts at this point, moved towards the middle of the domain so that it is
+        strictly inside, with the gap that was last given to `center`.
+        """
         middle = 0.5 * (self.corners.low + self.corners.high)
         rho = (1.0 - SETTINGS.inwards) * self._rho + SETTINGS.inwards * middle
         return BarrierSide(self.loss, self.y, rho, self.allowed)

@@ -12,7 +12,7 @@ BOLD = 12
 not lower it: so some get there whose kernels go on changing sides."""
 
 SOLVED = 1e-10
-"""How far, as a share, dual norms may be from where they belong."""
+"""The largest `_violation` of the optimality conditions of a small problem."""
 
 
 @loop(error_model="numpy", fastmath=FAST)
@@ -147,7 +147,10 @@ def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> None:
 
 @loop(error_model="numpy", fastmath=FAST)
 def _violation(q: Array, eta: Array, alpha: float) -> float:
-    """Return how far dual norms are from where they belong, as a share of alpha."""
+    """Return the violation of the optimality conditions, as a share of alpha.
+
+    The dual norm sqrt(q_m) is alpha for a positive weight, and at most alpha for zero.
+    """
     worst = 0.0
     for m in range(q.size):
         excess = np.sqrt(q[m]) / alpha - 1.0
@@ -159,7 +162,12 @@ def _violation(q: Array, eta: Array, alpha: float) -> float:
 def _step(
     halves: Array, pull: Array, ridge: float, kernels: Indices, eta: Array
 ) -> bool:
-    """Take the step of `many` in the weights of some kernels."""
+    """Set the weights of some kernels by one Newton step; False where that fails.
+
+    The new weights x >= 0 minimise (x - eta)^T H (x - eta) / 2 - pull^T (x - eta), with
+    the quadratic model H = halves halves^T, plus a ridge against rounding. It is the
+    step that `solvers.spicy.many` takes.
+    """
     n = kernels.size
     H, aims, x = np.empty((n, n)), np.empty(n), np.empty(n)
     for i in range(n):
