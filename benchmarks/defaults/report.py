@@ -33,7 +33,7 @@ python run.py targets            # 10 minutes
 python run.py strengths          # 20 minutes
 python searches.py paths         # 10 minutes
 python searches.py columns       # 10 minutes
-python searches.py pairs         # 15 minutes
+python searches.py pairs         # half an hour
 python report.py                 # writes this page
 ```
 """

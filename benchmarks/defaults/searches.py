@@ -153,7 +153,7 @@ def paths(quick: bool) -> Iterator[dict[str, Any]]:
             yield row | {"ratio": ratio, "strengths": size}
 
 
-PAIRED_SPLITS = 4
+PAIRED_SPLITS = 10
 
 
 def pairs(quick: bool) -> Iterator[dict[str, Any]]:
