@@ -6,11 +6,12 @@ claim that holds in all of its cases is reproduced, in half of them or more part
 fewer it is contradicted.
 """
 
+import json
 import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -55,9 +56,10 @@ is about that.
 
 "Splits" are random splits, draws or seeds: ours, and the paper's in brackets. "Commit"
 is that of the measurement, or "before" the one that recorded it, where results of the
-first days do not say it. New results also store a hash of the solvers' code; "solver
-since changed" is said of those that were measured with other code than there is now, or
-store no hash.
+first days do not say it. New results also store a hash of the solvers' code. Of those
+that were measured with other code than there is now, or store no hash, `spot.py` draws
+a tenth of the rows at random and measures it again: the page says how many agree to
+three digits, or "solver since changed" where that was not done.
 """
 
 
@@ -134,7 +136,7 @@ class Claim:
             "here": "; ".join(text for text in texts if text),
             "same protocol?": self.protocol,
             "splits": splits(rows, self.paper_splits),
-            "commit": measured_at(rows, self.paper),
+            "commit": measured_at(rows, self.paper, self.results),
             "verdict": f"**{verdict}**" if verdict.startswith(CONTRADICTS) else verdict,
         }
 
@@ -178,12 +180,34 @@ def splits(rows: list[dict[str, Any]], paper: str) -> str:
     return f"{ours} ({paper})" if paper else ours
 
 
-def measured_at(rows: list[dict[str, Any]], paper: str) -> str:
-    """Return the commits of some rows, and whether the solvers have changed since."""
+def measured_at(rows: list[dict[str, Any]], paper: str, names: Sequence[str]) -> str:
+    """Return the commits of some rows, and what is known of older ones.
+
+    That is how many of the rows that `spot.py` drew agree with today's solvers, or that
+    these have changed since.
+    """
     if not rows:
         return "–"
     commits = dict.fromkeys(row["commit"].removesuffix("-dirty") for row in rows)
-    return ", ".join(commits) + "; solver since changed" * is_older(rows, paper)
+    text = ", ".join(commits)
+    if not is_older(rows, paper):
+        return text
+    older = [name for name in names if is_older(rows_of(paper, name), paper)]
+    checks = [drawn_again(paper, name) for name in older]
+    counted = [check for check in checks if check is not None]
+    if not counted or len(counted) < len(checks):
+        return f"{text}; solver since changed"
+    agree, drawn = (sum(check[key] for check in counted) for key in ("agree", "drawn"))
+    at = ", ".join(dict.fromkeys(check["commit"] for check in counted))
+    return f"{text}; {agree} of {drawn} rows drawn anew agree at {at}"
+
+
+def drawn_again(paper: str, name: str) -> dict[str, Any] | None:
+    """Return how many rows of a file hold with today's solvers, if that is known."""
+    path = HERE / paper / "results" / "spot.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    check: dict[str, Any] | None = known.get(name)
+    return check if check and check["sources"] == sources(paper) else None
 
 
 def is_older(rows: list[dict[str, Any]], paper: str) -> bool:

@@ -15,6 +15,7 @@ PAPERS = ROOT / "benchmarks" / "papers"
 sys.path.append(str(PAPERS))
 
 claims = import_module("claims")
+spot = import_module("spot")
 provenance = import_module("provenance")
 finding = import_module("findings.finding")
 
@@ -104,11 +105,53 @@ def test_exponents_are_those_of_a_power():
 
 def test_a_result_of_other_solvers_is_noticed():
     now = {"commit": "abc", "sources": provenance.sources("hkl")}
-    assert claims.measured_at([now], "hkl") == "abc"
+    assert claims.measured_at([now], "hkl", ()) == "abc"
     old = now | {"sources": "another hash"}
-    assert claims.measured_at([now, old], "hkl") == "abc; solver since changed"
+    assert claims.measured_at([now, old], "hkl", ()) == "abc; solver since changed"
     old = {"commit": "abc"}
-    assert claims.measured_at([old], "hkl") == "abc; solver since changed"
+    assert claims.measured_at([old], "hkl", ()) == "abc; solver since changed"
+
+
+def test_rows_drawn_anew_speak_for_older_ones(monkeypatch):
+    old = {"commit": "abc", "sources": "another hash"}
+    checks = {"one": {"agree": 9, "drawn": 10, "commit": "def"}}
+    monkeypatch.setattr(claims, "rows_of", lambda paper, name: [old])
+    monkeypatch.setattr(claims, "drawn_again", lambda paper, name: checks.get(name))
+    text = claims.measured_at([old], "hkl", ("one",))
+    assert text == "abc; 9 of 10 rows drawn anew agree at def"
+    text = claims.measured_at([old], "hkl", ("one", "two"))
+    assert text == "abc; solver since changed"
+
+
+def test_rows_are_drawn_measured_and_compared(monkeypatch, tmp_path):
+    script = tmp_path / "toy" / "squares.py"
+    script.parent.mkdir()
+    script.write_text(SQUARES, encoding="utf-8")
+    stored = [{"n": n, "square": float(n * n), "cpu": 9.0} for n in range(10)]
+    stored[3]["square"] += 1.0  # as other solvers had it
+    results = script.parent / "results"
+    results.mkdir()
+    text = "".join(json.dumps(row) + "\n" for row in stored)
+    (results / "squares.jsonl").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(spot, "HERE", tmp_path)
+    monkeypatch.setattr(spot, "sources", lambda paper: "a hash")
+    part = spot.Part(("squares.py",), ("n",))
+    monkeypatch.setitem(spot.PARTS, "toy/squares", part)
+    every = spot.measured_again("toy/squares", share=1.0, seed=0)
+    assert (every["drawn"], every["measured"], every["agree"]) == (10, 10, 9)
+    assert [row["n"] for row, _ in every["differ"]] == [3]
+    some = spot.measured_again("toy/squares", share=0.25, seed=0)
+    assert some["drawn"] == some["measured"] == 3
+
+
+SQUARES = """
+import json, pathlib, sys
+path = pathlib.Path(sys.argv[sys.argv.index("--output") + 1], "results/squares.jsonl")
+rows = [json.loads(line) for line in path.read_text().splitlines()]
+for n in sorted(set(range(10)) - {row["n"] for row in rows}):
+    rows.append({"n": n, "square": float(n * n), "cpu": 0.1})
+path.write_text("".join(json.dumps(row) + chr(10) for row in rows))
+"""
 
 
 def test_comments_are_no_code():
