@@ -17,6 +17,7 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.gap import project_dual
 from multikernel.certificates.rounding import ORDINARY, largest_losses, rounding_unit
 from multikernel.gram.checks import ROUNDING
+from multikernel.gram.refine import residual_traces
 from multikernel.linalg import EPS, TINY
 from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import SmoothConjugateLoss
@@ -101,6 +102,8 @@ class SideBySide:
         lower, upper = self.loss.dual_bounds(self.y)
         self._low, self._high = -upper, -lower  # of dual points
         self._traces = np.abs(self.gram.traces())[:, None]
+        shares = np.full(len(self.y), 1.0 / len(self.y))
+        self._leaves = bool(residual_traces(self.gram, shares).any())
         self._roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
 
     def prove(self, own: Columns, models: TargetModels) -> TargetProofs:
@@ -130,6 +133,7 @@ class SideBySide:
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
         dual, moved = self._inside(own, rho)
         largest += np.sqrt(self._traces) * moved
+        largest = self._over_kernels(dual, largest)
         scale, proved = self._dual_values(own, dual, alphas / largest.max(axis=0))
         objective = losses + penalty
         size = np.maximum(objective, TINY)
@@ -164,6 +168,13 @@ class SideBySide:
             problem = self.problems[problems[target]]
             dual[:, target] = project_dual(problem, rho[:, target])
         return dual, np.sqrt(((dual - rho) ** 2).sum(axis=0))
+
+    def _over_kernels(self, dual: Array, largest: Array) -> Array:
+        """Return dual norms with what the matrices leave of their kernels at most."""
+        if not self._leaves:
+            return largest
+        left = [self.gram.residual_bounds(each) for each in dual.T]
+        return np.asarray(np.sqrt(largest**2 + np.array(left).T))
 
     def _dual_values(
         self, own: Columns, dual: Array, largest: Array

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.shifted import Root, shifted_root, solve_shifted
 from multikernel.linalg.threads import compiled
 
 IMAGE_BYTES = 2**26
@@ -91,6 +91,14 @@ class GramMatrix(ABC):
         """
         whole = self.columns(np.arange(self.shape[1]))
         return solve_shifted(whole, rhs, shift, low_rank)
+
+    def root(self, shift: Array) -> Root | None:
+        """Return a root of K + diag(shift), by which solutions are halved.
+
+        None where the matrix is not held, or rounding leaves it indefinite. Shifts,
+        (n_samples,), are positive.
+        """
+        return None if self.array is None else shifted_root(self.array, shift)
 
     def plus(self, factor: Array) -> "GramMatrix":
         """Return K + U U^T.

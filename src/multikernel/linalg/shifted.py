@@ -1,7 +1,7 @@
 """Shifted positive definite systems by Cholesky factorisation."""
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -9,6 +9,7 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dposv, dpotrf, dtrtrs
 
 from multikernel._typing import Array
+from multikernel.linalg.tall import gathered
 from multikernel.linalg.threads import compiled, with_one_blas_thread
 
 LOOPS = "multikernel.linalg.loops"
@@ -56,6 +57,13 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
     return solution
 
 
+UNCOUNTED = 1e-3
+"""Columns of factors are left out of a root that add up, by their traces over the
+shifts, to this share. Of 4247 (1600 samples, 38 products of columns) 3989 remain, 1150
+of 1341, and 220 of 321; with a tenth 2982, 854 and 144, but that would be seen at a gap
+of 1e-3."""
+
+
 @dataclass(frozen=True, eq=False)
 class ShiftedRoot:
     r"""A root of a shifted matrix: :math:`K + \operatorname{diag}(d) = R R^\top`.
@@ -89,6 +97,71 @@ class ShiftedRoot:
         return np.asarray(with_one_blas_thread(by_rows, small=small)).T
 
 
+@dataclass(frozen=True, eq=False)
+class FactorRoot:
+    r"""A root of a few columns and a diagonal: :math:`W W^\top + I = F F^\top`, scaled.
+
+    With Cholesky's factor L of :math:`W^\top W + I` it is
+    :math:`F = I + W (L + I)^{-1} W^\top`, as multiplying it out shows, and
+    :math:`F^{-1} = I - W (I + L^\top)^{-1} L^{-1} W^\top`. A product costs as many
+    numbers as W has, where the root of all samples is a matrix of their square. It
+    stands for `ShiftedRoot`; the scale is that of the shifts, and W has it in its rows.
+    """
+
+    scale: Array
+    columns: Array
+    factor: Array
+
+    def half(self, rhs: Array) -> Array:
+        """Return R^-1 times a matrix."""
+        scaled = self.scale[:, None] * rhs
+        inner = dtrtrs(self.factor, self.columns.T @ scaled, lower=1)[0]
+        return np.asarray(scaled - self.columns @ self._plus_one(inner, 1))
+
+    def rest(self, halves: Array) -> Array:
+        """Return R^-T times a matrix."""
+        inner = self._plus_one(self.columns.T @ halves, 0)
+        inner = dtrtrs(self.factor, inner, lower=1, trans=1)[0]
+        return np.asarray(self.scale[:, None] * (halves - self.columns @ inner))
+
+    def _plus_one(self, rhs: Array, transposed: int) -> Array:
+        """Return (L + I)^-1 times a matrix, or that of the transpose."""
+        return np.asarray(dtrtrs(self._raised, rhs, lower=1, trans=transposed)[0])
+
+    @cached_property
+    def _raised(self) -> Array:
+        raised = self.factor.copy(order="F")
+        raised.ravel("K")[:: len(raised) + 1] += 1.0
+        return raised
+
+
+Root = ShiftedRoot | FactorRoot
+"""What halves solutions with a shifted matrix."""
+
+
+def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
+    """Return a root of Z diag(w) Z^T + diag(shift), None where rounding leaves none.
+
+    Columns that all together hardly count beside the shift are left out. Shifts are
+    positive, and weights not negative.
+    """
+    used = np.flatnonzero(weights)
+    scale = 1.0 / np.sqrt(shift)
+    columns = gathered(Z, used, scale)
+    columns *= np.sqrt(weights[used])
+    traces = np.einsum("ij,ij->j", columns, columns)
+    order = np.argsort(traces)
+    counting = np.sort(order[np.cumsum(traces[order]) > UNCOUNTED])
+    columns = gathered(columns, counting)
+    wide = counting.size > len(Z)
+    system = columns @ columns.T if wide else columns.T @ columns
+    system.reshape(-1)[:: len(system) + 1] += 1.0
+    factor = _lower_factor(system)
+    if factor is None:
+        return None
+    return ShiftedRoot(scale, factor) if wide else FactorRoot(scale, columns, factor)
+
+
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
     """Return a root of K + diag(shift), None where rounding leaves it indefinite.
 
@@ -98,10 +171,16 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
     system = np.empty((scale.size, scale.size))
     compiled(LOOPS, "scale_triangle")(K, scale, system)
     system.reshape(-1)[:: scale.size + 1] += 1.0
+    factor = _lower_factor(system)
+    return None if factor is None else ShiftedRoot(scale, factor)
+
+
+def _lower_factor(system: Array) -> Array | None:
+    """Return Cholesky's factor, which takes the room of a matrix; None without one."""
     factorise = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
-    small = scale.size < ONE_THREAD_BELOW
+    small = len(system) < ONE_THREAD_BELOW
     factor, info = with_one_blas_thread(factorise, small=small)
-    return ShiftedRoot(scale, factor) if info == 0 else None
+    return np.asarray(factor) if info == 0 else None
 
 
 def _try_shifted(

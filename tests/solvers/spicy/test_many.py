@@ -9,6 +9,7 @@ from tests.reference.conic import reference_optimum
 from multikernel.certificates import alpha_max, duality_gap
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import DenseStack, LowRankStack, PartStack, ScaledStack
+from multikernel.gram.by_kernel import ByKernelStack
 from multikernel.gram.factors.low_rank import Residual
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
@@ -302,7 +303,10 @@ def test_what_is_taken_side_by_side():
     factors = LowRankStack(np.eye(24)[:, :4], np.array([0, 1, 4]))
     thin = [replace(p, gram=factors) for p in problems]
     assert solver.side_by_side(thin, penalties)
-    assert not solver.side_by_side(thin[:1], penalties[:1])
+    # One with few samples for each of the columns, here six.
+    assert solver.side_by_side(thin[:1], penalties[:1])
+    thinner = replace(problems[0], gram=factors.take(np.array([0])))
+    assert not solver.side_by_side([thinner], penalties[:1])
     rough = LowRankStack(
         np.eye(24)[:, :4],
         np.array([0, 1, 4]),
@@ -317,6 +321,61 @@ def test_what_is_taken_side_by_side():
     found = followed(SpicyMKL(tol=1e-6), mixed, [along(mixed)[1]])[0]
     for problem, penalty, solution in zip(mixed, along(mixed)[1], found, strict=True):
         assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
+
+
+def left_of_landmarks(problem, n_landmarks):
+    """Return the problem on factors of some samples, and what these leave."""
+    factors, roots = [], []
+    for K in problem.gram.array:
+        triangle = np.linalg.cholesky(K[:n_landmarks, :n_landmarks])
+        factors.append(np.linalg.solve(triangle, K[:n_landmarks]).T)
+        left = K.diagonal() - (factors[-1] ** 2).sum(axis=1)
+        roots.append(np.sqrt(np.maximum(left, 0.0) + 1e-14))
+    residual = Residual(np.array(roots), np.zeros(len(roots)))
+    offsets = n_landmarks * np.arange(len(roots) + 1)
+    gram = LowRankStack(np.hstack(factors), offsets, residual=residual)
+    return replace(problem, gram=gram)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("n_landmarks", [6, 10])
+def test_a_proof_is_for_the_kernels_that_factors_stand_for(loss, whole, n_landmarks):
+    (problem,) = make_problems(1, loss, n=60)
+    gram = left_of_landmarks(problem, n_landmarks).gram
+    if whole:
+        is_whole = np.arange(5) == 3
+        first, others = problem.gram.take(np.array([3])), np.flatnonzero(~is_whole)
+        gram = ByKernelStack(first, gram.take(others), is_whole)
+    near = replace(problem, gram=gram)
+    penalties = along([near])[1:]
+    assert SpicyMKL().side_by_side([near], penalties[0])
+    for penalty, (solution,) in zip(
+        penalties, followed(SpicyMKL(tol=1e-4), [near], penalties), strict=True
+    ):
+        # Feasible for the kernels themselves, which the factors alone do not see.
+        alpha = penalty[0].alpha
+        full = np.sqrt(problem.gram.quadratic_forms(solution.dual))
+        assert full.max() <= alpha * (1.0 + 1e-9)
+        lowest = -problem.loss.conjugate(problem.y, -solution.dual).sum()
+        proved = (solution.objective - lowest) / solution.objective
+        assert solution.duality_gap == pytest.approx(proved, rel=0.05, abs=1e-8)
+        assert solution.steps[0] == "newton_in_weights"
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_factors_are_solved_for_as_matrices_are(loss, intercept):
+    (problem,) = make_problems(1, loss, intercept)
+    Z = [np.linalg.cholesky(K + 1e-10 * np.eye(24)) for K in problem.gram.array]
+    gram = LowRankStack(np.hstack(Z), 24 * np.arange(6))
+    thin = replace(problem, gram=gram)
+    penalties = along([thin])
+    for penalty, (solution,) in zip(
+        penalties, followed(SpicyMKL(tol=1e-7), [thin], penalties), strict=True
+    ):
+        assert solution.steps == ("newton_in_weights",)
+        assert_solved(replace(thin, regularizer=penalty[0]), solution, 1e-7)
 
 
 def test_more_kernels_than_samples_are_solved_one_by_one():

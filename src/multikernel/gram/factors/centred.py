@@ -259,7 +259,11 @@ def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:
         return np.empty(0, dtype=np.intp), np.zeros((0, 0))
-    lower, order, rank, _ = dpstrf(K.T, tol=ROUNDING * EPS * largest, lower=1)
+    # Once no diagonal is above that share of their mean, the trace of what is left is
+    # below it, and no later column counts: that took two thirds of the time (2000
+    # samples, 129 landmarks, 292 columns to the last digit).
+    least = max(ROUNDING * EPS * largest, tol * total / len(K))
+    lower, order, rank, _ = dpstrf(K.T, tol=least, lower=1)
     lower = np.tril(lower[:, :rank])
     residual = total - np.cumsum(np.sum(lower**2, axis=0))
     small = np.flatnonzero(residual <= tol * total)

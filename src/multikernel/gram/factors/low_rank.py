@@ -14,7 +14,7 @@ from multikernel.gram.capabilities import HasFactors
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.refine import Refinable, Refinement
-from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.shifted import Root, factor_root, solve_shifted
 from multikernel.linalg.tall import TallArray, TallMatrix, gathered, slices_between
 
 if TYPE_CHECKING:
@@ -112,6 +112,10 @@ class LowRankMatrix(FactorMatrix):
     def factor(self) -> Array:
         """Return the factor Z, shape (n_samples, rank)."""
         return self.Z.rows(np.arange(self.shape[0]))
+
+    def root(self, shift: Array) -> Root | None:
+        """Return a root of K + diag(shift), of the columns that count."""
+        return factor_root(self.factor, self.weights, shift)
 
 
 @dataclass(frozen=True, eq=False)

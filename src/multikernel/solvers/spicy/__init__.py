@@ -8,7 +8,8 @@ the ``solver_`` of an estimator).
 takes the block 1-norm, a smooth loss that keeps dual points inside its domain by itself
 (squared, logistic, ...), one output a problem, and whole matrices in memory, at most
 128 and no more than samples; unless the loss is squared, n_samples^2 numbers a problem
-have to fit into 64 MB (2896 samples for one problem). A step costs one factorisation
+have to fit into 64 MB (2896 samples for one problem). One problem on factors in memory
+is taken where these have a column for eight samples. A step costs one factorisation
 for all weights, and two to eight lead from no kernels to the optimum, where the paper's
 iteration takes three to 22. Several targets with the squared loss are solved for in
 small spaces of dual points (`spans`), and share factorisations. Targets that make no

@@ -26,7 +26,7 @@ from multikernel.linalg.column_products import (
     ColumnProducts,
     ProductHessian,
 )
-from multikernel.linalg.shifted import ShiftedRoot, shifted_root
+from multikernel.linalg.shifted import Root
 from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.tall import TallMatrix, padded, unpadded
 
@@ -57,12 +57,9 @@ class SummedHessian:
         """Solve (H + diag(shift)) x = rhs."""
         return self._matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
 
-    def root(self, shift: Array) -> ShiftedRoot | None:
+    def root(self, shift: Array) -> Root | None:
         """Return a root of H + diag(shift) where the sum is held as an array."""
-        array = self._matrix.array
-        if array is None or not np.all(shift > 0.0):
-            return None
-        return shifted_root(array, shift)
+        return self._matrix.root(shift) if np.all(shift > 0.0) else None
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
@@ -354,9 +351,7 @@ def _pivot(ones: Array) -> Array:
     return total
 
 
-def _halved_step(
-    root: ShiftedRoot, sides: Array, excess: Array | None
-) -> tuple[Array, Array]:
+def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array, Array]:
     """Return what `_joint_step` does, by half a solution for each of the u_k.
 
     Only products of solutions are asked for, and the sides are many: with 100

@@ -45,9 +45,9 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import constant_model
 from multikernel.certificates.side_by_side import SideBySide, TargetModels
-from multikernel.gram.capabilities import low_rank_form, tall_form
+from multikernel.gram.capabilities import count, low_rank_form, tall_form
 from multikernel.gram.refine import residual_traces
-from multikernel.linalg.shifted import ShiftedRoot, shifted_root
+from multikernel.linalg.shifted import Root, ShiftedRoot, factor_root
 from multikernel.losses.base import (
     Loss,
     finite_ends,
@@ -66,34 +66,42 @@ def side_by_side(
 ) -> bool:
     """Return whether problems can be solved side by side.
 
-    They are on one stack of few whole matrices, with one smooth loss that keeps dual
-    points inside its domain by itself, and a block 1-norm each. With the squared loss
-    the stack may also hold factors, if these reproduce their kernels exactly.
+    They are on one stack of few kernels, with one smooth loss that keeps dual points
+    inside its domain by itself, and a block 1-norm each. The stack is of whole matrices
+    in memory, or of factors that suit (`_suit_factors`).
     """
     first, gram = problems[0], problems[0].gram
     n_kernels, n_samples, _ = gram.shape
-    roots = 0 if is_squared(first.loss) else 8 * len(problems) * n_samples**2
-    return (
+    if not (
         all(isinstance(penalty, BlockL1) for penalty in penalties)
         and all(p.y.ndim == 1 and p.gram is gram for p in problems)
         and all(_alike(p.loss, first.loss) for p in problems)
         and _is_steep(first.loss, first.y)
         and n_kernels <= min(SETTINGS.most_kernels, n_samples)
-        and roots <= SETTINGS.roots_bytes
-        and (gram.in_memory if tall_form(gram) is None else _is_exact(problems))
-    )
+    ):
+        return False
+    if tall_form(gram) is not None:
+        return _suit_factors(problems)
+    roots = 0 if is_squared(first.loss) else 8 * len(problems) * n_samples**2
+    return gram.in_memory and roots <= SETTINGS.roots_bytes
 
 
-def _is_exact(problems: Sequence[Problem]) -> bool:
-    """Return whether several targets are on factors in memory that are all there is."""
+def _suit_factors(problems: Sequence[Problem]) -> bool:
+    """Return whether problems on factors are solved sooner so than by working sets.
+
+    The factors are in memory. One problem has not too many samples for their columns,
+    and several have the squared loss, and factors that are all there is.
+    """
     gram = problems[0].gram
-    shares = np.full(gram.shape[1], 1.0 / gram.shape[1])
-    return (
-        len(problems) > 1
-        and is_squared(problems[0].loss)
-        and low_rank_form(gram) is not None
-        and not residual_traces(gram, shares).any()
-    )
+    if low_rank_form(gram) is None:
+        return False
+    n_samples = gram.shape[1]
+    if len(problems) == 1:
+        numbers = float(gram.held_numbers().sum())
+        return n_samples**2 <= SETTINGS.samples_a_column * numbers
+    shares = np.full(n_samples, 1.0 / n_samples)
+    exact = not residual_traces(gram, shares).any()
+    return is_squared(problems[0].loss) and exact
 
 
 def _alike(loss: Loss, other: Loss) -> bool:
@@ -124,7 +132,7 @@ class Tangent:
         these H is the matrix of inner products.
     """
 
-    root: ShiftedRoot | None
+    root: Root | None
     kernels: Indices
     halves: Array
 
@@ -159,6 +167,7 @@ class ManyTargets:
         shared = self.certificate
         self.gram, self.loss, self.y = shared.gram, shared.loss, shared.y
         self.quadratic, self.centres = shared.quadratic, shared.centres
+        self.factors = low_rank_form(self.gram)
         n_kernels, n_samples, _ = self.gram.shape
         size = len(self.problems)
         self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
@@ -208,18 +217,14 @@ class ManyTargets:
 
     def _solve(
         self, t: int, flexible: Array, sides: Array
-    ) -> tuple[ShiftedRoot, Array] | None:
+    ) -> tuple[Root, Array] | None:
         """Solve for the dual point of a target.
 
         Returns the root of A, and half the solution for ones, of length one. None where
         rounding leaves no root: that is for other steps to deal with.
         """
-        eta, root = self.eta[:, t], None
-        if np.isfinite(flexible).all():
-            if not eta.any():  # A is diagonal.
-                root = ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(sides)).T)
-            elif (total := self.gram.combine(eta).array) is not None:
-                root = shifted_root(total, flexible)
+        finite = np.isfinite(flexible).all()
+        root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:
             self.failed[t] = True
             return None
@@ -232,8 +237,18 @@ class ManyTargets:
         self.rho[:, t] = root.rest(half[:, None])[:, 0]
         return root, one
 
+    def _root(self, eta: Array, flexible: Array) -> Root | None:
+        """Return the root of A for some weights; None where rounding leaves none."""
+        if not eta.any():  # A is diagonal.
+            return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
+        if self.factors is None:
+            return self.gram.combine(eta).root(flexible)
+        count(self.gram, int(np.count_nonzero(eta)), len(flexible))
+        weights = np.repeat(eta, self.factors.ranks)
+        return factor_root(self.factors.factors, weights, flexible)
+
     def _bend(
-        self, t: int, root: ShiftedRoot, one: Array, images: Array, alpha: float
+        self, t: int, root: Root, one: Array, images: Array, alpha: float
     ) -> None:
         """Keep what the next step of a target takes from the images of its point."""
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2

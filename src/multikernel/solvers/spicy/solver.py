@@ -46,7 +46,7 @@ class SpicyMKL:
     kernels, certify the duality gap of the whole problem and add violators to the
     working set; on the working set the dual augmented Lagrangian of [1]_ runs to a
     fraction of that gap. Its penalty parameter grows from 1 / alpha, so the gap falls
-    super-linearly. With the 1-norm and a smooth loss on few whole matrices Newton's
+    super-linearly. With the 1-norm and a smooth loss on few kernels Newton's
     method in the weights comes first and solves most fits: it takes half as many
     factorisations. `multikernel.solvers.spicy` has a page on what runs when, and
     solutions say which steps were taken.
