@@ -290,7 +290,7 @@ def _facts(values: Mapping[str, Any]) -> str:
 def _pictures(
     model: Any, inner: Any, X: Any, fits: Bootstrap | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield headings and pictures, of those that a model has something for."""
+    """Yield a heading and a picture for each kind of figure that fits the model."""
     weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
     bars = "" if fits is None else "<p>Error bars hold 90 % of fits to resamples.</p>"
     used = inner.active_kernels_.size > 0

@@ -108,7 +108,7 @@ def weighted_targets(
 
 
 def next_line_weight(line_weight: float, length: float) -> float:
-    """Return the share for the step after one of such a length, see `CAUTION`."""
+    """Return the `line_weight` of the next step, given this one's length."""
     if length < 1.0:
         return min(CAUTION * line_weight, 1.0)
     return max(line_weight / CAUTION, LEAST_LINE_WEIGHT)

@@ -316,14 +316,14 @@ def model_of_expansions(
 
 
 def _multiples(vectors: Array, one: Array) -> Array | None:
-    """Return the numbers that vectors are one of, None where they are not multiples."""
+    """Return c with vectors[m] = c[m] * one, None if they are not such multiples."""
     square = float(np.vdot(one, one))
     if not vectors.size or vectors.shape[1:] != one.shape or not square > TINY:
         return None
     flat = vectors.reshape(len(vectors), -1)
     numbers = flat @ one.reshape(-1) / square
     rest = np.abs(flat - np.outer(numbers, one)).max(axis=1)
-    # But for what a scale and a shift to a sum of zero round.
+    # A scale and a shift to a sum of zero have rounded the multiples.
     return numbers if (rest <= 1e-13 * np.abs(flat).max(axis=1)).all() else None
 
 

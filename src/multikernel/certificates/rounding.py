@@ -27,7 +27,7 @@ suite at gaps of 1e-8 the bounds are between 1e-14 and 1e-11."""
 
 
 def rounding_unit(n_samples: int) -> float:
-    """Return u, the relative rounding error of a product of so many terms."""
+    """Return u, the relative rounding error of an inner product of n terms."""
     return float((4.0 + np.sqrt(n_samples)) * EPS)
 
 

@@ -20,7 +20,7 @@ NUMBERS = "biuf"
 
 @contextmanager
 def naming_damage(path: Path, kind: str) -> Iterator[None]:
-    """Turn what readers make of a damaged file into one sentence."""
+    """Turn the errors that readers raise for a damaged file into one sentence."""
     try:
         yield
     except MemoryError:
@@ -82,7 +82,7 @@ def _parsed(source: Any, separator: str, **settings: Any) -> pd.DataFrame:
 
 
 def _separator(path: Path, source: Any) -> str:
-    """Return what parts the fields of a header, and say so where it is no comma."""
+    """Return the separator of a header's fields; tell the user if it is no comma."""
     if path.suffix == ".tsv":
         return "\t"
     if isinstance(source, io.BytesIO):

@@ -69,7 +69,7 @@ class Prediction:
 
 
 def run_predict(asked: Prediction) -> None:
-    """Predict, write what is predicted, and say how good it is."""
+    """Predict, write the predictions, and print the score if targets are given."""
     if by_batches(asked.data, asked.stream) and not asked.json:
         n_rows, score = _predicted_by_batches(asked)
     else:
@@ -175,7 +175,7 @@ def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _known_features(estimator: Any) -> list[str] | None:
-    """Return the columns that a model takes, None where it knows no names."""
+    """Return the names of the columns that a model takes, None without names."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 

@@ -378,6 +378,6 @@ def with_scaling(
 
 
 def fit_arguments(table: Table, watch: Any) -> dict[str, Any]:
-    """Return what the fit of a pipeline is given beside the data."""
+    """Return the keyword arguments of a pipeline's ``fit``."""
     given = {"model__callback": watch}
     return given if table.groups is None else given | {"model__groups": table.groups}

@@ -284,6 +284,6 @@ def _records(path: Path) -> tuple[list[list[str]], list[str]]:
 
 
 def _fields(words: list[str]) -> dict[str, str]:
-    """Return what the words of a header say as ``key=value``."""
+    """Return the ``key=value`` words of a header as a dictionary."""
     pairs = (word.partition("=") for word in words)
     return {key: value for key, sign, value in pairs if key and sign}

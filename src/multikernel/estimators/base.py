@@ -77,7 +77,7 @@ class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _method(self) -> AnyMethod:
-        """Return what is done with samples, as the parameters say."""
+        """Return the method that fits samples, with the settings in the parameters."""
 
     def fit(
         self,

@@ -48,11 +48,11 @@ class Data(Protocol):
         ...
 
     def among(self, samples: Samples) -> Self:
-        """Return the same with other labels of its samples, or what they stand for."""
+        """Return the same data with `samples`, which differ in their labels at most."""
         ...
 
     def naming_errors(self) -> AbstractContextManager[None]:
-        """Return what adds a kernel's name to complaints about it."""
+        """Return a context manager that adds a kernel's name to errors about it."""
         ...
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
@@ -125,7 +125,7 @@ class Source(Protocol[D_co]):
 
     @property
     def kernels(self) -> Any:
-        """Return what the estimator's ``kernels`` stand for."""
+        """Return the dictionary that the ``kernels`` parameter describes."""
         ...
 
     @property

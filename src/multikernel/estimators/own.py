@@ -84,13 +84,13 @@ def own_method(model: Any) -> OwnMethod:
 
 
 class SolverTolerance:
-    """What an estimator whose solver is an object says of its tolerance."""
+    """The tolerance of an estimator whose solver is an object."""
 
     solver: Solver | None
 
     @property
     def tol(self) -> float:
-        """Relative duality gap that the solver is asked for; nan where it says none."""
+        """Relative duality gap that the solver stops at; nan if it has no ``tol``."""
         tol = getattr(self.solver or SpicyMKL(), "tol", None)
         return float(tol) if isinstance(tol, Real) else np.nan
 

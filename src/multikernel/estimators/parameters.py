@@ -40,7 +40,7 @@ NORMALIZER = InstanceOf(Normalizer, "a normaliser")
 
 
 def default_of(model: Any, name: str) -> Any:
-    """Return what a parameter of an estimator is by default, None where it has none."""
+    """Return the default of an estimator's parameter, None if it has no default."""
     parameter = inspect.signature(type(model)).parameters.get(name)
     return None if parameter is None else parameter.default
 
@@ -252,7 +252,7 @@ class LossSetting:
 
 
 def loss_of(model: Any) -> LossSetting:
-    """Return what an estimator says of its loss."""
+    """Return the parameters of an estimator that determine its loss."""
     return LossSetting(
         model.loss,
         getattr(model, "epsilon", None),

@@ -233,8 +233,8 @@ def _check_frame(owner: str, X: Any) -> None:
 
 
 def _kind(column: Any, holds: str) -> str:
-    """Return what becomes of a column that holds something, as `kinds_of` says."""
-    # Categories were said to be some, whatever they look like.
+    """Return how to encode a column; `holds` is its kind, from `kinds_of`."""
+    # A categorical dtype is taken at its word, even if the values are dates.
     if holds == CATEGORIES:
         return WORDS
     if holds in (DATES, TEXT) and _days(column) is not None:

@@ -179,12 +179,12 @@ class ByKernelStack(Refinable):
         return self._joined(self.whole.held_numbers(), self.factored.held_numbers())
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return what the factors may leave; see `GramStack.residual_bounds`."""
+        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         bounds = self.whole.residual_bounds(v), self.factored.residual_bounds(v)
         return self._joined(*bounds)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `refine.residual_traces`."""
+        """Return weighted traces of residuals; see `refine.residual_traces`."""
         traces = residual_traces(self.whole, shares)
         return self._joined(traces, self.factored.residual_traces(shares))
 
@@ -212,7 +212,7 @@ class ByKernelStack(Refinable):
         return None if finer is None else replace(self, factored=finer)
 
     def _joined(self, whole: Array, factored: Array) -> Array:
-        """Return what the two parts say, in the order of the kernels."""
+        """Return values of whole and factored kernels as one array, in their order."""
         joined = np.empty((self.is_whole.size, *whole.shape[1:]))
         joined[self.is_whole], joined[~self.is_whole] = whole, factored
         return joined

@@ -184,7 +184,7 @@ class Probe:
 
     @classmethod
     def empty(cls, n_matrices: int, n_samples: int) -> "Probe":
-        """Return room for so many matrices."""
+        """Return a probe of `n_matrices`, whose arrays are to be filled."""
         shape = n_matrices, min(STEPS, n_samples)
         return cls(np.empty(shape), np.empty(shape), np.empty(n_matrices))
 

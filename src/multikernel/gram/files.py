@@ -216,7 +216,7 @@ def _write_whole(
 
 @contextmanager
 def written(path: Path) -> Iterator[None]:
-    """Let what a disk says while a file is written name this file, as the user does."""
+    """Raise an OSError of the block again, with the name of the file in its text."""
     try:
         yield
     except OSError as error:

@@ -146,7 +146,7 @@ class MatrixPlusFactor(GramMatrix):
 
     @property
     def quick_products(self) -> bool:
-        """Return what the matrix without U says."""
+        """Return the quick products of the matrix without U."""
         return self.base.quick_products
 
     def within(self, indices: Indices) -> Array:

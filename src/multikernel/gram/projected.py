@@ -213,7 +213,7 @@ class ProjectedStack(AroundOther, Refinable):
         return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
+        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         return self.stack.residual_bounds(self.projection.transposed(v))
 
     def residual_traces(self, shares: Array) -> Array:

@@ -78,9 +78,9 @@ def landmarks_of(stack: GramStack) -> "Landmarks | None":
 
 
 def residual_traces(stack: GramStack, shares: Array) -> Array:
-    """Return the weighted traces of what matrices leave, shape (n_kernels,).
+    """Return tr(D R_m), R_m what factors leave of kernel m, shape (n_kernels,).
 
-    The shares, (n_samples,), are sample weights that sum to one.
+    D has the shares on its diagonal, (n_samples,), sample weights that sum to one.
     """
     if isinstance(stack, Refinable):
         return stack.residual_traces(shares)

@@ -272,7 +272,7 @@ class CenterStep(Step):
         )
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise unless the means are for so many kernels and samples."""
+        """Raise unless the means have the shape for these kernels and samples."""
         check_shapes("CenterStep", means=(self.means, (n_kernels, n_train)))
 
     def learn(self, kernels: slice, stack: GramStack) -> None:

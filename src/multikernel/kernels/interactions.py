@@ -292,7 +292,7 @@ def with_interactions(
 
 
 def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
-    """Return the columns of a kernel on some of them; None where it sees all."""
+    """Return the columns that a kernel reads, None if it reads all."""
     if not isinstance(kernel, ColumnKernel):
         return None
     columns: Columns = kernel.columns
@@ -347,7 +347,7 @@ def _has_two_values(column: Array) -> bool:
 
 
 def _allowed(between: Any, features: Features, origins: Sequence[int]) -> Sides | None:
-    """Return the columns that factors may stand on; None where they may on all."""
+    """Return the columns allowed for the two factors; None if all are."""
     if between is None:
         return None
     groups = list(between)

@@ -96,7 +96,7 @@ class NystroemKernel:
 
     @cached_property
     def _directions(self) -> Array:
-        """Return what values at the landmarks are multiplied by to give features."""
+        """Return W, the inverse root of K(L, L): features are k(X, L) W."""
         eigenvalues, vectors = eigh(self.kernel(self._given(), self._given()))
         positive = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
         return np.asarray(vectors[:, positive] / np.sqrt(eigenvalues[positive]))

@@ -48,7 +48,7 @@ def per_kernel(factors: Array, values: Array) -> Array:
 
 
 def evenly_spaced(n_rows: int, most: int) -> Indices:
-    """Return at most so many rows of a table, evenly spaced."""
+    """Return the numbers of at most `most` rows of a table, evenly spaced."""
     if n_rows <= most:
         return np.arange(n_rows)
     return np.unique(np.linspace(0, n_rows - 1, most).astype(np.intp))

@@ -78,7 +78,7 @@ def aside(work: Callable[[], Result]) -> Result:
 def _report(
     work: Callable[[], Result], outcome: "Future[Result]", running: Lock
 ) -> None:
-    """Put into the outcome what a function returns or raises, and say that it ended."""
+    """Call `work`, put its result or error in `outcome`, and release the lock."""
     try:
         outcome.set_result(work())
     except BaseException as error:

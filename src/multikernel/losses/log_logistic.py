@@ -190,7 +190,7 @@ class LogLogisticLoss:
         return np.clip(-u / self._steepest, -1.0, 1.0)
 
     def _inside(self, y: Array, u: Array) -> tuple[Mask, Array]:
-        """Return which slopes are in the domain, and v of these."""
+        """Return which slopes u are in the domain, and v = -sigma u, zero elsewhere."""
         lower, upper = self.dual_bounds(y)
         inside = (u >= lower) & (u <= upper)
         return inside, self._shares(np.where(inside, u, 0.0))

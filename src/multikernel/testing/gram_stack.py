@@ -132,7 +132,7 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
 
 
 def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check what products with vectors of the kernels' own say of a model."""
+    """Check `term_products` and `term_covariances`, for one vector per kernel."""
     n_kernels, n, _ = K.shape
     coefs = rng.normal(size=(n_kernels, n, 2))
     images = K @ coefs
@@ -178,7 +178,7 @@ def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
 
 
 def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check that what is left of the kernels is bounded as the forms themselves say."""
+    """Check that the bounds on residuals hold against the forms of the kernels."""
     v, some = rng.normal(size=(K.shape[1],)), np.arange(min(2, K.shape[0]))
     bounds, shares = stack.residual_bounds(v), np.full(K.shape[1], 1.0 / K.shape[1])
     traces = residual_traces(stack, shares)

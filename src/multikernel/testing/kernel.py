@@ -221,7 +221,7 @@ def _check_facts(graph: FittedGraph, node: Any) -> None:
 def _check_features(
     graph: FittedGraph, samples: GraphSamples, node: Any, X: Array, tol: float
 ) -> None:
-    """Check the features of a node, on new samples too, and what they leave out."""
+    """Check a node's features, on new samples too, and its residual diagonal."""
     kernel, basis = graph.kernel(node), samples.basis(node)
     K, Z = np.asarray(kernel(X)), samples.features(node, basis)
     rest = samples.residual(node, basis)

@@ -314,7 +314,7 @@ class Training:
         return replace(self, options=replace(self.options, check_psd="none"))
 
     def among(self, samples: Samples) -> "Training":
-        """Return the same with other labels of its samples, or what they stand for."""
+        """Return the same data with `samples`, which differ in their labels at most."""
         return replace(self, samples=samples)
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:

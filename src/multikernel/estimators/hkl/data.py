@@ -145,7 +145,7 @@ class HullData:
         return nullcontext()
 
     def among(self, samples: Samples) -> "HullData":
-        """Return the same with other labels of its samples, or what they stand for."""
+        """Return the same data with `samples`, which differ in their labels at most."""
         return replace(self, samples=samples)
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:

@@ -137,7 +137,7 @@ class TailMethod(MarginMethod):
     def publish(
         self, problems: Problems, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
-        """Return the fitted attributes, and what the method says of its solutions."""
+        """Return the fitted attributes, with the tail sums and those of "dc"."""
         recipe = problems.recipe
         assert isinstance(recipe, TailRecipe)
         return (
@@ -177,7 +177,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
 
 
 def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str, Any]:
-    """Return what "dc" has to say of its solutions, and "conv" need not."""
+    """Return the attributes of "dc" alone: subproblem gap and start objectives."""
     searched = [each for each in solutions if isinstance(each, DCSolution)]
     if not searched:
         return {}

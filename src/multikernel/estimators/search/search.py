@@ -265,7 +265,7 @@ class FoldRun(Generic[D]):
         self._gaps = [np.empty(0)]
 
     def begin(self, n_copies: int) -> None:
-        """Cut the fold; so many are held at a time."""
+        """Cut the fold out of the data; `n_copies` folds are held at a time."""
         if not self.ended:
             link = find_link(self.model.loss, self.data.samples)
             self._fold = cut_fold(self.data, self.split, n_copies, link)
@@ -308,14 +308,14 @@ class FoldRun(Generic[D]):
             self._gaps.append(models.gaps)
 
     def _go_on_to(self, chain: Sequence[int]) -> None:
-        """Count what is left of the last chain, if this is another, as done."""
+        """Count the candidates left out of the last chain as done, if it has ended."""
         if chain != self.chain:
             left_out = np.asarray(self.chain, dtype=np.intp)
             self.watch.advance(int(np.count_nonzero(~self.done[left_out])))
             self.chain = chain
 
     def scores(self) -> FoldScores:
-        """Return what the fold says of every candidate."""
+        """Return the scores of every candidate on this fold."""
         gaps = np.concatenate(self._gaps)
         return FoldScores(
             self.score,

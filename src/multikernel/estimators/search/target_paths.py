@@ -56,7 +56,7 @@ class TargetPaths:
 
     @classmethod
     def empty(cls, n_targets: int, n_alphas: int, n_kernels: int) -> Self:
-        """Return paths of so many strengths that nothing is known of."""
+        """Return arrays for paths whose solutions are to be written into them."""
         norms, weights = np.zeros((2, n_targets, n_alphas, n_kernels))
         objectives, gaps = np.full((2, n_targets, n_alphas), np.nan)
         n_iter = np.zeros(n_targets, dtype=np.intp)

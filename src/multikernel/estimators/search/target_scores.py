@@ -69,7 +69,7 @@ class TargetOutcome:
         )
 
     def write(self, fold: int, block: Indices, found: "TargetsOfFold") -> None:
-        """Write what a fold says of a block of targets."""
+        """Write a fold's scores of a block of targets."""
         self.scores[fold][:, block] = found.scores
         self.losses[fold][:, block] = found.losses
         self.n_active[fold][:, block] = found.n_active

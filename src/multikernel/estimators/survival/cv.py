@@ -59,7 +59,7 @@ class SurvivalSearch(Search[Training, Problems, list[Solution]]):
 def _outside(
     method: SparseMethod, data: Training, split: tuple[Indices, Indices]
 ) -> Array:
-    """Return what a fold's model says of the samples that it did not learn from."""
+    """Return a fold's decision values of the samples on its validation side."""
     fold = cut_fold(data, split, 1, "log")
     solutions = solve_outputs(method.problems(fold.training), fold.training, None)
     values: Array = fold.decision_values([merge(solutions)])[0, :, 0]

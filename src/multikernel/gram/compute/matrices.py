@@ -189,7 +189,7 @@ def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
 
 
 def _runs(numbers: Indices, most: int) -> Iterator[slice]:
-    """Yield where numbers follow one another, so many at most."""
+    """Yield slices of `numbers` that are consecutive, at most `most` long."""
     ends = [*(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), numbers.size]
     for begin, end in pairwise([0, *ends]):
         for start in range(begin, end, most):

@@ -198,7 +198,7 @@ class BlockedStack(TakesCoordinates, FactorStack):
         )
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return what the factors may leave; see `GramStack.residual_bounds`."""
+        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         if self.means is None:
             return np.zeros(self.shape[0])
         return np.array(self.forms_and_bounds(v)[1])

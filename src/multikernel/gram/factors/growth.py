@@ -280,7 +280,7 @@ def _completed(
 
 
 def grown_triangle(factor: Factor, known: Array | None) -> Array | None:
-    """Return the values of a factor at its landmarks, None where it has them itself."""
+    """Return the triangle of a factor at its landmarks, `known` with new rows added."""
     rank = factor.landmarks.size
     if known is None or known.shape[0] == rank:
         return known

@@ -185,7 +185,7 @@ class Landmarks:
         return Factor(rows, residual, none, diagonal)
 
     def positions(self, m: int) -> Indices:
-        """Return where a kernel's landmarks are in the stack, -1 where they are not."""
+        """Return a kernel's landmarks by position in the stack, -1 outside it."""
         places = np.full(self.X.shape[0], -1)
         places[self.rows] = np.arange(self.rows.size)
         return np.asarray(places[self.chosen[m]])

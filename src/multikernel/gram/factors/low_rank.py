@@ -393,13 +393,13 @@ class LowRankStack(FactorStack):
         return self
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return what the factors may leave; see `GramStack.residual_bounds`."""
+        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         if self.residual is None:
             return np.zeros(self.shape[0])
         return self.residual.bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `refine.residual_traces`."""
+        """Return weighted traces of residuals; see `refine.residual_traces`."""
         if self.residual is None:
             return np.zeros(self.shape[0])
         return np.asarray(self.residual.roots**2 @ shares)

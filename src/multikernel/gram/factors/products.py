@@ -255,7 +255,7 @@ class FactoredProducts(ProductsOfMains, Refinable):
     # What factors leave.
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return what the factors may leave; see `GramStack.residual_bounds`."""
+        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         roots = self.mains.main_roots(v), self.mains.product_roots(v)
         bounds = self._of_each(roots[0] ** 2, roots[1] ** 2)
         sizes = sizes_of(v)

@@ -268,5 +268,5 @@ def traces_and_roots(
 
 
 def indices_of(ranks: Indices) -> Indices:
-    """Return where columns of kernels of such ranks begin, and end."""
+    """Return the first column of each kernel, and the end: the sums of ranks."""
     return np.concatenate([[0], np.cumsum(ranks, dtype=np.intp)])

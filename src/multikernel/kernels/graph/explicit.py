@@ -241,13 +241,13 @@ class DictionarySamples:
         return self._known[node]
 
     def form(self, node: str, dual: Array) -> float:
-        """Return a^T K_v a, raised for what the features leave out."""
+        """Return an upper bound on a^T K_v a: features may not give all of K_v."""
         products = self.features(node).T @ dual
         bound = float(np.abs(dual) @ np.sqrt(self.residual(node)))
         return float(products @ products) + bound**2
 
     def residual(self, node: str, basis: None = None) -> Array:
-        """Return the diagonal of what the features leave out."""
+        """Return the diagonal of K_v - Z Z^T, with Z the features, rounded up."""
         diagonal = np.asarray(self.graph.kernel(node).diag(self.X))
         features = self.features(node)
         residual = diagonal - np.einsum("ij,ij->i", features, features)

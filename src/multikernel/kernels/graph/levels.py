@@ -100,7 +100,7 @@ class HermiteLevels:
         return (1,) * (self.n_components - 1) + (self.mixing.shape[1],)
 
     def columns(self, x: Array) -> Array:
-        """Return the functions, scaled as they are, and the features of the rest."""
+        """Return a function for each level, and features of the kernel's remainder."""
         n_levels = self.n_components - 1
         functions = hermite_functions(x, n_levels, self.sigma, self.bandwidth)
         rest = HermiteRest(n_levels, self.sigma, self.bandwidth)

@@ -220,7 +220,7 @@ class _SlopeSum:
         self.penalty = threshold, squared.alpha, 2.0 * squared.conjugate_p
 
     def go_on(self, point: Expansion, epochs: int) -> None:
-        """Begin as if so many epochs had led to a dual point."""
+        """Begin at a dual point, with step sizes as after `epochs` epochs."""
         n_kernels, n = self.images.shape[0], self.coefs.shape[1]
         self.epochs = epochs
         self.coefs = np.ascontiguousarray(epochs * point.rho.reshape(n, -1).T)

@@ -289,7 +289,7 @@ class _HullRun:
         return largest, sources[violators[: min(most, self._room)]]
 
     def _ahead(self, point: ReducedPoint, ceiling: float, nodes: Indices) -> Array:
-        """Return how sure it is that descendants of nodes are more than noise."""
+        """Return the evidence that descendants of nodes are needed; -inf is none."""
         samples = self.active.samples
         if not isinstance(samples, FarSighted) or not nodes.size:
             return np.full(nodes.size, -np.inf)

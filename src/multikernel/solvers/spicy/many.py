@@ -189,7 +189,7 @@ class ManyTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
-        """Solve for the dual points of some targets, with what kernels make of them."""
+        """Compute dual points, f, intercepts and forms of targets for their weights."""
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             part = targets[start : start + step]

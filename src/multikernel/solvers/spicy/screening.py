@@ -52,7 +52,7 @@ class Span:
         self.spare = self._traces.copy()  # traces on the complement
 
     def split(self, v: Array) -> tuple[Array, Array]:
-        """Return the coordinates of v in the basis, and what is left."""
+        """Return the coordinates of v in the basis, and v less its projection."""
         basis = self._basis[: self.size]
         coordinates = basis @ v
         rest = v - coordinates @ basis

@@ -121,7 +121,7 @@ class WorkingSet:
         return cast(ProximableRegularizer, self.problem.regularizer)
 
     def _zeros(self, n_kernels: int) -> Array:
-        """Return expansions of so many functions that are zero."""
+        """Return zero expansions, one for each kernel."""
         length = expansion_length(self.problem.gram)
         return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
