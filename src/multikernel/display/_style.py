@@ -47,8 +47,8 @@ def figure_of(ax: "Axes") -> "Figure":
 def axes_for(ax: Any, count: int, **figure: Any) -> "list[Axes]":
     """Return the axes that a caller gave, or `count` new ones, one below the other.
 
-    New ones are made with the keywords of ``pyplot.subplots``; anything but so many
-    axes is refused.
+    New ones are made with the keywords of ``pyplot.subplots``; another number of axes,
+    or anything else, is refused.
     """
     if ax is None:
         shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}

@@ -193,7 +193,7 @@ class MeteredStack(Base):
         return capabilities.row_length(self.stack, wanted)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return the weighted traces of what matrices leave, shape (n_kernels,)."""
+        """Return the weighted traces of residuals, shape (n_kernels,)."""
         return residual_traces(self.stack, shares)
 
     @property

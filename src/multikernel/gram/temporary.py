@@ -79,10 +79,10 @@ class TemporaryFolder:
         self._removed()
 
     def scratch(self, shape: Sequence[int], dtype: str) -> Array:
-        """Return an array to write to, in a file that goes with it."""
+        """Return an array to write to, in a file that is deleted with the array."""
         path = self.path / f"{next(self._numbers)}.npy"
         array = new_file(path, shape, dtype)
-        # The folder is referred to until then.
+        # The finalizer refers to the folder, which so outlives its arrays.
         weakref.finalize(array, _drop, path, self, os.getpid())
         return np.asarray(array)
 

@@ -32,11 +32,12 @@ class PoissonLoss:
     deviance: ClassVar[tuple[str, float]] = ("tweedie", 1.0)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return half the deviances."""
+        """Return half the deviances, along a tangent beyond `FARTHEST`."""
         near = np.minimum(f, FARTHEST)
         beyond = (f - near) * np.exp(near)
         count = np.where(y > 0.0, y, 1.0)
-        # As a multiple of y, for y log y would drown what is left of it near the mean.
+        # With t = f - log y it is y (e^t - 1 - t): near the mean the terms of the
+        # formula cancel, and this one keeps its digits.
         ratio = near - np.log(count)
         some = count * (np.expm1(ratio) - ratio) - y * (f - near)
         return np.where(y > 0.0, some, np.exp(near)) + beyond

@@ -273,15 +273,18 @@ class LandmarkSearch:
 
 
 def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
-    """Return a factor on a sample that rows have joined."""
+    """Return a factor with rows added to the samples that it is grown on.
+
+    `plan` computes the factor's entries of new rows from its landmarks.
+    """
     block = plan(rows, np.ones(rows.shape[0]))
     landmark_rows = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
     added = block.rows[: factor.rows.shape[0]]
     squares = np.einsum("ri,ri->i", added, added)
     residual = np.zeros(rows.shape[0])
     if block.bound is not None:
-        # What the bound adds for rounding is no residual: a landmark for it would be
-        # for nothing.
+        # The bound is the residual plus an allowance for rounding. That is taken off:
+        # a landmark for it would gain nothing.
         unit = rounding_share(plan.rank)
         residual = np.maximum(block.bound - unit * squares, 0.0) / (1.0 + unit)
     return Factor(

@@ -124,7 +124,7 @@ class FactoredProducts(ProductsOfMains, Refinable):
         return used, places.reshape(-1, 2), ends
 
     def _made(self) -> Iterator[tuple[int, ProductFactor]]:
-        """Yield the products that have factors, with these."""
+        """Yield (m, factor) for the products that have a factor so far."""
         made = self.mains.made
         for m in self._pairs.tolist() if made else ():
             first, second = self.terms[m].tolist()

@@ -227,7 +227,9 @@ class GridSamples:
     ) -> tuple[Array, Array]:
         """Return the sums of quadratic forms over all descendants, and their noise.
 
-        None of the nodes is the root; see `GraphSamples.descendant_forms`.
+        The noise is the same sum for the diagonals of the kernels. It bounds rounding
+        errors, which are added to the forms. None of the nodes is the root; see
+        `GraphSamples.descendant_forms`.
         """
         if () in nodes:
             raise ValueError("The root has no sum of this form: it is in every hull.")
@@ -370,7 +372,10 @@ class GridSamples:
 
 
 def _noise(plan: ProductPlan, vector: Array, base: _Base) -> Array:
-    """Return the sums over the diagonals: products of prefixes with last factors."""
+    """Return the same sums for the diagonals of the kernels.
+
+    A node is a product of factors: all but its last one, a prefix, then the last one.
+    """
     ratios = np.array([base.ratios[factor] for factor in plan.factors])
     prefixes = np.empty((len(plan.prefixes) + 1, vector.size))
     # The empty prefix is at -1.

@@ -120,9 +120,10 @@ class SpannedTargets(ManyTargets):
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
-        """Take the steps of some targets: a new vector, and weights that suit.
+        """Take a step for some targets: a new vector, then the best weights.
 
-        The first step for a strength goes without a new one.
+        The new vector is B^-1 r, with one B for a group of targets whose weights are
+        near each other. The first step for a strength adds none.
         """
         again = self._last[targets] == alphas[targets]
         self._steps[targets] = np.where(again, self._steps[targets] + 1, 0)
