@@ -11,8 +11,9 @@ COMPARABLE = 8
 def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
     """Return by how many robust deviations each ratio to noise is above the median.
 
-    `forms` are sums over descendants, and `noise` what noise alone gives in
-    expectation. Nodes of few of a kind are compared with all others.
+    `forms` are sums over descendants, and `noise` their expectation for noise alone.
+    `kinds` number the degrees of the sources: sources of the same degrees are compared
+    with each other, or with all if there are few of them.
     """
     tiny = np.finfo(np.float64).tiny
     with np.errstate(invalid="ignore", over="ignore"):

@@ -269,11 +269,11 @@ def solve_reduced(
         if best is None or solution.gap < best.gap:
             best = solution
         best = replace(best, steps=steps)
-        tired = (
+        exhausted = (
             steps >= SETTINGS.max_steps
             or share * SETTINGS.sharper < SETTINGS.least_smoothing
         )
-        if best.gap <= tol or tired:
+        if best.gap <= tol or exhausted:
             return best
         share *= SETTINGS.sharper
 
@@ -296,10 +296,11 @@ def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
 def _newton(
     level: _Level, point: _Iterate, tol: float, share: float, limit: int
 ) -> tuple[ReducedPoint, _Iterate, int]:
-    """Take Newton steps until the gap is what smoothing leaves of it, or small enough.
+    """Take Newton steps until the gap is about the one that smoothing causes, or `tol`.
 
-    A small decrement does not say so: nodes at zero are so stiff that it may hide a
-    large error in their correlations.
+    It returns the certified point, the last iterate and the number of steps. The gap is
+    computed only when the decrement is small, and has the last word: nodes at zero are
+    so stiff that a small decrement may hide a large error in their correlations.
     """
     problem, taken, careful, enough = level.problem, 0, False, np.inf
     while True:
@@ -308,6 +309,8 @@ def _newton(
         taken += 1
         if next_point is not None:
             point = next_point
+        # The gap that smoothing causes: epsilon makes the norm at most a share larger,
+        # and a barrier costs about 2 mu a sample.
         hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
         enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
         over = taken >= limit or (next_point is None and not careful)

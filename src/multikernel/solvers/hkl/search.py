@@ -199,11 +199,13 @@ class _HullRun:
         self.history, self.steps, self.start = [], 0, perf_counter()
         point = self._reduced(problem)
         while True:
-            # What a form may be: half of the tolerance is its share.
+            # Forms up to the ceiling are no violation: the gap has a term
+            # alpha / 2 times the largest form, which may take half of the tolerance.
             share = self.settings.tol * abs(point.primal) / problem.alpha
             ceiling = point.dual.bound + share
             within, violators = self._necessary(point, ceiling)
             sources, outside, status, gap = violators[:0], None, None, np.nan
+            # `within` bounds the forms of idle nodes, `outside` all nodes outside.
             if not violators.size:
                 outside, sources = self._sufficient(problem, point, ceiling)
                 dual = point.dual.value(problem, max(within, outside))
@@ -216,7 +218,8 @@ class _HullRun:
                 status = Status.MAX_ITER
             if status is not None:
                 return self._finish(problem, point, status, within, outside)
-            # Where zero is a solution for all that J gains, the point stays.
+            # Nodes that are looked at join J as idle ones, with a function of zero: the
+            # point stays. Violators change it.
             before = len(self.active)
             self.active.look_at(sources)
             self.active.add(violators)
@@ -242,9 +245,10 @@ class _HullRun:
         return point
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
-        """Return the bound for idle nodes, and what violates Prop. 2 of the paper.
+        """Return the largest form of an idle node, and the nodes that are to join.
 
-        Sources are asked too, as long as there is room for them.
+        Those violate the necessary condition, Prop. 2 of the paper: a^T K_v a / d_v^2
+        is above the ceiling. Sources are asked too, as long as there is room for them.
         """
         active, room = self.active, self._room
         sources = np.append(active.idle, active.frontier) if room else active.idle
@@ -254,7 +258,7 @@ class _HullRun:
         worst = over[np.argsort(-values[over], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
         worst_first = worst[:most]
-        # Sources stand behind idle nodes.
+        # Sources come after idle nodes in the array, and `room` more may join.
         beyond = np.flatnonzero(worst_first >= active.idle.size)[room:]
         within = float(values[: active.idle.size].max(initial=0.0))
         return within, sources[np.delete(worst_first, beyond)]
@@ -262,7 +266,12 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the bound for all nodes outside (Prop. 3), and where to look."""
+        """Return the bound for all nodes outside (Prop. 3), and sources to look at.
+
+        Those are sources whose sum over descendants is above the ceiling, the ones that
+        stand out most first: by deviations from noise, or by `Evidence` of a node among
+        their descendants.
+        """
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources

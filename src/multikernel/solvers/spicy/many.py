@@ -123,13 +123,13 @@ class Tangent:
 
     Parameters
     ----------
-    root : ShiftedRoot or None
-        The root of A; none where decision values need not move.
+    root : Root or None
+        R with A = R R^T; None for the squared loss, whose point F need not move.
     kernels : ndarray of shape (n_chosen,)
-        Those that are in, or may come in.
+        The kernels of the next step: with a positive weight, or a dual norm near alpha.
     halves : ndarray of shape (n_samples, n_chosen)
-        Half the solutions for their images, centred where there is an intercept: of
-        these H is the matrix of inner products.
+        The columns R^-1 K_m rho, half a solution of A x = K_m rho, less what an
+        intercept takes up: H is halves^T halves.
     """
 
     root: Root | None
@@ -220,8 +220,9 @@ class ManyTargets:
     ) -> tuple[Root, Array] | None:
         """Solve for the dual point of a target.
 
-        Returns the root of A, and half the solution for ones, of length one. None where
-        rounding leaves no root: that is for other steps to deal with.
+        Returns R with A = R R^T, and R^-1 1 scaled to length one; the part of a half
+        solution along it is what the intercept takes up. None where rounding leaves no
+        root: such a target goes on to the working sets.
         """
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
@@ -250,7 +251,10 @@ class ManyTargets:
     def _bend(
         self, t: int, root: Root, one: Array, images: Array, alpha: float
     ) -> None:
-        """Keep what the next step of a target takes from the images of its point."""
+        """Keep the `Tangent` at a target's dual point, for its next step.
+
+        `images`, (n_kernels, n_samples), are the K_m rho.
+        """
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
         halves = root.half(images[kernels].T)
@@ -280,7 +284,8 @@ class ManyTargets:
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take the step of Newton's method in the weights of some targets."""
         moves = np.zeros((len(self.y), targets.size))
-        # From afar it is the step for a strength on the way.
+        # Far from the optimum, the step is for a larger strength than alpha, a share of
+        # the largest dual norm: the whole way at once often fails.
         largest = np.sqrt(np.maximum(self.forms.max(axis=0), 0.0))
         alphas = np.maximum(alphas, SETTINGS.stride * largest)
         for number, t in enumerate(targets):
@@ -296,6 +301,7 @@ class ManyTargets:
                 continue
             self.eta[kernels, t] = np.maximum(eta + change, 0.0)
             if tangent.root is not None:
+                # F moves by D A^-1 (sum_m d_m K_m rho); D is the scale to the power -2.
                 moved = tangent.root.rest(halves @ change[:, None])
                 moves[:, number] = moved[:, 0]
                 moves[:, number] /= tangent.root.scale**2
@@ -410,8 +416,10 @@ class PathOfMany:
     ) -> tuple[list[Solution | None], Indices]:
         """Return the solutions for a penalty of each target, or None for no penalty.
 
-        Those whose numbers are returned beside them are not solved for, and not at the
-        limit either: steps of another kind are called for.
+        The targets whose numbers come second are not solved for, and have iterations
+        left: they are for the working sets. A round is `evaluate`, `measure`, `step`. A
+        target ends when its gap is at most `tol`, or when it fails: rounding leaves no
+        step, or its gap has not fallen for some rounds (`patience`).
         """
         many, start = self.many, time.perf_counter()
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
@@ -475,10 +483,10 @@ class PathOfMany:
         penalty: BlockRegularizer,
         found: Solution,
     ) -> Solution:
-        """Return the solution for a target by steps of another kind.
+        """Return the solution for a target by `solve`, the working-set solver.
 
-        They begin where it is, or where it came from if that was nearer. The path goes
-        on from there.
+        It begins at the target's own solution, or at the one that this started from if
+        that has the smaller gap. The path goes on from the solution returned.
         """
         nearer = found.duality_gap < found.history[0].duality_gap
         start = found if nearer else self.solved[t]
