@@ -95,9 +95,7 @@ def _model(request: Request, name: str, table: Table, cv: int | None) -> Any:
         # its default graph, which contains all interactions already.
         request = replace(request, kernels="default", interactions=False)
     strength = {"cv": cv} if searches else {}
-    estimator = TrainingRequest.asked(request, method).estimator(
-        table, strength, cv=searches
-    )
+    estimator = TrainingRequest(request, method).estimator(table, strength, cv=searches)
     return with_scaling(estimator, table, scale=request.scale, impute=request.impute)
 
 

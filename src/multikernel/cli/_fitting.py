@@ -55,7 +55,7 @@ def run_fit(
     targets_asked(request, entry)
     parameters = strength_parameters(strength, request.group, entry)
     target = find_output(output, request.data, json=json)  # rather now than after work
-    training = TrainingRequest.asked(request, entry)
+    training = TrainingRequest(request, entry)
     with _large.on_cluster(dask):
         table = _read(request, entry, dask, stream)
         estimator = training.estimator(table, parameters, cv=strength.cv is not None)

@@ -44,7 +44,7 @@ def run_path(
     # The file's name is checked before the work. One without an ending is a PNG.
     formats = [] if plot is None else [*_report.picture_formats(), ""]
     picture = find_output(plot, request.data, formats, json=json)
-    training = TrainingRequest.asked(request, entry)
+    training = TrainingRequest(request, entry)
     table = read_request(request, targets)
     start = time.perf_counter()
     path = _followed(request, training, table, n_alphas, alpha_min_ratio)

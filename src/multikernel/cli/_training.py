@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -80,84 +79,42 @@ GRAPHS: Mapping[str, KernelGraph | None] = {
 class TrainingRequest:
     """What to train, in the words of the command line.
 
-    None stands for the estimator's own default everywhere, and `task` is read off the
-    loss or the targets then. `kernels` is a key of `KERNELS`, `settings` are
-    ``name=value``, and `max_rank` and `folder` say how `storage` holds kernels.
-    `interactions` says whether interactions of the kernels are wanted as well.
+    Parameters
+    ----------
+    request : Request
+        What the command is asked; `task` is read off the loss or the targets where
+        nothing is said of it.
+    method : Entry
+        The method to train by.
     """
 
+    request: Request
     method: Entry
-    task: str | None
-    loss: str | None
-    kernels: str
-    tol: float | None
-    settings: list[str]
-    sequences: SequenceChoice = SPECTRA
-    storage: str | None = None
-    max_rank: int | None = None
-    folder: Path | None = None
-    interactions: bool = False
 
-    @classmethod
-    def asked(cls, request: Request, method: Entry) -> Self:
-        """Return what a command is asked to train."""
-        strings = SequenceChoice(
-            request.sequence_kernels,
-            request.alphabet,
-            request.skip_letters,
-            request.ignore_case,
-        )
-        return cls(
-            method,
-            task_asked(request),
-            request.loss,
-            request.kernels,
-            request.tol,
-            request.settings or [],
-            strings,
-            request.storage,
-            request.max_rank,
-            request.folder,
-            request.interactions,
-        )
+    def __post_init__(self) -> None:
+        task_asked(self.request)  # which refuses a task rather now than after reading
 
     def estimator(
         self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
     ) -> Any:
         """Return the estimator for these data, with parameters for its strength."""
-        task = find_task(self.task, self.loss, table.y)
-        wanted = {
-            "loss": self.loss,
-            "tol": self.tol,
-            "storage": self._configured_storage(),
-        }
+        asked, graphs = self.request, self.method.graphs
+        task = find_task(task_asked(asked), asked.loss, table.y)
+        storage = configured_storage(asked)
+        wanted = {"loss": asked.loss, "tol": asked.tol, "storage": storage}
         given = {name: value for name, value in wanted.items() if value is not None}
-        settings = parse_settings(self.settings)
+        settings = parse_settings(asked.settings or [])
         if "class_weight" in settings:
             settings["class_weight"] = label_keys(settings["class_weight"], table.y)
-        graphs = self.method.graphs
-        found = find_kernels(self.kernels, table, self.sequences, graphs=graphs)
-        if self.interactions:
-            found = with_interactions(found, self.kernels, table, graphs=graphs)
-        kernels = {"kernels": found}
-        parameters = kernels | given | self.method.parameters | settings
+        sequences = sequences_asked(asked)
+        kernels = find_kernels(asked.kernels, table, sequences, graphs=graphs)
+        if asked.interactions:
+            kernels = with_interactions(kernels, asked.kernels, table, graphs=graphs)
+        parameters = {"kernels": kernels} | given | self.method.parameters | settings
         parameters |= strength
         kind = self.method.estimator(task, cv=cv)
         check_strength(kind, task, strength)
         return make_estimator(kind, parameters)
-
-    def _configured_storage(self) -> Storage | None:
-        """Return the storage with its rank and its folder."""
-        if self.max_rank is not None and self.storage != "low_rank":
-            raise ValueError("--max-rank is for --storage low_rank.")
-        if self.folder is None and self.max_rank is None:
-            return self.storage
-        if self.storage == "memmap":
-            return MemoryMapped(str(self.folder))
-        if self.storage not in (None, "low_rank"):
-            raise ValueError("--folder is for --storage memmap or low_rank.")
-        folder = None if self.folder is None else str(self.folder)
-        return LowRank(self.max_rank or LowRank().max_rank, folder=folder)
 
     @contextmanager
     def blaming_settings(self) -> Iterator[None]:
@@ -165,9 +122,33 @@ class TrainingRequest:
         try:
             yield
         except TypeError as error:
-            if not self.settings:
+            if not self.request.settings:
                 raise
             raise ValueError(f"A value of --set is of no use here: {error}") from error
+
+
+def configured_storage(asked: Request) -> Storage | None:
+    """Return the storage with its rank and its folder."""
+    if asked.max_rank is not None and asked.storage != "low_rank":
+        raise ValueError("--max-rank is for --storage low_rank.")
+    if asked.folder is None and asked.max_rank is None:
+        return asked.storage
+    if asked.storage == "memmap":
+        return MemoryMapped(str(asked.folder))
+    if asked.storage not in (None, "low_rank"):
+        raise ValueError("--folder is for --storage memmap or low_rank.")
+    folder = None if asked.folder is None else str(asked.folder)
+    return LowRank(asked.max_rank or LowRank().max_rank, folder=folder)
+
+
+def sequences_asked(request: Request) -> SequenceChoice:
+    """Return what a command is told about sequences."""
+    return SequenceChoice(
+        request.sequence_kernels,
+        request.alphabet,
+        request.skip_letters,
+        request.ignore_case,
+    )
 
 
 def targets_asked(request: Request, method: Entry) -> list[str]:

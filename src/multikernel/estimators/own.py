@@ -10,8 +10,6 @@ from sklearn.base import is_classifier
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
 from multikernel.estimators.descriptions import (
-    MEAN_LOSS_CLASSIFIER_TEXTS,
-    MEAN_LOSS_REGRESSOR_TEXTS,
     documented,
 )
 from multikernel.estimators.grams.method import GramMethod
@@ -95,7 +93,7 @@ class SolverTolerance:
         return float(tol) if isinstance(tol, Real) else np.nan
 
 
-@documented(MEAN_LOSS_CLASSIFIER_TEXTS)
+@documented("mean loss, classifiers")
 @dataclass(eq=False, repr=False)
 class MKLClassifier(SolverTolerance, ClassifierMKL):
     r"""Classification with any loss, penalty and solver, also of one's own.
@@ -177,7 +175,7 @@ class MKLClassifier(SolverTolerance, ClassifierMKL):
         return own_method(self)
 
 
-@documented(MEAN_LOSS_REGRESSOR_TEXTS)
+@documented("mean loss, regressors")
 @dataclass(eq=False, repr=False)
 class MKLRegressor(SolverTolerance, RegressorMKL):
     r"""Regression with any loss, penalty and solver, also of one's own.

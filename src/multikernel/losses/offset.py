@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
@@ -101,26 +101,44 @@ class _PolyhedralOffset(OffsetLoss):
         return signs, costs - signs * self._like(y), sizes
 
 
-_MIXINS: tuple[tuple[type, type[OffsetLoss]], ...] = (
+MIXINS = (
     (SmoothConjugateLoss, _SmoothOffset),
     (PolyhedralLoss, _PolyhedralOffset),
 )
+"""What makes a loss at an offset as capable as the loss."""
+
+Wrapper = TypeVar("Wrapper")
 
 
 @cache
-def _offset_class(loss_class: type[Loss]) -> type[OffsetLoss]:
-    """Return the loss at an offset with exactly the capabilities of `loss_class`."""
+def as_capable(
+    wrapper: type[Wrapper],
+    mixins: tuple[tuple[type, type[Wrapper]], ...],
+    loss_class: type[Loss],
+) -> type[Wrapper]:
+    """Return the class of a loss around another with exactly its capabilities.
+
+    Parameters
+    ----------
+    wrapper : type
+        The class around losses without any.
+    mixins : tuple of (protocol, type)
+        For each capability the class that adds it.
+    loss_class : type
+        The class of the loss inside.
+    """
     bases = tuple(
-        mixin for capability, mixin in _MIXINS if issubclass(loss_class, capability)
+        mixin for capability, mixin in mixins if issubclass(loss_class, capability)
     )
     if not bases:
-        return OffsetLoss
-    name = f"Offset{loss_class.__name__}"
-    return cast(type[OffsetLoss], type(name, bases, {"__doc__": loss_class.__doc__}))
+        return wrapper
+    name = wrapper.__name__.replace("Loss", loss_class.__name__)
+    return cast(type[Wrapper], type(name, bases, {"__doc__": loss_class.__doc__}))
 
 
 def _offset_loss(loss: Loss, offset: Array) -> OffsetLoss:
-    return _offset_class(type(loss))(loss, offset)
+    capable: type[OffsetLoss] = as_capable(OffsetLoss, MIXINS, type(loss))
+    return capable(loss, offset)
 
 
 def with_offset(

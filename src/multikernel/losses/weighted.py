@@ -1,7 +1,6 @@
 """Sample weights by composition: a weighted loss is a loss."""
 
 from dataclasses import dataclass
-from functools import cache
 from typing import cast
 
 import numpy as np
@@ -15,7 +14,7 @@ from multikernel.losses.base import (
     SmoothConjugateLoss,
     SmoothCoupledLoss,
 )
-from multikernel.losses.offset import OffsetLoss
+from multikernel.losses.offset import OffsetLoss, as_capable
 from multikernel.losses.squared import SquaredLoss
 
 
@@ -159,25 +158,14 @@ class _WeightedPolyhedralCoupled(_WeightedCoupled):
         return cast(PolyhedralCoupledLoss, self.loss).corner_costs(y)
 
 
-_MIXINS: tuple[tuple[type, type[WeightedLoss]], ...] = (
+MIXINS = (
     (SmoothConjugateLoss, _WeightedSmoothConjugate),
     (PolyhedralLoss, _WeightedPolyhedral),
     (SmoothCoupledLoss, _WeightedSmoothCoupled),
     (PolyhedralCoupledLoss, _WeightedPolyhedralCoupled),
     (CoupledLoss, _WeightedCoupled),
 )
-
-
-@cache
-def _weighted_class(loss_class: type[Loss]) -> type[WeightedLoss]:
-    """Return the weighted loss with exactly the capabilities of `loss_class`."""
-    bases = tuple(
-        mixin for capability, mixin in _MIXINS if issubclass(loss_class, capability)
-    )
-    if not bases:
-        return WeightedLoss
-    name = f"Weighted{loss_class.__name__}"
-    return cast(type[WeightedLoss], type(name, bases, {"__doc__": loss_class.__doc__}))
+"""What makes a weighted loss as capable as the loss."""
 
 
 def weighted(loss: Loss, weights: Array | None) -> Loss:
@@ -216,7 +204,8 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
             "Sample weights must be positive and finite here; leave samples of "
             "weight zero out of the problem."
         )
-    return _weighted_class(type(loss))(loss, weights)
+    capable: type[WeightedLoss] = as_capable(WeightedLoss, MIXINS, type(loss))
+    return capable(loss, weights)
 
 
 def part_of(loss: Loss, samples: Indices) -> Loss:

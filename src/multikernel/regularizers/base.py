@@ -128,6 +128,43 @@ class Strength:
         return replace(self, alpha=alpha)
 
 
+@dataclass(frozen=True)
+class SharedStrength(Strength):
+    """The strength of a block l1 norm beside a squared norm.
+
+    Parameters
+    ----------
+    alpha : float
+        The strength of both.
+    l1_ratio : float, default=0.5
+        The share of the block l1 norm, at least 0 and below 1.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    l1_ratio: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 <= self.l1_ratio < 1.0:
+            raise ValueError(
+                f"l1_ratio must be at least 0 and below 1, got {self.l1_ratio}; for "
+                "the block l1 norm alone use BlockL1."
+            )
+
+    @property
+    def threshold(self) -> float:
+        """Return alpha r: blocks with a smaller dual norm are zero."""
+        return self.alpha * self.l1_ratio
+
+    def feasible_scale(self, dual_norms: Array) -> float:
+        """Return 1: the conjugate is finite everywhere."""
+        return 1.0
+
+
 def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:
     """Return weights in closed form of the norms: shares where no other is known."""
     if is_variational(regularizer):

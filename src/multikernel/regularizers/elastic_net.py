@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.regularizers.base import Strength
+from multikernel.regularizers.base import SharedStrength
 
 
 @dataclass(frozen=True)
-class BlockElasticNet(Strength):
+class BlockElasticNet(SharedStrength):
     r"""Sum of the block norms plus half the sum of their squares.
 
     .. math:: \alpha \sum_m \Bigl( r \|f_m\| + \frac{1 - r}{2} \|f_m\|^2 \Bigr)
@@ -32,21 +32,6 @@ class BlockElasticNet(Strength):
        arXiv:1001.2615.
     """
 
-    l1_ratio: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0.0 <= self.l1_ratio < 1.0:
-            raise ValueError(
-                f"l1_ratio must be at least 0 and below 1, got {self.l1_ratio}; for "
-                "the block l1 norm alone use BlockL1."
-            )
-
-    @property
-    def threshold(self) -> float:
-        """Return alpha r: blocks with a smaller dual norm are zero."""
-        return self.alpha * self.l1_ratio
-
     @property
     def _curvature(self) -> float:
         return self.alpha * (1.0 - self.l1_ratio)
@@ -60,10 +45,6 @@ class BlockElasticNet(Strength):
         """Return the sum of (dual_norms - alpha r)_+^2 / (2 alpha (1 - r))."""
         excess = np.maximum(dual_norms - self.threshold, 0.0)
         return float(excess @ excess) / (2.0 * self._curvature)
-
-    def feasible_scale(self, dual_norms: Array) -> float:
-        """Return 1: the conjugate is finite everywhere."""
-        return 1.0
 
     def prox(self, norms: Array, step: float) -> Array:
         """Soft-threshold, then shrink."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.regularizers.base import Strength
+from multikernel.regularizers.base import SharedStrength
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 
 @dataclass(frozen=True)
-class SparseBlockNorm(Strength):
+class SparseBlockNorm(SharedStrength):
     r"""Sum of the block norms plus half their squared q-norm, q = 2 p / (p + 1).
 
     .. math::
@@ -43,22 +43,11 @@ class SparseBlockNorm(Strength):
        kernel learning. ICML, 249-256.
     """
 
-    l1_ratio: float = 0.5
     p: float = 2.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 <= self.l1_ratio < 1.0:
-            raise ValueError(
-                f"l1_ratio must be at least 0 and below 1, got {self.l1_ratio}; for "
-                "the block l1 norm alone use BlockL1."
-            )
         SquaredBlockNorm(1.0, self.p)  # which says what p may be
-
-    @property
-    def threshold(self) -> float:
-        """Return alpha r: blocks with a smaller dual norm are zero."""
-        return self.alpha * self.l1_ratio
 
     @property
     def squared(self) -> SquaredBlockNorm:
@@ -73,7 +62,3 @@ class SparseBlockNorm(Strength):
         """Return the squared norm's conjugate at (dual_norms - alpha r)_+."""
         excess = np.maximum(dual_norms - self.threshold, 0.0)
         return self.squared.conjugate(excess, at)
-
-    def feasible_scale(self, dual_norms: Array) -> float:
-        """Return 1: the conjugate is finite everywhere."""
-        return 1.0

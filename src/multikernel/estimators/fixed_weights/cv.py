@@ -5,11 +5,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fixed_weights.estimators import (
-    CLASSIFIER_TEXTS,
-    FIXED_WEIGHTS_TEXTS,
-    REGRESSOR_TEXTS,
-)
 from multikernel.estimators.fixed_weights.method import weight_checks, weighted_search
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import SUM_NORMALIZE
@@ -20,7 +15,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(FIXED_WEIGHTS_TEXTS, CLASSIFIER_TEXTS)
+@documented("fixed weights", "fixed weights, classifiers")
 @dataclass(eq=False, repr=False)
 class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification with weights that no solver learns, C chosen on folds.
@@ -91,10 +86,6 @@ class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
     kernel_weights: Any = "uniform"
     weight_params: Mapping[str, Any] | None = None
     Cs: Sequence[float] | None = None
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     loss: str | Loss = "hinge"
     normalize: Steps = SUM_NORMALIZE
     fit_intercept: bool = True
@@ -111,7 +102,7 @@ class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
         return weighted_search(self)
 
 
-@documented(FIXED_WEIGHTS_TEXTS, REGRESSOR_TEXTS)
+@documented("fixed weights", "fixed weights, regressors")
 @dataclass(eq=False, repr=False)
 class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression with weights that no solver learns, C chosen on folds.
@@ -180,10 +171,6 @@ class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
     kernel_weights: Any = "uniform"
     weight_params: Mapping[str, Any] | None = None
     Cs: Sequence[float] | None = None
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     intervals: bool = False
     loss: str | Loss = "epsilon_insensitive"
     epsilon: float | None = None

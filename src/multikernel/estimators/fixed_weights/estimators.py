@@ -13,52 +13,8 @@ from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
-FIXED_WEIGHTS_TEXTS = """
-kernel_weights : str, array-like or callable, default="uniform"
-    The weights of the normalised kernels. "uniform" is one for each. "alignment" is
-    centred alignment with the targets, see `multikernel.solvers.alignment_weights`;
-    their sum is one. "easy", for classifiers, is the rule of EasyMKL, see
-    `multikernel.solvers.easy_weights`; the mean diagonal of the weighted sum is one.
-    "single", for searches, is one for the kernel that scores best, zero for the others.
-    Numbers of at least zero, one for each kernel, are taken as they are. A function
-    gets the kernels (a `multikernel.gram.GramStack`), the targets (-1 and 1 for
-    classes) and the sample weights, and returns such numbers. With more than two
-    classes a rule chooses for each class against the rest.
-weight_params : dict or None, default=None
-    Parameters of the rule by name: ``method`` ("independent", "joint" or "greedy") and
-    ``max_kernels`` of "alignment", ``regularization`` of "easy", or what a function
-    takes.
-normalize : str, Normalizer, list of these or None, default="trace"
-    How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-    for unit variance in feature space, or what other estimators take. Factors are
-    learnt on the training data.
-machine_gap_ : float or ndarray of shape (n_outputs,)
-    For weights by a rule only: relative duality gap of the machine for these weights.
-"""
 
-CLASSIFIER_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-    The weights in use. Of "uniform", one for every kernel whose term is not zero: not
-    for one that is zero on the training data, nor, as far as rounding tells, for one
-    that is constant there beside an intercept, which takes its place. With more than
-    two classes one row per class, as all attributes that say so.
-duality_gap_ : float or ndarray of shape (n_classes,)
-    Relative duality gap of the machine; nan for weights by a rule, of which nothing is
-    proved.
-"""
-
-REGRESSOR_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,)
-    The weights in use. Of "uniform", one for every kernel whose term is not zero: not
-    for one that is zero on the training data, nor, as far as rounding tells, for one
-    that is constant there beside an intercept, which takes its place.
-duality_gap_ : float
-    Relative duality gap of the machine; nan for weights by a rule, of which nothing is
-    proved.
-"""
-
-
-@documented(FIXED_WEIGHTS_TEXTS, CLASSIFIER_TEXTS)
+@documented("fixed weights", "fixed weights, classifiers")
 @dataclass(eq=False, repr=False)
 class FixedWeightsMKLClassifier(ClassifierMKL):
     r"""Classification with a sum of kernels whose weights no solver learns.
@@ -132,7 +88,7 @@ class FixedWeightsMKLClassifier(ClassifierMKL):
         return weighted_method(self, self.C)
 
 
-@documented(FIXED_WEIGHTS_TEXTS, REGRESSOR_TEXTS)
+@documented("fixed weights", "fixed weights, regressors")
 @dataclass(eq=False, repr=False)
 class FixedWeightsMKLRegressor(RegressorMKL):
     r"""Regression with a sum of kernels whose weights no solver learns.

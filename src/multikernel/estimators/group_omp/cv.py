@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.candidates import prefix_search
 from multikernel.estimators.group_omp.method import (
     GREEDY_CHECKS,
-    SELECTION_CLASSIFIER_TEXTS,
-    SELECTION_REGRESSOR_TEXTS,
-    SELECTION_TEXTS,
     greedy_method,
 )
 from multikernel.estimators.method import AnyMethod
@@ -23,7 +20,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(SELECTION_TEXTS, SELECTION_CLASSIFIER_TEXTS, lacks=("cv_tol_",))
+@documented("Group-OMP", "Group-OMP, classifiers", lacks=("cv_tol_",))
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
@@ -94,10 +91,6 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     _: KW_ONLY
     alphas: Sequence[float] | None = None
     max_kernels: int | None = None
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     tol: float = 1e-3
     loss: str | Loss = "squared_error"
     subsample: float | int = 1.0
@@ -121,9 +114,9 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
 
 
 @documented(
-    SELECTION_TEXTS,
-    MEAN_LOSS_REGRESSOR_TEXTS,
-    SELECTION_REGRESSOR_TEXTS,
+    "Group-OMP",
+    "mean loss, regressors",
+    "Group-OMP, regressors",
     lacks=("cv_tol_",),
 )
 @dataclass(eq=False, repr=False)
@@ -201,10 +194,6 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     _: KW_ONLY
     alphas: Sequence[float] | None = None
     max_kernels: int | None = None
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     intervals: bool = False
     tol: float = 1e-3
     loss: str | Loss = "squared_error"

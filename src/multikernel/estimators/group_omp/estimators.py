@@ -3,13 +3,10 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.method import (
     GREEDY_CHECKS,
-    SELECTION_CLASSIFIER_TEXTS,
-    SELECTION_REGRESSOR_TEXTS,
-    SELECTION_TEXTS,
     STANDARD_RIDGE,
     GreedyMethod,
     greedy_method,
@@ -21,7 +18,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(SELECTION_TEXTS, SELECTION_CLASSIFIER_TEXTS)
+@documented("Group-OMP", "Group-OMP, classifiers")
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifier(ClassifierMKL):
     r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
@@ -120,7 +117,7 @@ class GroupOMPClassifier(ClassifierMKL):
     staged_predict_proba = prefixes.staged_predict_proba
 
 
-@documented(SELECTION_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SELECTION_REGRESSOR_TEXTS)
+@documented("Group-OMP", "mean loss, regressors", "Group-OMP, regressors")
 @dataclass(eq=False, repr=False)
 class GroupOMPRegressor(RegressorMKL):
     r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.

@@ -29,51 +29,6 @@ STANDARD_RIDGE = 0.01
 regression less the search's is -0.002 in the median of 6 sets where it stops at
 tol = 1e-2, and -0.052 at 1e-3."""
 
-SELECTION_CLASSIFIER_TEXTS = """
-tol : float, default=1e-3
-    The precision: stop when no kernel improves the fit by more than this share of
-    the largest improvement that a kernel could offer to the constant model, half
-    the mean square of the centred target for the squared loss.
-dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-    The dual variable of the last refit, minus the gradient of the losses in the
-    decision values; every selected f_m is K_m times it, over alpha times the sum
-    of the sample weights.
-"""
-
-SELECTION_TEXTS = """
-block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-    Norms of the functions f_m in the spaces of their normalised kernels.
-variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-    Shares of the terms in the variance of the decision values on the training
-    samples, see `variance_shares`: they sum to one, and one that works against
-    the others is negative.
-n_iter_ : int
-    Number of selected kernels.
-history_ : structured ndarray of shape (n_selected + 1,)
-    One line per model, from the one without kernels on: output (always 0),
-    iteration, seconds, objective, duality_gap (nan), n_active, passes,
-    inner_steps.
-status_ : str
-    Why the selection stopped: "selected" where it has as many kernels as were asked
-    for, "precise" where none that is left improves the fit by more than ``tol``.
-subsample : float or int, default=1.0
-    Every step looks at a random part of the dictionary: a fraction of it if a
-    float, or a number of kernels if an int.
-selection_order_ : ndarray of shape (n_selected,)
-    Kernels in the order of selection. Of kernels that improve the fit equally, the
-    first in the dictionary is selected.
-improvements_ : ndarray of shape (n_selected,)
-    The improvement that each offered when it was selected, in the scale of
-    ``objective_`` (half of that of [1]_). For the squared loss the objective falls
-    by at least as much.
-"""
-
-SELECTION_REGRESSOR_TEXTS = """
-dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-    The dual variable of the last refit, minus the gradient of the losses in the
-    predictions; every selected f_m is K_m times it, over alpha times the sum of
-    the sample weights.
-"""
 
 GREEDY_CHECKS: Mapping[str, Check] = {
     "tol": NON_NEGATIVE,

@@ -108,10 +108,6 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
     alphas: Sequence[float] | None = None
     n_alphas: int = 11
     alpha_min_ratio: float = 1e-5
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     loss: str | Loss = "log_loss"
     standardize: bool = True
     fit_intercept: bool = True
@@ -215,10 +211,6 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
     alphas: Sequence[float] | None = None
     n_alphas: int = 11
     alpha_min_ratio: float = 1e-5
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     intervals: bool = False
     loss: str | Loss = "squared_error"
     epsilon: float | None = None

@@ -9,8 +9,6 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import FLAG, Check
 from multikernel.estimators.descriptions import (
-    MEAN_LOSS_CLASSIFIER_TEXTS,
-    MEAN_LOSS_REGRESSOR_TEXTS,
     documented,
 )
 from multikernel.estimators.hkl.data import (
@@ -68,69 +66,12 @@ OF_MATRICES = (
 )
 """Attributes of other fits: a graph has no views, and no matrices that are held."""
 
-HULL_TEXTS = """
-kernels : KernelGraph or None, default=None
-    The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
-    monomials with powers up to four.
-tol : float, default=1e-3
-    Relative duality gap to reach: on the nodes that are looked at, ``reduced_gap_``,
-    and with `certify` over the whole graph, ``duality_gap_``. A fit that ends above it
-    warns.
-max_iter : int, default=1000
-    Rounds of the search, at most.
-verbose : int, default=0
-    Whether to write one line per round to standard error.
-active_kernels_ : ndarray of shape (n_active,)
-    Positions in ``hull_`` of the nodes with a function of their own.
-kernel_names_ : list of str
-    Names of the nodes of the hull.
-n_features_in_ : int
-    Number of columns.
-max_kernels : int or None, default=None
-    Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
-standardize : bool, default=True
-    Whether columns are brought to mean zero and deviation one first, as the
-    weights of grids expect. One with a value more than four deviations from the mean
-    shrinks until it is at four.
-certify : bool, default=False
-    Whether to add nodes until the gap is proven. Otherwise the search ends where
-    the nodes left out do not stand out from noise, and says so in ``status_message_``.
-selected_nodes_ : dict of str to float
-    Names of the nodes with a function of their own, and its norm, the strongest
-    first.
-node_norms_ : ndarray of shape (n_hull,)
-    Norms of the functions of all nodes of the hull.
-node_degrees_ : list of tuple of int
-    The levels above zero of the inputs in each node of the hull, falling.
-"""
-
-HULL_CLASSIFIER_TEXTS = """
-variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-    Shares of the terms in the variance of the decision values on the training
-    samples, see `variance_shares`: they sum to one, and one that works against
-    the others is negative.
-history_ : structured ndarray of shape (n_lines,)
-    One line per round: output (index of the class, 0 for two classes), iteration,
-    seconds, objective, duality_gap (nan where it was not computed), n_active
-    (nodes looked at), passes (0), inner_steps.
-"""
-
-HULL_REGRESSOR_TEXTS = """
-variance_shares_ : ndarray of shape (n_hull,)
-    Shares of the terms in the variance of the decision values on the training
-    samples, see `variance_shares`: they sum to one, and one that works against
-    the others is negative.
-history_ : structured ndarray of shape (n_lines,)
-    One line per round: output (always 0), iteration, seconds, objective,
-    duality_gap (nan where it was not computed), n_active (nodes looked at),
-    passes (0), inner_steps.
-"""
 
 documented_classifier = documented(
-    HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, lacks=OF_MATRICES
+    "HKL", "HKL, classifiers", "mean loss, classifiers", lacks=OF_MATRICES
 )
 documented_regressor = documented(
-    HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, lacks=OF_MATRICES
+    "HKL", "HKL, regressors", "mean loss, regressors", lacks=OF_MATRICES
 )
 
 HULL_CHECKS: Mapping[str, Check] = {

@@ -8,8 +8,6 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.local_rademacher.method import (
     DEFAULT_THETAS,
     TAIL_CHECKS,
-    TAIL_CLASSIFIER_TEXTS,
-    TAIL_TEXTS,
     tail_method,
     tail_search,
 )
@@ -21,7 +19,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(TAIL_TEXTS, TAIL_CLASSIFIER_TEXTS)
+@documented("local Rademacher", "local Rademacher, classifiers")
 @dataclass(eq=False, repr=False)
 class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by local Rademacher MKL, C and theta cross-validated.
@@ -104,10 +102,6 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     method: str = "conv"
     p: float = 2.0
     n_starts: int = 3
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     loss: str | Loss = "hinge"
     solver: str = "auto"
     selection: str = "separate"
@@ -126,7 +120,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         return tail_search(self, tail_method(self, 0))
 
 
-@documented(TAIL_TEXTS)
+@documented("local Rademacher")
 @dataclass(eq=False, repr=False)
 class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
@@ -213,10 +207,6 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     method: str = "conv"
     p: float = 2.0
     n_starts: int = 3
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     intervals: bool = False
     loss: str | Loss = "epsilon_insensitive"
     epsilon: float | None = None

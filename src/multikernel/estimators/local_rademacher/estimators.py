@@ -6,8 +6,6 @@ from typing import Any
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.local_rademacher.method import (
     TAIL_CHECKS,
-    TAIL_CLASSIFIER_TEXTS,
-    TAIL_TEXTS,
     TailMethod,
     tail_method,
 )
@@ -17,7 +15,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(TAIL_TEXTS, TAIL_CLASSIFIER_TEXTS)
+@documented("local Rademacher", "local Rademacher, classifiers")
 @dataclass(eq=False, repr=False)
 class LocalRademacherMKLClassifier(ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
@@ -124,7 +122,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
         return tail_method(self, self.theta, self.C)
 
 
-@documented(TAIL_TEXTS)
+@documented("local Rademacher")
 @dataclass(eq=False, repr=False)
 class LocalRademacherMKLRegressor(RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.

@@ -1,6 +1,5 @@
 """Local Rademacher complexity: lp-norm weights, bounded by what the spectra leave."""
 
-import itertools
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -30,35 +29,11 @@ from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution
-from multikernel.solvers import DCSolution, Solver, TailConv, TailDC, follow
+from multikernel.solvers import DCSolution, Solver, TailConv, TailDC
+from multikernel.solvers.base import follow_each
 
 THETA: Check = Number(0, integer=True)
 
-TAIL_TEXTS = """
-normalize : str, Normalizer, list of these or None, default=None
-    What is done to kernels before their spectra are computed: "center", "cosine",
-    or several in order. A trace of n follows; factors as of "variance" change
-    nothing. What is learnt is learnt on the training data.
-tol : float, default=1e-3
-    Relative duality gap at which a convex problem is solved; and of "dc", the share
-    of the objective that an iteration must gain to be followed by another.
-random_state : int, RandomState or None, default=None
-    Draws the vectors that test precomputed matrices for symmetry, and the random
-    starts of "dc"; the rest of a fit is deterministic.
-theta : int, default=1
-    How many leading eigenvalues are free, not negative, and best far below the
-    number of samples: beyond that no kernel has any more. A kernel of rank theta or
-    less has no tail: 1e-6 of its trace stands for it, with a warning that names
-    it.
-"""
-
-TAIL_CLASSIFIER_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-    The weights mu of the kernels of trace n, non-negative, on the constraint;
-    with more than two classes one row per class, as all attributes that say so.
-    A shared selection has one row, gap and so on; dual points and intercepts are
-    for every class even so. Labels count as classes.
-"""
 
 TAIL_CHECKS: Mapping[str, Check] = {
     **LP_CHECKS,
@@ -302,14 +277,9 @@ def _followed(
 ) -> Iterator[list[Solution]]:
     """Yield the solutions of all outputs for recipes that differ in C, in turn."""
     problems = training.problems(recipes[0]).each
-    penalties = zip(*(recipe.penalties for recipe in recipes), strict=True)
-    begun = starts or itertools.repeat(None, len(problems))
-    outputs = [
-        follow(recipes[0].solver, problem, each, start, watch)
-        for problem, each, start in zip(problems, penalties, begun, strict=True)
-    ]
-    for solved_now in zip(*outputs, strict=False):
-        yield list(solved_now)
+    penalties = [recipe.penalties for recipe in recipes]
+    begun: Sequence[Solution | None] = starts or [None] * len(problems)
+    return follow_each(recipes[0].solver, problems, penalties, begun, watch)
 
 
 def tail_search(

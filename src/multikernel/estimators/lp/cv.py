@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from multikernel.estimators.descriptions import SEVERAL_TARGETS_TEXTS, documented
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.candidates import DEFAULT_PS, margin_search
 from multikernel.estimators.lp.method import (
     LP_CHECKS,
-    LP_CLASSIFIER_TEXTS,
-    LP_REGRESSOR_TEXTS,
     lp_method,
 )
 from multikernel.estimators.method import AnyMethod
@@ -21,7 +19,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(LP_CLASSIFIER_TEXTS)
+@documented("lp-norm, classifiers")
 @dataclass(eq=False, repr=False)
 class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
@@ -90,10 +88,6 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     _: KW_ONLY
     Cs: Sequence[float] | None = None
     ps: Sequence[float] = DEFAULT_PS
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     loss: str | Loss = "hinge"
     solver: str = "auto"
     selection: str = "separate"
@@ -113,7 +107,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)
 
 
-@documented(SEVERAL_TARGETS_TEXTS, LP_REGRESSOR_TEXTS)
+@documented("several targets", "lp-norm, regressors")
 @dataclass(eq=False, repr=False)
 class LpMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
@@ -184,10 +178,6 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
     _: KW_ONLY
     Cs: Sequence[float] | None = None
     ps: Sequence[float] = DEFAULT_PS
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     intervals: bool = False
     loss: str | Loss = "epsilon_insensitive"
     epsilon: float | None = None

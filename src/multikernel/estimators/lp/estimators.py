@@ -3,11 +3,9 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from multikernel.estimators.descriptions import SEVERAL_TARGETS_TEXTS, documented
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.method import (
     LP_CHECKS,
-    LP_CLASSIFIER_TEXTS,
-    LP_REGRESSOR_TEXTS,
     MarginMethod,
     lp_method,
 )
@@ -18,7 +16,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(LP_CLASSIFIER_TEXTS)
+@documented("lp-norm, classifiers")
 @dataclass(eq=False, repr=False)
 class LpMKLClassifier(ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
@@ -100,7 +98,7 @@ class LpMKLClassifier(ClassifierMKL):
         return lp_method(self, [self.p], self.C)
 
 
-@documented(SEVERAL_TARGETS_TEXTS, LP_REGRESSOR_TEXTS)
+@documented("several targets", "lp-norm, regressors")
 @dataclass(eq=False, repr=False)
 class LpMKLRegressor(RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.

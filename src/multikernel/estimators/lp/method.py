@@ -36,25 +36,6 @@ def exponent(value: Any) -> str | None:
     return "a number of at least 1, or infinity"
 
 
-LP_CLASSIFIER_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-    The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
-    with more than two classes one row per class, as all attributes that say so.
-    A shared selection has one row, gap and so on; dual points and intercepts are
-    for every class even so. Labels count as classes.
-"""
-
-LP_REGRESSOR_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-    The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
-    of several targets with separate selections one row each, as objective, gap
-    and number of iterations.
-dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
-    The feasible dual point that proves ``duality_gap_``, from -C to C for the
-    epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
-    ``kernel_weights_[m]`` times K_m times it.
-"""
-
 MARGIN_CHECKS: Mapping[str, Check] = {"max_iter": AnyOf((NOTHING, COUNT))}
 
 LP_CHECKS: Mapping[str, Check] = {

@@ -16,7 +16,6 @@ from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
-    SPICY_TEXTS,
     SparseMethod,
     sparse_method,
 )
@@ -39,7 +38,7 @@ def order_choice(value: Any) -> str | None:
 CHECKS: Mapping[str, Check] = {**SPARSE_CHECKS, "order": order_choice}
 
 
-@documented(SPICY_TEXTS)
+@documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
 class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
@@ -168,7 +167,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         return sparse_method(self, self.alpha)
 
 
-@documented(SPICY_TEXTS)
+@documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
 class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
@@ -229,17 +228,14 @@ class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
     _checks: ClassVar[Mapping[str, Check]] = CHECKS
 
     # Folds are scored by the order of their functions.
-    scoring: ClassVar[None] = None
+    scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
     kernels: Any = None
     _: KW_ONLY
     alphas: Sequence[float] | None = None
     n_alphas: int = 20
     alpha_min_ratio: float = ALPHA_MIN_RATIO
-    cv: Any = None
     order: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     l1_ratio: float = 1.0
     normalize: Steps = NORMALIZE
     tol: float = 1e-3

@@ -350,10 +350,19 @@ def mean_scores(runs: Sequence[FoldRun[Any]]) -> Array | None:
     return np.where(done, np.mean(scores[used], axis=0), np.nan)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SearchCV(BaseMKL):
-    """Chooses parameters by cross-validation; goes first among the bases."""
+    """Chooses parameters by cross-validation; goes first among the bases.
+
+    The fields are parameters of every search, whose class adds its own.
+    """
 
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": scoring_choice}
+
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    refit: bool = True
 
     def fit(
         self,

@@ -78,10 +78,6 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     alphas: Sequence[float] | None = None
     n_alphas: int = 20
     alpha_min_ratio: float = ALPHA_MIN_RATIO
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     loss: str | Loss = "log_loss"
     l1_ratio: float = 1.0
     selection: str = "separate"
@@ -175,10 +171,6 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     alphas: Sequence[float] | None = None
     n_alphas: int = 20
     alpha_min_ratio: float = ALPHA_MIN_RATIO
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     intervals: bool = False
     loss: str | Loss = "squared_error"
     epsilon: float | None = None

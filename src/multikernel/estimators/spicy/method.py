@@ -16,9 +16,6 @@ from multikernel._validation import (
     OneOf,
 )
 from multikernel.estimators.descriptions import (
-    MEAN_LOSS_CLASSIFIER_TEXTS,
-    MEAN_LOSS_REGRESSOR_TEXTS,
-    SEVERAL_TARGETS_TEXTS,
     documented,
 )
 from multikernel.estimators.grams.method import GramMethod, warn_unfinished
@@ -34,34 +31,11 @@ from multikernel.problem import Solution
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
 
-SPICY_TEXTS = """
-alphas : sequence of float, default=None
-    Strengths to try; a grid evenly spaced in the logarithm from the smallest one at
-    which no kernel enters, downwards, when None.
-max_iter : int, default=100
-    Outer iterations, each of which passes over all kernels, at most.
-"""
-
-SPICY_CLASSIFIER_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-    Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
-    with more than two classes one row per class, as all attributes that say so.
-    A shared selection has one row, gap and so on; dual points and intercepts are
-    for every class even so. Labels count as classes.
-"""
-
-SPICY_REGRESSOR_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-    Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
-    of several targets with separate selections one row each, as objective, gap
-    and number of iterations.
-"""
-
 documented_classifier = documented(
-    SPICY_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, SPICY_CLASSIFIER_TEXTS
+    "SpicyMKL", "mean loss, classifiers", "SpicyMKL, classifiers"
 )
 documented_regressor = documented(
-    SEVERAL_TARGETS_TEXTS, SPICY_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SPICY_REGRESSOR_TEXTS
+    "several targets", "SpicyMKL", "mean loss, regressors", "SpicyMKL, regressors"
 )
 
 MANY_SAMPLES = 10_000

@@ -19,7 +19,6 @@ from multikernel.estimators.search.search import Search, SearchCV, SearchOutcome
 from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
-    SPICY_TEXTS,
     SparseMethod,
 )
 from multikernel.estimators.survival.base import SurvivalMKL
@@ -93,7 +92,7 @@ def survival_scoring(value: Any) -> str | None:
     return "None for the index of concordance, or a callable (model, X, y)"
 
 
-@documented(SPICY_TEXTS)
+@documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
 class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
     """Sparse model of times to an event with alpha chosen by cross-validation.
@@ -171,10 +170,6 @@ class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
     alphas: Sequence[float] | None = None
     n_alphas: int = 20
     alpha_min_ratio: float = ALPHA_MIN_RATIO
-    cv: Any = None
-    scoring: Any = None
-    n_jobs: int | None = None
-    refit: bool = True
     l1_ratio: float = 1.0
     normalize: Steps = NORMALIZE
     fit_intercept: bool = True

@@ -8,7 +8,6 @@ from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import TARGET_ALPHA
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
-    SPICY_TEXTS,
     SparseMethod,
     sparse_method,
 )
@@ -18,7 +17,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.problem import Callback
 
 
-@documented(SPICY_TEXTS)
+@documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
 class SpicyMKLSurvival(SurvivalMKL):
     r"""Sparse multiple kernel model of times to an event, which may be censored.
