@@ -19,12 +19,7 @@ from multikernel.cli._columns import parted
 from multikernel.cli._console import LiveShare
 from multikernel.cli._frames import naming_damage
 from multikernel.cli._outputs import ending
-from multikernel.cli._tables import (
-    Table,
-    check_reach,
-    features_of,
-    targets_of,
-)
+from multikernel.cli._tables import Table, check_reach, features_of, targets_of
 from multikernel.cli._training import scaler, with_scaling
 from multikernel.datasets import read_batches
 from multikernel.datasets.files import BATCH_ROWS, FORMATS as STREAMED, check_columns

@@ -6,11 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from multikernel.persistence.places import (
-    Place,
-    find_place,
-    standard_output,
-)
+from multikernel.persistence.places import Place, find_place, standard_output
 
 DASH = "-"
 """Standard input where a file is read, standard output where one is written."""

@@ -13,12 +13,7 @@ from sklearn.base import is_outlier_detector
 from multikernel import report as page
 from multikernel.cli import _report, _tables
 from multikernel.cli._columns import NAME, ColumnChoice
-from multikernel.cli._large import (
-    by_batches,
-    one_target,
-    predict_stream,
-    score_of,
-)
+from multikernel.cli._large import by_batches, one_target, predict_stream, score_of
 from multikernel.cli._messages import say
 from multikernel.cli._methods import with_event
 from multikernel.cli._outputs import file_name, find_output

@@ -15,10 +15,13 @@ from multikernel.inspection.pipelines import output_heads
 from multikernel.kernels.interactions import SEPARATOR
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.container import BarContainer as BarContainer
+    from matplotlib.figure import Figure as Figure
+    from matplotlib.lines import Line2D as Line2D
+else:
+    # Names of types alone: matplotlib is imported where it draws.
+    Axes = BarContainer = Figure = Line2D = Any
 
 # Okabe & Ito's colours without the yellow: told apart by colour-blind readers, and
 # dark enough for lines on white.
@@ -39,12 +42,12 @@ def pyplot() -> Any:
         ) from error
 
 
-def figure_of(ax: "Axes") -> "Figure":
+def figure_of(ax: Axes) -> Figure:
     """Return the whole figure that holds the axes, also from within a subfigure."""
     return ax.figure.figure
 
 
-def axes_for(ax: Any, count: int, **figure: Any) -> "list[Axes]":
+def axes_for(ax: Any, count: int, **figure: Any) -> list[Axes]:
     """Return the axes that a caller gave, or `count` new ones, one below the other.
 
     New ones are made with the keywords of ``pyplot.subplots``; another number of axes,
@@ -61,7 +64,7 @@ def axes_for(ax: Any, count: int, **figure: Any) -> "list[Axes]":
 
 
 def note(
-    ax: "Axes",
+    ax: Axes,
     text: str,
     at: tuple[float, float],
     measured: tuple[str, str],
@@ -83,7 +86,7 @@ def color(index: int) -> str:
     return PALETTE[index % len(PALETTE)]
 
 
-def tidy(ax: "Axes", *, grid: Literal["x", "y", "both"]) -> None:
+def tidy(ax: Axes, *, grid: Literal["x", "y", "both"]) -> None:
     """Remove the box around a plot and draw faint grid lines at ticks of an axis."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#E6E8EA", linewidth=0.8)
@@ -164,7 +167,7 @@ def spread(positions: Sequence[float] | Array, separation: float) -> Array:
     return moved
 
 
-def name_rows(ax: "Axes", names: Mapping[int, str], n_rows: int) -> None:
+def name_rows(ax: Axes, names: Mapping[int, str], n_rows: int) -> None:
     """Write a name, shortened, beside each row of horizontal bars, the first on top.
 
     `n_rows` counts those without a name as well.
@@ -176,8 +179,8 @@ def name_rows(ax: "Axes", names: Mapping[int, str], n_rows: int) -> None:
 
 
 def bars(
-    ax: "Axes", widths: ArrayLike, names: Sequence[str], colors: Any, **style: Any
-) -> "BarContainer":
+    ax: Axes, widths: ArrayLike, names: Sequence[str], colors: Any, **style: Any
+) -> BarContainer:
     """Draw horizontal bars, each with a name beside it, the first on top."""
     rows = np.arange(len(names))
     drawn = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
@@ -185,13 +188,13 @@ def bars(
     return drawn
 
 
-def headline(ax: "Axes", text: str) -> None:
+def headline(ax: Axes, text: str) -> None:
     """Write a sentence above a plot, at its left end."""
     ax.set_title(text, loc="left", fontsize="medium", color=INK)
 
 
 def names_at_ends(
-    ax: "Axes", heights: ArrayLike, names: Sequence[str], colors: Sequence[Any]
+    ax: Axes, heights: ArrayLike, names: Sequence[str], colors: Sequence[Any]
 ) -> None:
     """Write names beside the right end of a plot, at heights in units of its data."""
     low, high = ax.get_ylim()
@@ -207,7 +210,7 @@ END_POINTS = 11.0
 """Distance between two labels, in points: a line of small text."""
 
 
-def label_ends(ax: "Axes", lines: "Sequence[Line2D]", texts: Sequence[str]) -> None:
+def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
     """Write a text at the right end of each line, moved apart where needed.
 
     The axes have their final limits; long texts are shortened.

@@ -1,13 +1,14 @@
 """A picture of one function of an additive model against its column."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
 from multikernel.display import _style
+from multikernel.display._style import Axes, Figure
 from multikernel.estimators.publish.columns import (
     column_members,
     column_names,
@@ -17,10 +18,6 @@ from multikernel.estimators.publish.columns import (
 from multikernel.estimators.read.gram_samples import sample_kernels
 from multikernel.inspection import Bootstrap, TermPosterior, pipelines
 from multikernel.kernels.interactions import SEPARATOR
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 N_POINTS = {1: 200, 2: 60}
 """Points of the grid along each column: a line of 200 is smooth at the width of a page,
@@ -83,8 +80,8 @@ class ContributionDisplay:
     [0.1, 0.4, 0.2]
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
+    ax_: Axes
+    figure_: Figure
     artist_: Any
 
     def __init__(
@@ -129,7 +126,7 @@ class ContributionDisplay:
         bootstrap: Bootstrap | None = None,
         posterior: TermPosterior | None = None,
         level: float = 0.9,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> "ContributionDisplay":
         """Draw what a kernel, or several of the same columns, contribute.
@@ -219,7 +216,7 @@ class ContributionDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: "Axes | None" = None, **kwargs: Any) -> "ContributionDisplay":
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> "ContributionDisplay":
         """Draw the line or the heat map.
 
         Parameters
@@ -254,7 +251,7 @@ class ContributionDisplay:
         _style.headline(panel, self.title)
         return self
 
-    def _draw_line(self, ax: "Axes", kwargs: dict[str, Any]) -> None:
+    def _draw_line(self, ax: Axes, kwargs: dict[str, Any]) -> None:
         """Draw a function of one column, its band and the rug."""
         x, points = self.grid[0], self.categories[0] is not None
         if self.band is not None:
@@ -279,7 +276,7 @@ class ContributionDisplay:
         ax.set_ylabel(self.value_name)
         _style.tidy(ax, grid="y")
 
-    def _draw_lines(self, ax: "Axes", few: int, kwargs: dict[str, Any]) -> None:
+    def _draw_lines(self, ax: Axes, few: int, kwargs: dict[str, Any]) -> None:
         """Draw a function of two columns as a line for each value of one."""
         x, levels = self.grid[1 - few], self.grid[few]
         lines = self.values.T if few else self.values
@@ -301,7 +298,7 @@ class ContributionDisplay:
         ax.legend(title=self.column_names[few], frameon=False, fontsize="small")
         _style.tidy(ax, grid="y")
 
-    def _draw_map(self, ax: "Axes", kwargs: dict[str, Any]) -> None:
+    def _draw_map(self, ax: Axes, kwargs: dict[str, Any]) -> None:
         """Draw a function of two columns, and the samples."""
         most = float(np.abs(self.values).max()) or 1.0
         style: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -most, "vmax": most}

@@ -1,18 +1,23 @@
 """A picture of how fast a fit converged."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel.display._style import DASHED, axes_for, color, figure_of, note, tidy
+from multikernel.display._style import (
+    DASHED,
+    Axes,
+    Figure,
+    Line2D,
+    axes_for,
+    color,
+    figure_of,
+    note,
+    tidy,
+)
 from multikernel.inspection.pipelines import final_estimator
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 XAxis = Literal["seconds", "iteration", "passes"]
 _X_LABELS = {
@@ -67,8 +72,8 @@ class ConvergenceDisplay:
     """
 
     ax_: NDArray[Any]
-    figure_: "Figure"
-    line_: "list[Line2D]"
+    figure_: Figure
+    line_: list[Line2D]
 
     def __init__(
         self,
@@ -86,7 +91,7 @@ class ConvergenceDisplay:
         cls,
         estimator: Any,
         *,
-        ax: "Axes | Sequence[Axes] | None" = None,
+        ax: Axes | Sequence[Axes] | None = None,
         x: XAxis = "seconds",
         **line_kwargs: Any,
     ) -> "ConvergenceDisplay":
@@ -113,7 +118,7 @@ class ConvergenceDisplay:
 
     def plot(
         self,
-        ax: "Axes | Sequence[Axes] | None" = None,
+        ax: Axes | Sequence[Axes] | None = None,
         *,
         x: XAxis = "seconds",
         **line_kwargs: Any,
@@ -188,7 +193,7 @@ class ConvergenceDisplay:
         """Return whether the method has no gaps, only objectives."""
         return bool(np.isnan(self.history["duality_gap"]).all())
 
-    def _annotate_gap(self, upper: "Axes") -> None:
+    def _annotate_gap(self, upper: Axes) -> None:
         """Add scale, label and the tolerance, unless it is there."""
         tidy(upper, grid="y")
         if self._greedy:
@@ -204,7 +209,7 @@ class ConvergenceDisplay:
             note(upper, text, (0.0, self.tol), ("axes fraction", "data"), (4, 3))
 
 
-def _annotate_active(lower: "Axes") -> None:
+def _annotate_active(lower: Axes) -> None:
     """Add label and ticks to the active kernels."""
     lower.set_ylabel("active kernels")
     lower.locator_params(axis="y", integer=True)

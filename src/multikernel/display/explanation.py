@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel.display import _style
+from multikernel.display._style import Axes, BarContainer, Figure
 from multikernel.inspection import TermPosterior, pipelines
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure
 
 
 class ExplanationDisplay:
@@ -57,9 +53,9 @@ class ExplanationDisplay:
     [-0.5, 0.2]
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
-    bars_: "BarContainer"
+    ax_: Axes
+    figure_: Figure
+    bars_: BarContainer
 
     def __init__(
         self,
@@ -95,7 +91,7 @@ class ExplanationDisplay:
         output: Any = None,
         posterior: TermPosterior | None = None,
         level: float = 0.9,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         max_kernels: int = 12,
         **bar_kwargs: Any,
     ) -> "ExplanationDisplay":
@@ -170,7 +166,7 @@ class ExplanationDisplay:
         return display.plot(ax, max_kernels=max_kernels, **bar_kwargs)
 
     def plot(
-        self, ax: "Axes | None" = None, *, max_kernels: int = 12, **bar_kwargs: Any
+        self, ax: Axes | None = None, *, max_kernels: int = 12, **bar_kwargs: Any
     ) -> "ExplanationDisplay":
         """Draw the bars, the largest on top.
 

@@ -1,17 +1,14 @@
 """Pictures of a hull: which interactions a model of HKL uses, and when they come in."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel.display import _style
+from multikernel.display._style import Axes, Figure
 from multikernel.inspection.pipelines import model_with
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 STRONGEST = 12
 """Nodes that are named: more names than these take more room than the picture."""
@@ -60,8 +57,8 @@ class HullDisplay:
     [[1, 0, 0], [0, 2, 0], [0, 0, 1]]
     """
 
-    ax_: "list[Axes]"
-    figure_: "Figure"
+    ax_: list[Axes]
+    figure_: Figure
     bars_: Any
     counts_: Any
 
@@ -81,7 +78,7 @@ class HullDisplay:
         cls,
         estimator: Any,
         *,
-        ax: "Sequence[Axes] | None" = None,
+        ax: Sequence[Axes] | None = None,
         max_nodes: int = STRONGEST,
     ) -> "HullDisplay":
         """Draw the hull of a fitted model.
@@ -107,7 +104,7 @@ class HullDisplay:
         return display.plot(ax=ax, max_nodes=max_nodes)
 
     def plot(
-        self, ax: "Sequence[Axes] | None" = None, *, max_nodes: int = STRONGEST
+        self, ax: Sequence[Axes] | None = None, *, max_nodes: int = STRONGEST
     ) -> "HullDisplay":
         """Draw both panels.
 
@@ -143,7 +140,7 @@ class HullDisplay:
         self._draw_kinds(lower)
         return self
 
-    def _draw_kinds(self, ax: "Axes") -> None:
+    def _draw_kinds(self, ax: Axes) -> None:
         """Draw how many nodes there are of each kind, and their share."""
         inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
         total = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
@@ -208,8 +205,8 @@ class HullPathDisplay:
     ['x1', 'x2']
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
+    ax_: Axes
+    figure_: Figure
     lines_: Any
 
     def __init__(
@@ -231,7 +228,7 @@ class HullPathDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: "Axes | None" = None, max_nodes: int = 8
+        cls, estimator: Any, *, ax: Axes | None = None, max_nodes: int = 8
     ) -> "HullPathDisplay":
         """Draw the path of a fitted search.
 
@@ -259,9 +256,7 @@ class HullPathDisplay:
         )
         return display.plot(ax=ax, max_nodes=max_nodes)
 
-    def plot(
-        self, ax: "Axes | None" = None, *, max_nodes: int = 8
-    ) -> "HullPathDisplay":
+    def plot(self, ax: Axes | None = None, *, max_nodes: int = 8) -> "HullPathDisplay":
         """Draw a line per node, from strong regularization to weak.
 
         Parameters

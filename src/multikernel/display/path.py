@@ -1,20 +1,16 @@
 """A picture of how the kernels come in as the regularization gets weaker."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.display import _style
+from multikernel.display._style import Axes, Figure, Line2D
 from multikernel.estimators import NamedPath
 from multikernel.inspection.pipelines import SearchScores
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 BLOCK_NORM = "block norm ‖f_m‖: size of a kernel's function"
 """What a path shows, for the axis."""
@@ -70,10 +66,10 @@ class RegularizationPathDisplay:
     """
 
     alpha_name: str = "alpha"
-    ax_: "Axes"
-    score_ax_: "Axes | None"
-    figure_: "Figure"
-    line_: "list[Line2D]"
+    ax_: Axes
+    score_ax_: Axes | None
+    figure_: Figure
+    line_: list[Line2D]
 
     def __init__(
         self,
@@ -133,7 +129,7 @@ class RegularizationPathDisplay:
         cls,
         estimator: Any,
         *,
-        ax: "Axes | Sequence[Axes] | None" = None,
+        ax: Axes | Sequence[Axes] | None = None,
         max_labels: int = 7,
         **line_kwargs: Any,
     ) -> "RegularizationPathDisplay":
@@ -188,7 +184,7 @@ class RegularizationPathDisplay:
 
     def plot(
         self,
-        ax: "Axes | Sequence[Axes] | None" = None,
+        ax: Axes | Sequence[Axes] | None = None,
         *,
         max_labels: int = 7,
         **line_kwargs: Any,
@@ -234,7 +230,7 @@ class RegularizationPathDisplay:
         self._mark_best()
         return self
 
-    def _panels(self, ax: "Axes | Sequence[Axes] | None") -> "tuple[Axes, Axes | None]":
+    def _panels(self, ax: Axes | Sequence[Axes] | None) -> tuple[Axes, Axes | None]:
         """Return the axes of the path and, where they are drawn, of the scores."""
         if not self.kernel_names:
             (panel,) = _style.axes_for(ax, 1, figsize=(8.2, 4.6))
@@ -302,7 +298,7 @@ def _without_idle_stretches(values: Array) -> Array:
     return np.where(idle, np.nan, values)
 
 
-def _draw_scores(ax: "Axes", alphas: Array, scores: Array) -> None:
+def _draw_scores(ax: Axes, alphas: Array, scores: Array) -> None:
     """Draw the mean score over the folds with a band of one standard error."""
     # An infinite score has no place on a finite axis, nor a deviation.
     folds = np.atleast_2d(np.where(np.isfinite(scores), scores, np.nan).T)

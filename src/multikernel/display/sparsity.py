@@ -1,18 +1,14 @@
 """A picture of how the score depends on the number of kernels."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
 from multikernel.display import _style
+from multikernel.display._style import Axes, Figure, Line2D
 from multikernel.inspection.pipelines import SearchScores
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 
 class SparsityPathDisplay:
@@ -63,12 +59,12 @@ class SparsityPathDisplay:
     [0.5, 0.85, 0.8]
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
-    line_: "Line2D"
+    ax_: Axes
+    figure_: Figure
+    line_: Line2D
     band_: Any
-    other_lines_: "list[Line2D]"
-    point_: "Line2D | None"
+    other_lines_: list[Line2D]
+    point_: Line2D | None
 
     def __init__(
         self,
@@ -108,7 +104,7 @@ class SparsityPathDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: "Axes | None" = None, **line_kwargs: Any
+        cls, estimator: Any, *, ax: Axes | None = None, **line_kwargs: Any
     ) -> "SparsityPathDisplay":
         """Draw the scores of an estimator that has chosen its number of kernels.
 
@@ -149,9 +145,7 @@ class SparsityPathDisplay:
         )
         return display.plot(ax=ax, **line_kwargs)
 
-    def plot(
-        self, ax: "Axes | None" = None, **line_kwargs: Any
-    ) -> "SparsityPathDisplay":
+    def plot(self, ax: Axes | None = None, **line_kwargs: Any) -> "SparsityPathDisplay":
         """Draw the mean scores, and how far folds differ at the chosen strength.
 
         Parameters

@@ -1,7 +1,7 @@
 """Pictures of spectra: tail sums of kernels, and where a cut-off lies."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,13 +9,9 @@ from numpy.typing import ArrayLike
 from multikernel._typing import Array
 from multikernel.diagnostics import cut_off_values
 from multikernel.display import _style
+from multikernel.display._style import Axes, Figure, Line2D
 from multikernel.gram import GramStack, tail_sums
 from multikernel.inspection.pipelines import model_with
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 
 class TailSpectrumDisplay:
@@ -53,9 +49,9 @@ class TailSpectrumDisplay:
     [0.0, -1.0]
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
-    lines_: "list[Line2D]"
+    ax_: Axes
+    figure_: Figure
+    lines_: list[Line2D]
 
     def __init__(self, tails: ArrayLike, kernel_names: Sequence[str]) -> None:
         self.tails = np.atleast_2d(np.asarray(tails, dtype=float))
@@ -73,7 +69,7 @@ class TailSpectrumDisplay:
         kernel_names: Sequence[str],
         *,
         theta: int = 100,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         **line_kwargs: Any,
     ) -> "TailSpectrumDisplay":
         """Draw the tail sums of Gram matrices, over the number of samples.
@@ -96,7 +92,7 @@ class TailSpectrumDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: "Axes | None" = None, **line_kwargs: Any
+        cls, estimator: Any, *, ax: Axes | None = None, **line_kwargs: Any
     ) -> "TailSpectrumDisplay":
         """Draw the tail sums that a model was fitted by.
 
@@ -121,7 +117,7 @@ class TailSpectrumDisplay:
         return display.plot(ax=ax, **line_kwargs)
 
     def plot(
-        self, ax: "Axes | None" = None, *, max_kernels: int = 12, **line_kwargs: Any
+        self, ax: Axes | None = None, *, max_kernels: int = 12, **line_kwargs: Any
     ) -> "TailSpectrumDisplay":
         """Draw the lines; names stand at their ends.
 
@@ -207,8 +203,8 @@ class CutOffDisplay:
     (4, 3)
     """
 
-    axes_: "list[Axes]"
-    figure_: "Figure"
+    axes_: list[Axes]
+    figure_: Figure
 
     def __init__(self, eigenvalues: ArrayLike, r: float) -> None:
         values: Array = np.sort(np.asarray(eigenvalues, dtype=float))[::-1]

@@ -1,16 +1,12 @@
 """A picture of the kernels that are chosen on most resamples."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from multikernel.display import _style
+from multikernel.display._style import Axes, BarContainer, Figure
 from multikernel.inspection import Stability, stability_selection
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure
 
 
 class StabilityDisplay:
@@ -42,9 +38,9 @@ class StabilityDisplay:
     [1.0, 0.5]
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
-    bars_: "BarContainer"
+    ax_: Axes
+    figure_: Figure
+    bars_: BarContainer
 
     def __init__(self, stability: Stability) -> None:
         self.stability = stability
@@ -57,7 +53,7 @@ class StabilityDisplay:
         y: Any,
         n_resamples: int = 100,
         *,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         max_kernels: int = 20,
         **parameters: Any,
     ) -> "StabilityDisplay":
@@ -78,7 +74,7 @@ class StabilityDisplay:
         return cls(found).plot(ax, max_kernels=max_kernels)
 
     def plot(
-        self, ax: "Axes | None" = None, *, max_kernels: int = 20, **bar_kwargs: Any
+        self, ax: Axes | None = None, *, max_kernels: int = 20, **bar_kwargs: Any
     ) -> "StabilityDisplay":
         """Draw the bars, the most frequent on top, those below the threshold in grey.
 

@@ -1,7 +1,7 @@
 """Bars of the kernels in use: their weights, or their shares of the variance."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,13 +9,9 @@ from numpy.typing import ArrayLike
 from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, check_parameter
 from multikernel.display import _style
+from multikernel.display._style import Axes, BarContainer, Figure
 from multikernel.inspection import Bootstrap, VarianceSplit, variance_split
 from multikernel.inspection.pipelines import final_estimator, output_heads
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure
 
 WHAT_IS_SPLIT = {
     "R²": "share of the variance of held-out targets",
@@ -75,9 +71,9 @@ class KernelWeightsDisplay:
     [0.7, 0.3]
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
-    bars_: "list[BarContainer]"
+    ax_: Axes
+    figure_: Figure
+    bars_: list[BarContainer]
 
     def __init__(
         self,
@@ -121,7 +117,7 @@ class KernelWeightsDisplay:
         cls,
         estimator: Any,
         *,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         max_kernels: int | None = None,
         values: str | None = None,
         bootstrap: Bootstrap | None = None,
@@ -183,7 +179,7 @@ class KernelWeightsDisplay:
 
     def plot(
         self,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         *,
         max_kernels: int | None = None,
         **bar_kwargs: Any,
@@ -296,9 +292,9 @@ class VarianceSplitDisplay:
     [0.6, 0.2]
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
-    bars_: "list[BarContainer]"
+    ax_: Axes
+    figure_: Figure
+    bars_: list[BarContainer]
 
     def __init__(self, split: VarianceSplit) -> None:
         self.split = split
@@ -311,7 +307,7 @@ class VarianceSplitDisplay:
         y: Any,
         by: str = "kernel",
         *,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         level: float = 0.9,
         max_terms: int | None = None,
         max_targets: int = 6,
@@ -340,7 +336,7 @@ class VarianceSplitDisplay:
 
     def plot(
         self,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         *,
         level: float = 0.9,
         max_terms: int | None = None,

@@ -9,9 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
-from multikernel.estimators.descriptions import (
-    documented,
-)
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training

@@ -14,10 +14,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import InstanceOf
-from multikernel.gram.matrix import (
-    GramMatrix,
-    column_runs,
-)
+from multikernel.gram.matrix import GramMatrix, column_runs
 
 FEW = 0.5
 """Where no more than this share of a vector is not zero, reading their columns alone is

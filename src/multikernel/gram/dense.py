@@ -11,11 +11,7 @@ from scipy.linalg.blas import daxpy
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import HasProducts
-from multikernel.gram.matrix import (
-    GramMatrix,
-    Products,
-    products_of_arrays,
-)
+from multikernel.gram.matrix import GramMatrix, Products, products_of_arrays
 from multikernel.gram.memory import address, read_ahead
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.tables import backing, read_only, write_block

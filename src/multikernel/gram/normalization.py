@@ -22,11 +22,7 @@ from multikernel.gram.steps import (
     VarianceStep,
 )
 from multikernel.gram.views import ScaledStack
-from multikernel.kernels.base import (
-    Kernel,
-    checked_values,
-    kernel_diagonal,
-)
+from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.linalg.tables import equal_shares
 
 STEPS = ("trace", "variance", "cosine", "center")

@@ -18,11 +18,7 @@ from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import (
-    AroundOther,
-    resident_products,
-    rough_forms,
-)
+from multikernel.gram.capabilities import AroundOther, resident_products, rough_forms
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix, Products, column_runs, padded_to

@@ -8,12 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes, check_weights
-from multikernel.kernels.base import (
-    Kernel,
-    check_kernel,
-    kernel_diagonal,
-    kernel_name,
-)
+from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
 from multikernel.kernels.columns import ColumnKernel, Features, resolve_kernel
 from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import equal_shares, evenly_spaced

@@ -10,12 +10,7 @@ from scipy.optimize import minimize_scalar
 from multikernel._typing import Array
 from multikernel.certificates import centred
 from multikernel.certificates.progress import Recorder, metered
-from multikernel.gram.spectra import (
-    VANISHES,
-    frame_tails,
-    leading_spectrum,
-    tail_sums,
-)
+from multikernel.gram.spectra import VANISHES, frame_tails, leading_spectrum, tail_sums
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution, Status

@@ -10,12 +10,7 @@ from multikernel._typing import Array
 from multikernel.gram import capabilities
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.refine import (
-    Refinement,
-    full_forms,
-    refined,
-    residual_traces,
-)
+from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
 
 
 def check_gram_stack(

@@ -16,10 +16,7 @@ from multikernel.estimators.group_omp.method import (
     prefix_attributes,
     warn_interrupted,
 )
-from multikernel.estimators.group_omp.stages import (
-    PublishedPath,
-    published_path,
-)
+from multikernel.estimators.group_omp.stages import PublishedPath, published_path
 from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import BlockFunctions

@@ -7,10 +7,7 @@ from typing import Any
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.candidates import prefix_search
-from multikernel.estimators.group_omp.method import (
-    GREEDY_CHECKS,
-    greedy_method,
-)
+from multikernel.estimators.group_omp.method import GREEDY_CHECKS, greedy_method
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.search import SearchCV

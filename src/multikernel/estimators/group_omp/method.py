@@ -11,9 +11,7 @@ from sklearn.utils import check_random_state
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Problems, Recipe, Training
-from multikernel.estimators.group_omp.stages import (
-    make_stages,
-)
+from multikernel.estimators.group_omp.stages import make_stages
 from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import FINISHED

@@ -8,9 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import FLAG, Check
-from multikernel.estimators.descriptions import (
-    documented,
-)
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.hkl.data import (
     HullData,
     HullModel,

@@ -6,10 +6,7 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.candidates import DEFAULT_PS, margin_search
-from multikernel.estimators.lp.method import (
-    LP_CHECKS,
-    lp_method,
-)
+from multikernel.estimators.lp.method import LP_CHECKS, lp_method
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.search import SearchCV

@@ -4,11 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.lp.method import (
-    LP_CHECKS,
-    MarginMethod,
-    lp_method,
-)
+from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage

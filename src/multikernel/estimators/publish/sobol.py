@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.publish.columns import (
-    factors,
-    held_columns,
-    kernels_in_use,
-)
+from multikernel.estimators.publish.columns import factors, held_columns, kernels_in_use
 from multikernel.estimators.publish.drawn import drawn_indices
 from multikernel.estimators.publish.fitted import single
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel, kernel_name

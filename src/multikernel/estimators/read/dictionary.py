@@ -30,10 +30,7 @@ from multikernel.kernels import (
     median_dictionary,
     resolve_columns,
 )
-from multikernel.kernels.columns import (
-    Features,
-    resolve_indices,
-)
+from multikernel.kernels.columns import Features, resolve_indices
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN
@@ -42,9 +39,7 @@ from multikernel.kernels.interactions import (
     Interactions,
     with_interactions,
 )
-from multikernel.kernels.median import (
-    COLUMN_MULTIPLES,
-)
+from multikernel.kernels.median import COLUMN_MULTIPLES
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import View, ViewDictionary

@@ -15,9 +15,7 @@ from multikernel._validation import (
     InstanceOf,
     OneOf,
 )
-from multikernel.estimators.descriptions import (
-    documented,
-)
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import GramMethod, warn_unfinished
 from multikernel.estimators.grams.solving import solve_outputs, solve_with_thirds
 from multikernel.estimators.grams.source import gram_source

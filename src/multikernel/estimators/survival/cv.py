@@ -17,10 +17,7 @@ from multikernel.estimators.search.folds import cut_fold, make_splits
 from multikernel.estimators.search.scores import takes
 from multikernel.estimators.search.search import Search, SearchCV, SearchOutcome, Trial
 from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
-from multikernel.estimators.spicy.method import (
-    SPARSE_CHECKS,
-    SparseMethod,
-)
+from multikernel.estimators.spicy.method import SPARSE_CHECKS, SparseMethod
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.likelihood import most_likely_scale
 from multikernel.estimators.survival.times import Times

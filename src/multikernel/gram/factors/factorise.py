@@ -16,13 +16,7 @@ from multikernel._validation import (
     check_weights,
 )
 from multikernel.gram.choice import divides_centred
-from multikernel.gram.factors.growth import (
-    WHOLE,
-    Factor,
-    Goal,
-    grow,
-    grown_triangle,
-)
+from multikernel.gram.factors.growth import WHOLE, Factor, Goal, grow, grown_triangle
 from multikernel.gram.factors.landmarks import Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, check_room

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import (
-    NOTHING,
-    AnyOf,
-    InstanceOf,
-    Number,
-    check_parameter,
-)
+from multikernel._validation import NOTHING, AnyOf, InstanceOf, Number, check_parameter
 from multikernel.kernels.sequence.letters import (
     Alphabet,
     Sequences,

@@ -48,11 +48,7 @@ from multikernel.certificates.side_by_side import SideBySide, TargetModels
 from multikernel.gram.capabilities import count, low_rank_form, tall_form
 from multikernel.gram.refine import residual_traces
 from multikernel.linalg.shifted import Root, ShiftedRoot, factor_root
-from multikernel.losses.base import (
-    Loss,
-    finite_ends,
-    is_smooth,
-)
+from multikernel.losses.base import Loss, finite_ends, is_smooth
 from multikernel.losses.weighted import WeightedLoss, is_squared
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
