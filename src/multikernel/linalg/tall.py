@@ -219,14 +219,19 @@ class TallArray:
         kept = self.Z.shape[0] >= self.Z.shape[1] == columns.size
         if not kept or np.any(weights != weights[0]):
             return weighted_gram(self.Z, weights, columns, sides)
-        return weights[0] * self._products, weights[0] * (sides.T @ self.Z).T
+        inner = weights[0] * (sides.T @ self.Z).T
+        # Who holds the products for weights of one holds these, and no copy.
+        alone = weights[0] == 1.0
+        return self._products if alone else weights[0] * self._products, inner
 
     @cached_property
     def _products(self) -> Array:
         """Return Z^T Z."""
         n_rows, n_columns = self.Z.shape
         none = np.empty((n_rows, 0))
-        return weighted_gram(self.Z, np.ones(n_rows), np.arange(n_columns), none)[0]
+        products, _ = weighted_gram(self.Z, np.ones(n_rows), np.arange(n_columns), none)
+        products.flags.writeable = False
+        return products
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows, the matrix itself where they are all of them."""

@@ -103,6 +103,15 @@ def test_hessians_are_those_of_dense_kernels(order, offsets, scaled):
         np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-9)
 
 
+def test_products_of_all_columns_are_held_once():
+    Z = TallArray(make_factors().factors)
+    products, every = ColumnProducts(Z), np.arange(Z.shape[1])
+    products(np.full(60, 0.25), every, np.ones((60, 1)))
+    assert np.shares_memory(products._kept, Z.gram(np.ones(60), every, Z.Z)[0])
+    scaled, _ = Z.gram(np.full(60, 2.0), every, Z.Z)
+    np.testing.assert_allclose(scaled, 2.0 * Z.Z.T @ Z.Z, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     "weights", [np.full(60, 0.25), np.linspace(0.5, 2.0, 60)], ids=["one", "own"]
 )
