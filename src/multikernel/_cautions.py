@@ -71,8 +71,8 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
 
     A model that holds samples, or landmarks, has its rows compared with these. One that
     holds no samples, only means and a scale, was fitted on all rows or on none: on all
-    if their number and means are those it learnt. Given Gram matrices are those of the
-    fit if they are symmetric: rows are then the fitted samples.
+    if it has learnt the same number and means. Given Gram matrices that are symmetric
+    are taken for the matrices of the fit: rows are then the fitted samples.
     """
     state = inner._state
     reached = data_at_model(last_step(model)[0], X)

@@ -313,7 +313,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     ------
     ValueError
         If a weight is negative, infinite or nan, if all are zero, if their sum is too
-        large or small to compute with, or if there are not as many as samples.
+        large or small to compute with, or if their number is not n_samples.
     """
     if sample_weight is None:
         return None

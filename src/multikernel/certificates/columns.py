@@ -85,9 +85,9 @@ def weighted_targets(
 ) -> tuple[Array, Array, Array]:
     """Return targets and weights of squares that touch a loss at f, and its slopes.
 
-    The `line_weight` is what is left of weights where the loss is a line. They are at
-    most those of the squares that touch it and are zero where the line is: far out a
-    step is as long as the way back.
+    Where the loss is a line, its weights are multiplied by `line_weight`. Before that
+    they are at most the weights of squares that touch the line and reach zero where the
+    line does: far out a step is as long as the way back.
     """
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)

@@ -50,7 +50,7 @@ class Recorder:
         return self.callback is not None and bool(self.callback(line))
 
     def close(self, objective: float, duality_gap: float, n_active: int) -> None:
-        """Replace the figures of the last line by those of the published model."""
+        """Replace the figures of the last line by the published model's."""
         last = self.history.pop()
         line = self._line(objective, duality_gap, n_active)
         self.history.append(replace(line, iteration=last.iteration))

@@ -91,8 +91,8 @@ def _model(request: Request, name: str, table: Table, cv: int | None) -> Any:
     method = METHODS[name]
     searches = cv is not None and method.search is not None
     if method.graphs:
-        # The kernels asked for are those of the other methods: a method on graphs takes
-        # its default graph, which contains all interactions already.
+        # The kernels asked for are for the other methods: a method on graphs takes its
+        # default graph, which contains all interactions already.
         request = replace(request, kernels="default", interactions=False)
     strength = {"cv": cv} if searches else {}
     estimator = TrainingRequest(request, method).estimator(table, strength, cv=searches)

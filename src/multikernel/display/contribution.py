@@ -131,7 +131,7 @@ class ContributionDisplay:
     ) -> "ContributionDisplay":
         """Draw what a kernel, or several of the same columns, contribute.
 
-        Columns that the kernels do not read play no part. Values are those of the
+        Columns that the kernels do not read play no part. Values are from the
         data before a pipeline's scaling, where that can be inverted. Of `Interactions`
         a pair of columns, such as ``"age × dose"``, is the pure interaction: what the
         two do together beyond what each does alone.

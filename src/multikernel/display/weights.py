@@ -46,7 +46,7 @@ class KernelWeightsDisplay:
     counted : str, default="kernels"
         What has a bar each, for the headline.
     zeros : bool, default=False
-        Whether all have a row, also those of value zero.
+        Whether all have a row, also if the value is zero.
 
     Attributes
     ----------

@@ -362,7 +362,7 @@ class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
         return f + check_offset(owner, offset, *f.shape, alike=alike)
 
     def _values_without_offset(self, X: Any) -> Array:
-        """Return decision values at X: computed, or those of a search for this X."""
+        """Return decision values at X, computed unless a search has left them for X."""
         state: FittedModel | None = vars(self).get("_state")
         if state is not None and state.known is not None and state.known[0] is X:
             return state.known[1]

@@ -58,14 +58,14 @@ OF_EVERY_FIT = (
 def documented(
     *sections: str, lacks: Sequence[str] = ()
 ) -> Callable[[Estimator], Estimator]:
-    """Return what writes out the descriptions that an estimator shares with others.
+    """Return a decorator that writes the descriptions of sections into a docstring.
 
     Parameters
     ----------
     *sections : str
-        Sections of descriptions beside those of every estimator, and of classifiers or
-        regressors: for a family, or for what means something else there. Of entries
-        with the same name the last one holds.
+        Sections beside the ones for every estimator, and for classifiers or regressors:
+        for a family, or for a word that means something else there. If entries have the
+        same name, the last one counts.
     lacks : sequence of str, default=()
         Attributes of every search or fit that this one does not have.
 

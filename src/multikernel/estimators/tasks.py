@@ -201,7 +201,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         sqrt(2 / n) (Theorem 4 of [1]_), and about the coverage where models of
         different folds agree. Here the parameter was chosen on the same folds; measured
         coverage is in the guide, "How sure is a prediction?". It is a mean over all new
-        samples: widths differ between samples only as far as the models of the folds
+        samples: widths differ between samples only if the models of the folds
         do.
 
         Parameters

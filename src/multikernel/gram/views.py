@@ -32,7 +32,7 @@ class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
     Raises
     ------
     ValueError
-        If there are not as many factors as kernels, or one is negative or not
+        If the number of factors is not the number of kernels, or one is negative or not
         finite.
 
     Examples

@@ -43,8 +43,8 @@ def deviance_split(
         {\sum_i w_i \ell(y_i, c)},
 
     where terms have mean zero (the split of Aumann and Shapley [1]_). For the squared
-    loss it is `r2_score_split`. Shares and the one of the level of predictions, which
-    no term answers for, sum to D²: one minus the loss over that of the constant.
+    loss it is `r2_score_split`. Shares and the share of the level of predictions, which
+    no term answers for, sum to D²: one minus the loss over the constant's loss.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def deviance_split(
     by : {"kernel", "view", "column"}, default="kernel"
         What the deviance is split among, as in `variance_split`.
     n_resamples : int, default=1000
-        Resamples of the samples, for intervals; the constant is that of all samples.
+        Resamples of the samples, for intervals; the constant is of all samples.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
     random_state : int, RandomState or None, default=None

@@ -45,12 +45,12 @@ def group_permutation_importance(
         Targets.
     groups : {"kernel", "view"} or mapping, default="kernel"
         "kernel" for the columns of every kernel in use, once for kernels of the same
-        columns; "view" for those of every view; or columns, by position or name, under
-        the names of groups. Of precomputed kernels, each is a group.
+        columns; "view" for the columns of every view; or columns, by position or name,
+        under the names of groups. Of precomputed kernels, each is a group.
     n_repeats : int, default=5
         How often every group is shuffled.
     scoring : str, callable or None, default=None
-        The score; that of the estimator when None.
+        The score; the estimator's own when None.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the score.
     random_state : int, RandomState or None, default=None

@@ -22,7 +22,7 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     The first-order index of column i is :math:`S_i`, its total index
     :math:`T_i = S_i + \sum_j S_{ij}` [2]_. They are indices of the model, not of the
     targets, and of independent columns: where columns are correlated, other shares of
-    the variance are right, such as those of `variance_split`.
+    the variance are right, such as the ones of `variance_split`.
 
     Parameters
     ----------

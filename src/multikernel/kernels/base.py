@@ -186,9 +186,9 @@ features, or choose other parameters.
 
 MEMORISES = 0.25
 """Ratio below which a kernel memorises. ``benchmarks/defaults`` (memory), 216 single
-Gaussians on 9 sets: below it accuracy is 0.002 above that of the larger class in the
-mean and contributions shrink to less than a fifth on new samples; from 0.25 to 0.5 it
-is 0.06 above, from 0.5 to 1 0.16."""
+Gaussians on 9 sets: below it accuracy is 0.002 above the share of the larger class in
+the mean and contributions shrink to less than a fifth on new samples; from 0.25 to 0.5
+it is 0.06 above, from 0.5 to 1 0.16."""
 
 
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:

@@ -34,7 +34,7 @@ class ListDictionary:
     ----------
     kernels : sequence of Kernel
         At least one. Any object with ``__call__(X, Y=None)`` and ``diag(X)`` will do,
-        such as those of `sklearn.gaussian_process.kernels`.
+        such as objects of `sklearn.gaussian_process.kernels`.
     names : sequence of str, optional
         One name per kernel, all different; each kernel's own name when left out, with
         the kernel's number behind it where several share it.
@@ -42,8 +42,8 @@ class ListDictionary:
     Raises
     ------
     ValueError
-        If there is no kernel, if a name is given twice, or if there are not as many
-        names as kernels.
+        If there is no kernel, if a name is given twice, or if the number of names is
+        not the number of kernels.
     TypeError
         If something in the sequence is no kernel.
 

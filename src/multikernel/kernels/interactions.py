@@ -60,8 +60,8 @@ class Interactions:
     weight : float, default=0.15
         What interactions are multiplied by beside main kernels, once all are
         normalised; positive. A function of an interaction costs 1 / sqrt(weight) times
-        as much as one of a main kernel that is as large, so that of hundreds of
-        interactions fewer enter by chance. It is 1 where there are no mains.
+        as much as an equally large function of a main kernel, so that fewer of
+        hundreds of interactions enter by chance. It is 1 where there are no mains.
     order : {2, 3}, default=2
         How many kernels a product has at most. With 3, for SpicyMKL alone, a fit with
         all pairs is followed by one that is also offered each pair in use times each
@@ -216,7 +216,7 @@ class InteractionDictionary:
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
-        """Return the view of every kernel; a product has those of its factors."""
+        """Return the view of every kernel; a product has both of its factors' views."""
         views = self.main_views
         if views is None:
             return None

@@ -46,7 +46,7 @@ class Views:
         end), a list of these, or a function that returns them for a data frame, such
         as `sklearn.compose.make_column_selector`. A tuple has the columns first and
         then kernels: one or a list of them, names of `sklearn.metrics.pairwise`, or
-        functions. Without kernels a view gets those of `median_dictionary`, and a
+        functions. Without kernels a view gets `median_dictionary`, and a
         `CategoryKernel` for its columns of text. Within a view, a `ColumnKernel` names
         columns of that view, by name or by position in it. `Unpenalized` columns have
         coefficients in place of kernels, and `Grams` the matrix of one.

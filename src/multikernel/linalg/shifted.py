@@ -105,7 +105,7 @@ class FactorRoot:
     :math:`F = I + W (L + I)^{-1} W^\top`, as multiplying it out shows, and
     :math:`F^{-1} = I - W (I + L^\top)^{-1} L^{-1} W^\top`. A product costs as many
     numbers as W has, where the root of all samples is a matrix of their square. It
-    stands for `ShiftedRoot`; the scale is that of the shifts, and W has it in its rows.
+    stands for `ShiftedRoot`; the scale is d^{-1/2} as there, and W has it in its rows.
     """
 
     scale: Array
@@ -125,7 +125,7 @@ class FactorRoot:
         return np.asarray(self.scale[:, None] * (halves - self.columns @ inner))
 
     def _plus_one(self, rhs: Array, transposed: int) -> Array:
-        """Return (L + I)^-1 times a matrix, or that of the transpose."""
+        """Return (L + I)^-1 times a matrix, or (L + I)^-T times it."""
         return np.asarray(dtrtrs(self._raised, rhs, lower=1, trans=transposed)[0])
 
     @cached_property

@@ -135,7 +135,7 @@ class TailDC:
     For p above 1 the constraint is :math:`\min_v \|(\mu_m v_m)_m\|_p \le 1`, over the
     v of all frames of theta directions and their averages; for p = 1 the minimum is the
     tail sum. The directions that lower it most are leading eigenvectors of
-    :math:`\sum_m \mu_m^p v_m^{p-1} K_m`, and v moves towards theirs as far as the norm
+    :math:`\sum_m \mu_m^p v_m^{p-1} K_m`, and v moves towards theirs while the norm
     falls. With eigenvectors of :math:`\sum_m \mu_m K_m` in their place it may rise.
 
     Parameters

@@ -139,7 +139,7 @@ def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
 
 
 def problem_on(problem: Problem, samples: Indices) -> Problem:
-    """Return the problem of some samples, of whose kernels little is to be read."""
+    """Return the problem on some samples, which reads their rows and columns alone."""
     if samples.size == problem.y.size:
         return problem
     every = np.arange(problem.gram.shape[0])

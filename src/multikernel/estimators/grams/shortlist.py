@@ -24,9 +24,9 @@ from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_each
 
 LISTED = 24
-"""Kernels on the list beside those in use. Default searches of six classes (400 rows of
-digits and of segment) took 1.5 and 2.4 times those of main kernels alone; 2.5 times and
-more where every class had a list of 32."""
+"""Kernels on the list beside the kernels in use. Default searches of six classes (400
+rows of digits and of segment) took 1.5 and 2.4 times as long as with main kernels
+alone; 2.5 times and more where every class had a list of 32."""
 
 ANOTHER = 8
 """Kernels on the list for every further problem that shares it."""

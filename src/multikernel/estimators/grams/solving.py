@@ -1,9 +1,10 @@
 """Solving again: on matrices nearer to their kernels, and with more kernels.
 
 Solutions ask for finer factors of kernels where these keep a gap open, and
-`Training.refine` makes them. A single solve is made again then, a path goes on from
-where it is, and a way to some solution is gone again. Where products of three kernels
-are asked for, those of pairs in use join the kernels until no new pair comes into use.
+`Training.refine` makes them. Then a single solve is made again, a path goes on from
+where it is, and a path that only leads to one solution starts again. If products of
+three kernels are asked for, products with pairs in use join the kernels until no new
+pair comes into use.
 """
 
 from collections.abc import Callable, Iterator, Sequence

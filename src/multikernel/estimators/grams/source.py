@@ -309,8 +309,8 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
     Raises
     ------
     ValueError
-        If a name belongs to no kernel and no view, or there are not as many weights as
-        kernels.
+        If a name belongs to no kernel and no view, or the number of weights is not the
+        number of kernels.
     """
     weights = np.ones(names.n_kernels)
     if given is None:

@@ -110,7 +110,7 @@ class Problems:
 
     @property
     def objective_scale(self) -> float | Array:
-        """Return what turns objectives into those of the estimator."""
+        """Return the factor from a problem's objective to the estimator's."""
         return self.recipe.objective_scale
 
 
@@ -167,7 +167,7 @@ class Training:
 
     @property
     def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
-        """Return the rows of the samples: folds hold none of their own."""
+        """Return the rows of the samples; a fold reads them from the whole table."""
         return self.table if self.taken is None else self.table[self.taken]
 
     @property

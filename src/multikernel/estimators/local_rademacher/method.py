@@ -112,7 +112,7 @@ class TailMethod(MarginMethod):
     def publish(
         self, problems: Problems, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
-        """Return the fitted attributes, with the tail sums and those of "dc"."""
+        """Return the fitted attributes, with the tail sums and what "dc" adds."""
         recipe = problems.recipe
         assert isinstance(recipe, TailRecipe)
         return (

@@ -14,7 +14,7 @@ from multikernel.kernels.interactions import SEPARATOR
 def held_columns(model: Any) -> Indices:
     """Return the columns of the data in the order in which a model holds them.
 
-    Positions in the data, those of sequences last, each once.
+    Positions in the data, sequences last, each once.
     """
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
@@ -61,7 +61,7 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
 def column_names(model: Any, *others: Any) -> list[str]:
     """Return the names of all columns, x0, x1, ... where the data had none.
 
-    They are those of a model, or of what else was fitted to as many columns.
+    They belong to a model, or to anything else that was fitted to as many columns.
     """
     for source in (model, *others):
         names = getattr(source, "feature_names_in_", None)

@@ -172,7 +172,7 @@ def _kind_of_values(values: Array) -> str:
 
 
 def _kind_of_class(kind: type) -> str:
-    """Return the kind of a class, by its name or that of its nearest base class."""
+    """Return the kind of a class, by its name or its nearest base class's."""
     named = (_named(each.__name__) for each in kind.__mro__)
     first_kind = next((each for each in named if each not in (None, CATEGORIES)), None)
     return first_kind or (NUMBERS if issubclass(kind, Number) else OTHER)

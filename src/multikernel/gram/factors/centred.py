@@ -133,7 +133,7 @@ class CenteredMains:
         return np.asarray(half + half.T)
 
     def product_diagonal(self, first: int, second: int) -> Array:
-        """Return a bound on the diagonal of K_i K_j (by entries) less that of factors.
+        """Return a bound on the diagonal of K_i o K_j less the factors' product.
 
         With the entries z^2 and y^2 of the factors, and e^2 and f^2 of what they leave,
         it is (z^2 + e^2) (y^2 + f^2) - z^2 y^2.

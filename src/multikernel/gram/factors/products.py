@@ -396,7 +396,7 @@ def build_products(
 
     Mains are factorised as they are, then centred; a product is factorised from these
     only when it is used, to a tolerance `ROUGHER` times as large. The normalisation
-    learns scales alone. All other parameters are those of `build_low_rank`.
+    learns scales alone. All other parameters are as in `build_low_rank`.
     """
     options = LowRank() if options is None else options
     plain = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])

@@ -189,7 +189,7 @@ class _Level:
         else:
             cross, weight = features @ bends, float(bends.sum())
             # If the loss is flat at all samples, as a hinge is on its far side, the
-            # intercept has no curvature: it gets that of a unit.
+            # intercept has no curvature: it gets one over half the range of targets.
             unit = 1.0 / half_range(problem.y)
             weight = weight if weight > 1e-12 * unit else unit
             # Products of centred rows: in products of plain rows less products of means

@@ -170,7 +170,7 @@ def constrained_step(
 class _Nearby:
     r"""The preconditioner: Newton's system with H between the softest entries only.
 
-    Its matrix is that of `system` plus :math:`\sum_k u_k u_k^\top`.
+    Its matrix is the one of `system` plus :math:`\sum_k u_k u_k^\top`.
 
     Parameters
     ----------
