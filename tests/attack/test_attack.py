@@ -87,6 +87,16 @@ COLUMNS = (31_183_013, 31_183_381, 31_183_786, 31_183_788, 31_184_305, 31_184_52
 models of columns alone that were not reached from where the loss is a line."""
 
 
+STOPPED_AT_ONCE = (31_183_063, 31_184_314, 31_183_074)
+"""Times with weights, whose ends of the domain are rounded; counts of large range, in
+whose unit the penalty parameter was."""
+
+
+IN_DOUBLE = (31_183_593, 31_183_607)
+"""Counts whose dual value was above the objective by 4e-9, which rounding in double
+precision explains."""
+
+
 DUAL_POINTS = (480,)
 """Elastic nets on kernels of all scales, whose dual point proved nine times the gap
 that was published: that of a smaller multiple."""
@@ -176,6 +186,26 @@ def test_machines_that_crept(seed):
 @pytest.mark.parametrize("seed", BESIDE)
 def test_problems_beside_that_were_read_off_wrongly(seed):
     assert problems.run_beside(seed) == []
+
+
+def gap_of(seed):
+    case = make_beside_case(seed)
+    known = {} if case.offset is None else {"offset": case.offset}
+    model = case.estimator().fit(case.inputs()[0], case.y, case.weights, **known)
+    return float(np.max(model.duality_gap_)), case.settings["tol"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", STOPPED_AT_ONCE)
+def test_weights_and_counts_whose_fits_stopped_at_once(seed):
+    gap, tol = gap_of(seed)
+    assert gap <= tol
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", IN_DOUBLE)
+def test_a_gap_is_not_taken_in_single_precision_where_double_explains_it(seed):
+    assert gap_of(seed)[0] < 1e-5
 
 
 @pytest.mark.parametrize("seed", COLUMNS)

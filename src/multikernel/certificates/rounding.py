@@ -96,7 +96,7 @@ def safely_feasible(
     -------
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     """
-    _, unit = _hidden(worth, certificate)
+    _, unit = _hidden(problem, worth, certificate)
     return (
         _surely_feasible_multiple(problem, certificate, worth.norms, unit)[0]
         * certificate.dual
@@ -131,12 +131,18 @@ def hidden_by_dual_norms(
     return max(certificate.value - value, 0.0) + sums
 
 
-def _hidden(worth: Worth, certificate: DualCertificate) -> tuple[float, float]:
-    """Return what rounding may hide of an objective, and the error of a product."""
-    if relative_gap(worth.objective, certificate.value) < -ORDINARY:
-        # No kernels do this, so these are less exact than what they are computed with.
-        return worth.in_single, ROUNDING
-    return worth.excess, rounding_unit(certificate.dual.shape[0])
+def _hidden(
+    problem: Problem, worth: Worth, certificate: DualCertificate
+) -> tuple[float, float]:
+    """Return what rounding may hide of a gap, and the error of a product."""
+    norms, gap = worth.norms, relative_gap(worth.objective, certificate.value)
+    unit = rounding_unit(certificate.dual.shape[0])
+    hidden = worth.excess + hidden_by_dual_norms(problem, certificate, norms, unit)
+    if gap + hidden / max(abs(worth.objective), TINY) >= -ORDINARY:
+        return hidden, unit
+    # No kernels do this, so these are less exact than what they are computed with.
+    by_dual_norms = hidden_by_dual_norms(problem, certificate, norms, ROUNDING)
+    return worth.in_single + by_dual_norms, ROUNDING
 
 
 def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
@@ -157,9 +163,8 @@ def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -
         Never more than `ORDINARY` below the gap in exact arithmetic.
     """
     gap = relative_gap(worth.objective, certificate.value)
-    excess, unit = _hidden(worth, certificate)
-    by_dual_norms = hidden_by_dual_norms(problem, certificate, worth.norms, unit)
-    return with_rounding(gap, excess + by_dual_norms, worth.objective)
+    hidden, _ = _hidden(problem, worth, certificate)
+    return with_rounding(gap, hidden, worth.objective)
 
 
 def with_rounding(gap: float, excess: float, objective: float) -> float:

@@ -16,6 +16,10 @@ FARTHEST = 300.0
 """From here on the inverse hyperbolic sine of an exponential is its exponent plus
 log 2, to the last digit: no exponential overflows."""
 
+FLATTEST = 1e-12
+"""Within an interval of many sigma the loss is flat, its bend far below this share of
+that at an event, and Newton's method does not move what bends by zero."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogLogisticLoss:
@@ -138,7 +142,10 @@ class LogLogisticLoss:
         return near - self.scale * z
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return the second derivative, sigma squared over the slope of v in z."""
+        """Return the second derivative, sigma squared over the slope of v in z.
+
+        The slope is `FLATTEST` at least where an interval is wide.
+        """
         a, b = self.ends(y)
         v = self._shares(u)
         bend = np.abs(v) * (1.0 - np.abs(v))  # no negative zero at the ends
@@ -148,7 +155,8 @@ class LogLogisticLoss:
         if np.any(between):
             half = _middle(a[between], b[between])[1] / self.scale
             z = _place(v[between], half)
-            bend[between] = _spread(z - half) + _spread(z + half)
+            least = FLATTEST * (1.0 - v[between]) * (1.0 + v[between])
+            bend[between] = np.maximum(_spread(z - half) + _spread(z + half), least)
         with np.errstate(divide="ignore"):
             return self.scale**2 / bend
 

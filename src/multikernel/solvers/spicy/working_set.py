@@ -32,6 +32,7 @@ from multikernel.losses.base import (
     finite_ends,
     is_polyhedral,
     is_smooth,
+    link_of,
 )
 from multikernel.losses.coupled.simplex import centre_of_simplices
 from multikernel.problem import Problem, Solution, Status
@@ -249,7 +250,9 @@ class WorkingSet:
         # whole problem, not the one that the last working set was solved to.
         # It turns slopes into functions, which have the size of the targets; what is
         # not in front of norms is in front of their squares.
-        unit = 1.0 if is_coupled(problem.loss) else half_range(problem.y)
+        # Behind a link they do not.
+        linked = is_coupled(problem.loss) or link_of(problem.loss) is not None
+        unit = 1.0 if linked else half_range(problem.y)
         alpha, level = problem.regularizer.alpha, self._regularizer.threshold
         strength = level + (alpha - level) * unit
         # What is 16 digits below the dual norms is their rounding: a penalty that suits
