@@ -141,7 +141,12 @@ def check_definite(
 
 
 def _is_cheap(shape: tuple[int, ...], n_unknown: int) -> bool:
-    """Return whether a full check of so many matrices costs little beside a fit."""
+    """Return whether a full check of `n_unknown` matrices costs little beside a fit.
+
+    A matrix costs the products of a search, or of a factorisation if that is less. They
+    may be one pass over all kernels, or `SMALL_ENTRIES` entries. One matrix is always
+    checked in full.
+    """
     n_kernels, n, _ = shape
     products = n_unknown * min(SEARCH_PRODUCTS, max(1.0, n / FACTOR_RATE))
     return n_unknown == 1 or products <= max(n_kernels, SMALL_ENTRIES / n**2)

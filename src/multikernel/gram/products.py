@@ -207,12 +207,20 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array, dtype: type) -> tuple[Array, Array, int]:
-        r"""Return the forms G of all products of mains, and roots of squares' forms.
+        r"""Return the forms of all products of mains, and bounds for their errors.
 
-        Both factors of an entry get the root of its weight, so that G is the difference
-        of two products of a matrix with its own transpose, one of the positive weights
-        and one of the negative: a quarter of the steps that V diag V^T takes as it
-        stands. With them comes the number of entries that were added up at once.
+        With the entries of the mains as the rows of V, and w the weights v_a v_b of
+        entries (a, b), the forms are V diag(w) V^T. Each factor gets the root of |w|,
+        so that this is the difference of two products of a matrix with its own
+        transpose, for positive and for negative weights: a quarter of the steps.
+
+        Returns
+        -------
+        forms : ndarray of shape (n_used, n_used)
+        roots : ndarray of shape (n_used,)
+            Roots of the diagonal of V diag(|w|) V^T.
+        longest : int
+            The largest number of entries that were added up in one product.
         """
         size = self._used[0].size
         G, S, longest = np.zeros((size, size)), np.zeros(size), 0
@@ -227,7 +235,7 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
             G += sign * product
             S += np.diagonal(product)
         sizes = scale * self._sizes
-        # One size after the other: their products may be beyond all numbers.
+        # Multiplied one after the other: the product of two sizes may overflow.
         return sizes[:, None] * G * sizes, sizes * np.sqrt(S), longest
 
     def _entries_by_sign(

@@ -304,9 +304,10 @@ class _ThresholdSearch:
         return mixed if np.all(np.diff(mixed) > 0.0) else end
 
     def _safe_dual(self) -> Array:
-        """Return the dual point, inside the dual ball however norms were rounded.
+        """Return the certified dual point, scaled down by what rounding may hide.
 
-        The best multiple for fixed thresholds is another one, which proves less here.
+        Its dual norms are replaced by upper bounds, so that it is feasible for certain.
+        It is not scaled up: `_offer` has chosen the multiple with the best proof.
         """
         dual = self.certificate.dual
         unit = rounding_unit(len(dual))

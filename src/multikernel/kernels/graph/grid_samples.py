@@ -208,7 +208,11 @@ class GridSamples:
         )
 
     def form(self, node: "GridNode", dual: Array) -> float:
-        """Return a^T K_v a: of many features by rows of the matrix."""
+        """Return a^T K_v a, for nodes with more features than samples by rows of K_v.
+
+        With fewer features it is the squared norm of the sums over samples of their
+        products, computed for half of the blocks against the other half.
+        """
         single, blocks = self.factors(node)
         weighted = single * dual
         if self.graph.width(node) <= self.n_samples:

@@ -109,27 +109,37 @@ def _run_on(
     change[block] = w[RHO] - v[RHO, block]
     f = v[F] + gram.matvec(change)
     v[CHANGING, block] = w[CHANGING]
-    # The block has its own from so many small steps, and this is one product.
+    # The block's f has the rounding errors of all its small steps; this is one product.
     v[F] = f
     return done
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return how far every sample is from optimal beside its best partner, or alone."""
+    """Return by how much every sample violates optimality, (n_samples,).
+
+    The rows F + UP and F + DOWN of the state are slopes of the dual for a rise and a
+    fall of rho. With an intercept (`paired`) one sample rises while another one falls:
+    the violation is against the best partner. Without one it is the sample's own.
+    """
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     low, high = (up.min(), down.max()) if paired else (0.0, 0.0)
     return np.asarray(np.maximum(high - up, down - low))
 
 
 def _block(v: Array, violations: Array, ended: float, n_bytes: int) -> Indices:
-    """Return the samples of the next block, ascending, of those likely to move."""
+    """Return the samples of the next block, ascending; its matrix takes `n_bytes`.
+
+    Likely to move are free samples, at no bound or kink, and samples whose violation is
+    above `ended`. If they do not all fit, the worst half of a block comes first, then
+    free samples, then others, by violation.
+    """
     free = v[UP] == v[DOWN]
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))
     size = min(wanted, SETTINGS.most, max(2, isqrt(n_bytes // 8)))
     if size >= moving.size:
         return moving
-    # The worst half is in whoever they are, so that every block is a way down.
+    # With the worst violations in it, every block lowers the objective.
     rank = violations.copy()
     worst = np.argpartition(-violations, size // 2)[: max(2, size // 2)]
     rank[free] += violations.max()

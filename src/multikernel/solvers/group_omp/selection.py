@@ -173,7 +173,11 @@ class FactorSelector:
         return choose(query, self.forms(query), SETTINGS.tie, 1.0)
 
     def forms(self, query: Query) -> Array:
-        """Return twice the improvements, shape (n_groups, n_kernels)."""
+        """Return twice the improvements, shape (n_groups, n_kernels).
+
+        They are sums of (z_i^T r)^2 / (s_i + c) over the residuals r of a group and the
+        columns z_i of a kernel, rotated where it has several.
+        """
         products = self.whitening.scaled(query.rows) @ self.stack.factors
         for columns, axes in self.rotations:
             products.T[columns] = axes @ products.T[columns]

@@ -321,10 +321,11 @@ def extend(
     images: Array,
     grams: Array,
 ) -> None:
-    """Write what the kernels make of new last vectors of some spaces.
+    """Add a row and a column to `grams` for the last vector of each target's space.
 
-    The images are an ndarray of shape (n_chosen, n_kernels, n_samples); what else there
-    is see `settle`.
+    `images`, (n_chosen, n_kernels, n_samples), are the K_m v of the last vectors v, and
+    `basis` has all vectors; the entries are v_k^T K_m v. Other arrays are as in
+    `settle`.
     """
     for number in range(targets.size):
         t = targets[number]
