@@ -74,6 +74,8 @@ def test_the_next_version_is_one_command(tmp_path, capsys):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     change = runpy.run_path(str(tmp_path / ".ci" / "version.py"))["main"]
+    # As after the version before: this tree may be a release, with nothing unreleased.
+    change("77.0.0.dev0")
     change("77.0.0")
     dated = f"## 77.0.0 ({time.strftime('%Y')}"
     texts = {name: (tmp_path / name).read_text("utf-8") for name in names}
@@ -106,8 +108,11 @@ def test_every_package_has_one_lowest_version():
     assert sorted(set(bounds)) == sorted(bounds)  # pip takes no two for one
 
 
-def test_the_page_on_installing_has_every_extra():
+def test_the_page_on_installing_has_all_that_is_needed_and_every_extra():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     page = (ROOT / "docs" / "install.rst").read_text(encoding="utf-8")
+    (needs,) = re.findall(r"^The library itself needs (.+)\.$", page, re.MULTILINE)
+    needed = [line.partition(">=")[0] for line in project["project"]["dependencies"]]
+    assert re.split(", | and ", needs.lower()) == needed
     listed = re.findall(r"^``\[(\w+)\]``  ", page, flags=re.MULTILINE)
     assert sorted(listed) == sorted(project["project"]["optional-dependencies"])

@@ -66,13 +66,21 @@ def test_only_this_place_says_where_the_library_comes_from():
     )
 
 
+def sources():
+    """Return the names of the files that git has, or of an unpacked sdist."""
+    if (ROOT / ".git").exists():
+        files = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
+        return files.splitlines()
+    names = [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()]
+    return [name for name in names if not name.parts[0].startswith(".venv")]
+
+
 class Environment:
-    """A virtual environment, and a copy of what git has of the repository."""
+    """A virtual environment, and a copy of the repository without what was built."""
 
     def __init__(self, folder):
         self.clone = folder / "clone"
-        files = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
-        for name in files.splitlines():
+        for name in sources():
             (self.clone / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.clone / name)
         subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
