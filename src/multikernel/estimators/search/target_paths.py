@@ -12,7 +12,6 @@ from multikernel.estimators.grams.solving import (
     follow_targets,
     until_settled,
 )
-from multikernel.estimators.grams.targets import recipe_of_targets
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.path import RegularizationPath
@@ -29,6 +28,15 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
         if name != "alpha" and np.ndim(first) == 0:
             numbers[name] = first
     return replace(recipes[0], penalties=penalties, numbers=numbers)
+
+
+def recipe_of_targets(recipe: Recipe, targets: Indices) -> Recipe:
+    """Return the recipe of some of the problems; its numbers are still for all."""
+    return replace(
+        recipe,
+        losses=[recipe.losses[t] for t in targets.tolist()],
+        penalties=[recipe.penalties[t] for t in targets.tolist()],
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.forecast import Work
 from multikernel.estimators.grams.method import merge
-from multikernel.estimators.grams.targets import target_blocks
 from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.method import Candidates, E, Fold
 from multikernel.estimators.progress import Watch
@@ -204,17 +203,19 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
 
 
 def _blocks(whole: Training, n_folds: int) -> list[Indices]:
-    """Return targets in blocks that are solved for one after another.
+    """Return targets in blocks of about equal size, solved for one after another.
 
-    Matrices that may be refined on the way are so for all targets at once.
+    What a block holds on so many folds is within BLOCK_BYTES. Matrices that may be
+    refined on the way are so for all targets at once.
     """
     n_kernels, n_samples, _ = whole.stack.shape
-    n_targets = len(whole.samples.targets)
+    targets = np.arange(len(whole.samples.targets))
     shares = np.full(n_samples, 1.0 / n_samples)
     if not whole.stack.in_memory or residual_traces(whole.stack, shares).any():
-        return [np.arange(n_targets)]
-    each = 8.0 * n_samples * (ARRAYS + n_kernels) * n_folds
-    return target_blocks(n_targets, each, BLOCK_BYTES)
+        return [targets]
+    bytes_each = 8.0 * n_samples * (ARRAYS + n_kernels) * n_folds
+    size = max(1, int(BLOCK_BYTES // bytes_each))
+    return np.array_split(targets, -(-targets.size // size))
 
 
 @dataclass(frozen=True, eq=False)

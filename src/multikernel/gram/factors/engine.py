@@ -87,7 +87,7 @@ class RowBlocks:
         return np.split(rows, self.ends[1:-1])
 
     def made(self, task: Task, *each: Sequence[Any], **common: Any) -> "RowBlocks":
-        """Return blocks that a task makes of these; none travels to the caller."""
+        """Return the blocks that a task makes of each; none travels to the caller."""
         handles = self.engine.map(partial(task, **common), self.handles, *each)
         return RowBlocks(self.engine, tuple(handles), self.ends)
 
