@@ -14,4 +14,5 @@ gc.disable()
 
 
 def pytest_collection_finish():
+    gc.freeze()
     gc.enable()
