@@ -10,7 +10,7 @@ export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 # compiles the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers bench-spicymkl papers papers-time spot claims clean
+.PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers bench-spicymkl spicymkl-time papers papers-time spot claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -63,20 +63,15 @@ bench-peers: $(PEERS)/.peers
 	for part in comparison solvers choosing; do OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(PEERS)/bin/python -m benchmarks.$$part.run || exit 1; done
 
-bench-spicymkl: $(VENV)/.dev
-	$(BIN)/python benchmarks/papers/spicymkl/run.py
-
 # All that the papers' pages show, about 20 hours of one core from nothing. What is in
 # results/ is kept: remove a file to measure it anew.
 PAPERS := benchmarks/papers
-SPICYMKL := figure1 figure2 figure3 figure4 rival_sizes
+SPICYMKL := figure1 figure2 figure3 figure4 target_speed
 LP_NORM := figure1 sparsity speed search_speed smo_vs_libsvm on_the_fly curve_speed
 RADEMACHER := generated ecoli acceptor
 
-papers: papers-time $(VENV)/.dev $(SPICYMKL:%=$(PAPERS)/spicymkl/results/%.json) \
-		$(PAPERS)/spicymkl/results/target_speed.json \
+papers: papers-time bench-spicymkl \
 		$(LP_NORM:%=$(PAPERS)/lp_norm/results/%.json) $(PAPERS)/group_omp/results/figure1.json
-	$(BIN)/python $(PAPERS)/spicymkl/run.py --only rivals
 	cd $(PAPERS)/lp_norm && for part in table1 figure2 published; do \
 		$(CURDIR)/$(BIN)/python $$part.py || exit 1; done
 	cd $(PAPERS)/group_omp && $(CURDIR)/$(BIN)/python figure2.py
@@ -108,7 +103,15 @@ papers-time:
 	@echo "About 20 hours of one core from nothing, less what is in results/ already:"
 	@for folder in $(PAPERS)/*/results; do \
 		echo "  $$folder: $$(ls $$folder | wc -l) files are kept"; done
-	@echo "It can be stopped and goes on; remove a file to measure it anew."
+	@echo "It can be stopped and goes on, but for parts of ten minutes that begin again;"
+	@echo "remove a file to measure it anew."
+
+# The part of it that is of SpicyMKL.
+bench-spicymkl: spicymkl-time $(VENV)/.dev $(SPICYMKL:%=$(PAPERS)/spicymkl/results/%.json)
+	$(BIN)/python $(PAPERS)/spicymkl/run.py --only rivals rival_sizes
+
+spicymkl-time:
+	@echo "SpicyMKL: two hours of one core from nothing; what is in results/ is kept."
 
 # A tenth of the rows that other solvers measured, about an hour of one core; it goes on
 # where it was stopped.

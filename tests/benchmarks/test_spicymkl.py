@@ -59,6 +59,21 @@ def test_figures(run, tmp_path):
     assert "tiny sizes" in text
 
 
+def test_sizes_that_are_there_are_not_measured_again(run, tmp_path):
+    measured(run, tmp_path, "rival_sizes")
+    path = tmp_path / "results" / "rival_sizes.json"
+    before = json.loads(path.read_text(encoding="utf-8"))
+    half = [row for row in before["rows"] if row["figure"] == 3]
+    path.write_text(json.dumps(before | {"rows": half}), encoding="utf-8")
+    measured(run, tmp_path, "rival_sizes")
+    after = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    assert after[: len(half)] == half  # seconds included
+    facts = ("figure", "M", "n", "method", "commit")
+    assert [[row[key] for key in facts] for row in after] == [
+        [row[key] for key in facts] for row in before["rows"]
+    ]
+
+
 @pytest.mark.slow
 def test_targets(run, tmp_path):
     written, text = measured(run, tmp_path, "targets")

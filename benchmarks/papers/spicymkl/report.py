@@ -15,9 +15,10 @@ INTRODUCTION = """\
 # SpicyMKL: our figures beside the paper's
 
 Suzuki and Tomioka (2009), *SpicyMKL*, METR 2009-45, section 5. This page is written by
-`run.py` from the files in `results/`; nothing in it is typed by hand. Run
-`python benchmarks/papers/spicymkl/run.py` (or `make bench-spicymkl`) to make it anew,
-with `MULTIKERNEL_DATA` naming a folder that holds the data sets.
+`run.py` from the files in `results/`; nothing in it is typed by hand. `make
+bench-spicymkl` measures what is not there yet, with `MULTIKERNEL_DATA` naming a folder
+that holds the data sets: two hours of one core from nothing. It can be stopped and goes
+on; remove a file to measure it anew.
 
 The paper's C is meant for kernels of unit trace and summed losses: the same problem has
 `alpha = C / sqrt(n)` in our estimators. A *pass* is the quadratic forms of all kernels

@@ -3,7 +3,8 @@
 The same problems as in the figures, with the hinge loss, and in the form that the
 rivals solve; relative duality gap 0.01. Nothing is stopped before its gap. Seconds are
 those of the processor on one thread: rivals use one, and a machine is seldom quiet for
-hours.
+hours. A size that is there is not measured again, so that a run may be ended at any
+time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 from figure3 import N_TRAIN, SETS, TOL, medians
 from figure4 import N_KERNELS
 from matplotlib.figure import Figure
-from measure import fix_threads
+from measure import fix_threads, provenance
 from output import Options, Table, options
 from problems import (
     STRENGTHS,
@@ -47,34 +48,55 @@ MOST_FOR_SIMPLE = 1000
 
 
 def run(task: Options) -> None:
-    """Measure, save after every size, and plot."""
+    """Measure what is missing, save after every size, and plot."""
     fix_threads(1)
-    table = Table(COLUMNS)
+    table = Table(COLUMNS, measured_before(task))
     for split in range(1 if task.smoke else SPLITS):
         for name in SETS[:1] if task.smoke else SETS:
-            for row in one_split(name, split, task.smoke):
-                table.add(data=name, split=split, **row)
-            task.save("rival_sizes", table.rows)
+            here = {"data": name, "split": split}
+            mine = [row for row in table.rows if here.items() <= row.items()]
+            for size in one_split(name, split, sizes(mine), task.smoke):
+                for row in size:
+                    table.add(**here, **row, **provenance("spicymkl"))
+                task.save("rival_sizes", table.rows)
     task.save_figure("rival_sizes", figure(table.rows))
 
 
-def one_split(name: str, seed: int, smoke: bool) -> Iterator[dict[str, Any]]:
-    """Solve by all methods for all numbers of kernels, and of samples."""
+def measured_before(task: Options) -> list[dict[str, Any]]:
+    """Return the rows that are there, each with the tree that it was measured with."""
+    content = task.load("rival_sizes")
+    if content is None:
+        return []
+    tree = {key: content["environment"][key] for key in ("commit", "sources")}
+    return [tree | row for row in content["rows"]]
+
+
+def sizes(rows: Sequence[dict[str, Any]]) -> set[tuple[int, int]]:
+    """Return the figures of some rows, each with a number of kernels or samples."""
+    return {(row["figure"], row["M" if row["figure"] == 3 else "n"]) for row in rows}
+
+
+def one_split(
+    name: str, seed: int, done: set[tuple[int, int]], smoke: bool
+) -> Iterator[list[dict[str, Any]]]:
+    """Solve by all methods; yield the rows of each number that is not done."""
     kernels, samples = ((20, 40), (30, 60)) if smoke else (KERNELS, SAMPLES)
     strengths = STRENGTHS[-1:] if smoke else STRENGTHS
-    split = ida_split(name, 40 if smoke else N_TRAIN, seed)
-    whole = dense(subset_dictionary(kernels[-1], split.X, seed), split.X).stack
-    for n_kernels in kernels:
+    if wanted := [number for number in kernels if (3, number) not in done]:
+        split = ida_split(name, 40 if smoke else N_TRAIN, seed)
+        whole = dense(subset_dictionary(kernels[-1], split.X, seed), split.X).stack
+    for n_kernels in wanted:
         stack = first_kernels(whole, n_kernels)
         few = n_kernels <= MOST_FOR_SIMPLE
         methods = BOTH if few else {"HessianMKL": HessianMKL}
-        for row in one_stack(stack, split.y, strengths, TOL, methods):
-            yield {"figure": 3, **row}
+        rows = one_stack(stack, split.y, strengths, TOL, methods)
+        yield [{"figure": 3, **row} for row in rows]
     for n_samples in samples:
-        split = ida_split(name, n_samples, seed)
-        stack = dense(subset_dictionary(N_KERNELS, split.X, seed), split.X).stack
-        for row in one_stack(stack, split.y, strengths, TOL, BOTH):
-            yield {"figure": 4, **row}
+        if (4, n_samples) not in done:
+            split = ida_split(name, n_samples, seed)
+            stack = dense(subset_dictionary(N_KERNELS, split.X, seed), split.X).stack
+            rows = one_stack(stack, split.y, strengths, TOL, BOTH)
+            yield [{"figure": 4, **row} for row in rows]
 
 
 def figure(rows: Sequence[dict[str, Any]]) -> Figure:

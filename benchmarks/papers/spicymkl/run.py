@@ -1,9 +1,11 @@
 """Regenerate every figure, table and target of the SpicyMKL benchmarks.
 
-``python benchmarks/papers/spicymkl/run.py`` or ``make bench-spicymkl``; the data sets
-are looked for in the folder that MULTIKERNEL_DATA names. ``--only`` reruns some parts;
-RESULTS.md is always written anew from whatever is in results/. Needs 8 GB of memory
-and a machine with nothing else to do.
+``make bench-spicymkl`` measures what is not in results/ yet, in two hours of one core
+from nothing. ``python benchmarks/papers/spicymkl/run.py`` measures all parts, or those
+of ``--only``, again, but for rivals and rival_sizes, which go on where they were. The
+data sets are looked for in the folder that MULTIKERNEL_DATA names. RESULTS.md is always
+written anew from whatever is in results/. Needs 8 GB of memory and a machine with
+nothing else to do.
 """
 
 import time
