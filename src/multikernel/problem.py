@@ -26,7 +26,7 @@ CONSTANT = 4.0 * EPS
 """Targets that differ by no more than this share of the largest are constant."""
 
 COARSENESS = 8.0
-"""The constant is a multiple of about so many deviations, and so of a few digits. Then
+"""The constant is a multiple of about this many deviations, so of a few digits. Then
 the differences are exact, and targets whose mean is less than half as many deviations
 from zero stay as they are; three of sixteen digits are what that may cost."""
 

@@ -31,7 +31,7 @@ TIGHT = 1e-5
 COMPUTED = 2**35
 """Values of kernels that are computed for one proof. Gaussians of one column took
 2.4 ns a value on a busy core, of 20 columns 4.4 (20 000 samples): 84 and 150 seconds
-of one core for so many."""
+of one core for this many."""
 
 
 def factor_norms(gram: GramStack, v: Array) -> Array:

@@ -25,7 +25,7 @@ from multikernel.problem import Problem, centred
 from multikernel.regularizers.base import ProximableRegularizer
 
 FARTHEST = 128.0
-"""An intercept is looked for within so many units of the data: constants of regression
+"""An intercept is searched within this many units of the data: constants of regression
 are within reach at once, and log-odds would need weights with a ratio of exp(256)."""
 
 STEPS, CLOSE = 6, 1e-8
@@ -38,7 +38,7 @@ that is not, which saves halvings that no decision value could tell."""
 
 TOGETHER = 64
 """Targets whose dual norms one product with every kernel gives: matrices are read once
-for all of them, and images take as much memory as so many columns."""
+for all of them, and images take as much memory as this many columns."""
 
 
 @dataclass(frozen=True, eq=False)

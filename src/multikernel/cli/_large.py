@@ -30,7 +30,7 @@ from multikernel.gram.temporary import made_folder
 from multikernel.persistence.places import Place, filled
 
 LARGE_SHARE = 8
-"""A file is read by batches where the memory is not so many times its size: reading it
+"""A file is read by batches if the memory is not this many times its size: reading it
 whole takes three times its size, and kernels are to be held as well."""
 
 

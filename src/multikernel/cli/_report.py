@@ -162,7 +162,7 @@ def print_views(report: Mapping[str, Any]) -> None:
 
 
 def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
-    """Write a table of the selected kernels; rows beyond so many are counted only."""
+    """Write a table of the selected kernels; rows after the first ones are counted."""
     kernels = report["kernels"]
     first = kernels[0] if kernels else {}
     table = Table(

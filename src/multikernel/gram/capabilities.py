@@ -311,7 +311,7 @@ class ReadsRows(GramStack):
 
 
 def row_length(stack: GramStack, wanted: int) -> int:
-    """Return how many entries of a row are looked at where so many are wanted."""
+    """Return how many entries of a row are read for `wanted` entries."""
     return stack.row_length(wanted) if isinstance(stack, ReadsRows) else wanted
 
 
@@ -340,7 +340,7 @@ class AroundOther(HasProducts, HasRoughForms, MadeOfMains, ReadsRows):
         return pass_numbers(self.stack)
 
     def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are looked at where so many are wanted."""
+        """Return how many entries of a row are read for `wanted` entries."""
         return row_length(self.stack, wanted)
 
 

@@ -216,7 +216,7 @@ def _suspects(held: GramStack, kernels: list[int]) -> list[int]:
 def _blocks(
     held: GramStack, kernels: list[int]
 ) -> Iterator[tuple[slice, Stored, Indices]]:
-    """Yield arrays with the matrices of some kernels, and their places there."""
+    """Yield arrays with the matrices of some kernels, and their positions in those."""
     n = held.shape[1]
     step = max(1, ENTRIES_PER_TASK // n**2) if isinstance(held, DenseStack) else 1
     for first in range(0, len(kernels), step):

@@ -310,7 +310,7 @@ class DenseStack(HasProducts):
     def _sums(
         self, places: Indices, steps: Indices, factors: Array, each: int
     ) -> Array:
-        """Return weighted sums of rows, so many a task; see `write_sums`."""
+        """Return weighted sums of rows, a run of rows per task; see `write_sums`."""
         rows = read_only(self.array).reshape(-1, self.shape[2])
         total = np.empty((places.size, self.shape[2]))
         write = compiled(LOOPS, "write_sums")

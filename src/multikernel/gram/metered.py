@@ -189,7 +189,7 @@ class MeteredStack(Base):
         return capabilities.zero_kernels(self.stack)
 
     def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are looked at where so many are wanted."""
+        """Return how many entries of a row are read for `wanted` entries."""
         return capabilities.row_length(self.stack, wanted)
 
     def residual_traces(self, shares: Array) -> Array:

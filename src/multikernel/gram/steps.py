@@ -44,7 +44,7 @@ class Step:
         return self
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise a ValueError unless it is one of so many kernels on as many samples.
+        """Raise a ValueError unless the step is for this many kernels and samples.
 
         Parameters
         ----------

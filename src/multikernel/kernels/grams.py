@@ -248,7 +248,7 @@ def check_finite(values: Array) -> None:
 
 
 def checked_names(given: Iterable[Any], n_rows: int) -> Array:
-    """Return the names of so many samples, different, and all text or all numbers."""
+    """Return the checked names of samples: all different, all text or all numbers."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(
             "The names of samples are a sequence, one for each row, got "

@@ -234,7 +234,7 @@ class TallArray:
         return products
 
     def rows(self, indices: Indices) -> Array:
-        """Return some rows, the matrix itself where they are all of them."""
+        """Return Z[indices], without a copy if these are all rows."""
         n_rows = len(self.Z)
         every = indices.size == n_rows and np.array_equal(indices, np.arange(n_rows))
         return self.Z if every else self.Z[indices]

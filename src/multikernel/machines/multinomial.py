@@ -48,7 +48,7 @@ class Settings:
     """Products of one Newton step."""
 
     constant: float = 10.0
-    """The constant kernel that stands for intercepts is so many times the mean of the
+    """The constant kernel that stands for intercepts is this many times the mean of the
     diagonal."""
 
     smallest: float = 1e-150

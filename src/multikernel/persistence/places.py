@@ -187,7 +187,7 @@ def filled(place: Place) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
-    """Lend a file beside its place, and move it there once it is whole."""
+    """Yield a temporary file beside the target, and rename it once it is whole."""
     _remove_strays(target)
     with written(named):
         descriptor, name = _made_beside(target)

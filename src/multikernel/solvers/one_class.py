@@ -45,7 +45,7 @@ from multikernel.solvers.lp.master import Master, central_master, corner_weights
 from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 STEPS = 2000
-"""The machine makes so many steps for each sample at most, as `SMO` does by itself:
+"""The machine makes this many steps for each sample at most, as `SMO` does by itself:
 what it then leaves the gap shows."""
 
 MACHINE_SHARE = 0.1
@@ -211,7 +211,7 @@ class _OneClassSearch:
         return -float(slope @ theta) - before
 
     def _evaluated(self, theta: Array) -> OneClassPoint:
-        """Run the machine for some weights, and evaluate what it finds."""
+        """Run the machine for these kernel weights, and evaluate its solution."""
         gram, shares, nu = self.gram, self.shares, self.settings.nu
         K = gram.combine(theta).columns(np.arange(shares.size))
         K = np.asarray(K, dtype=np.float64)

@@ -280,7 +280,7 @@ def _check_sums(
     tol: float,
     rng: np.random.Generator,
 ) -> None:
-    """Check that sums over descendants are no smaller than those over some of them."""
+    """Check that sums over descendants are no smaller than sums over some of them."""
     inner = [node for node in nodes if graph.parents(node)]
     vector = rng.standard_normal(len(X))
     vector.flags.writeable = False

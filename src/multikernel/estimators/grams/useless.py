@@ -43,7 +43,7 @@ ROUNDED = 1e-8
 single precision then holds no digit of the rest, and double precision half of them."""
 
 HIDES = 100.0
-"""A column hides others from a kernel on all of them where its deviation is so many
+"""A column hides others from a kernel on all of them where its deviation is this many
 times their median: each of them makes a ten-thousandth of its squared distances."""
 
 UNSEEN = 10.0

@@ -294,7 +294,7 @@ def check_fitted(estimator: BaseEstimator) -> None:
 
 
 def _check_columns(owner: str, found: Mapping[str, Any], n_features: int) -> None:
-    """Raise unless names and kinds are for so many columns."""
+    """Raise unless there is a name and a kind for each column."""
     if "feature_names_in_" in found:
         _check_length(owner, "feature_names_in_", found, n_features)
     named = {name: found[name] for name in TEXT_FEATURES if name in found}

@@ -94,7 +94,7 @@ class NamedGrams:
 
 
 def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
-    """Raise unless there is a text for each of so many matrices, all different."""
+    """Raise unless each matrix has a name, a text, and all names differ."""
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
         raise ValueError(f"The name of a Gram matrix is a text, got {shown(wrong[0])}.")

@@ -37,7 +37,7 @@ REMEDY = "use fewer or stratified folds"
 def for_each(
     n_parts: int, jobs: int, watch: Watch, work: Callable[[int], None]
 ) -> None:
-    """Do some work on every fold or resample, by its number, on so many threads."""
+    """Call `work` with the number of every fold or resample, on `jobs` threads."""
     if jobs > 1:
         # They share the cores; each gets one for BLAS. An interrupt stops all.
         run_blocks(work, range(n_parts), jobs, watch.stop)

@@ -204,7 +204,7 @@ def _batch_forms(
 
 
 def _row_runs(rows: slice, pairs: int) -> list[slice]:
-    """Cut rows of a lower triangle into runs of about so many pairs, or one row."""
+    """Cut rows of a lower triangle into runs of about `pairs` entries, or one row."""
     ends = _n_pairs(np.arange(rows.start, rows.stop + 1)) - _n_pairs(rows.start)
     cuts = np.flatnonzero(np.diff(ends[1:] // pairs, prepend=-1))
     bounds = [*(rows.start + cuts).tolist(), rows.stop]
@@ -216,5 +216,5 @@ def _n_pairs(n_rows: int) -> int: ...
 @overload
 def _n_pairs(n_rows: Indices) -> Indices: ...
 def _n_pairs(n_rows: int | Indices) -> int | Indices:
-    """Return the number of pairs in so many first rows of a lower triangle."""
+    """Return the number of entries in the first rows of a lower triangle."""
     return n_rows * (n_rows + 1) // 2

@@ -49,7 +49,7 @@ class RadialPlan:
             yield self.part(slice(start, start + size))
 
     def part(self, chosen: slice | Indices) -> "RadialPlan":
-        """Return the plan of some kernels, by their place in this plan, in order."""
+        """Return the plan of some kernels, given by their positions in this plan."""
         return RadialPlan(
             self.kernels[chosen],
             self.exponents[chosen],

@@ -18,7 +18,7 @@ Task = Callable[..., Any]
 """A function of a block and of more; it must not change them, as it may run twice."""
 
 FAN_IN = 8
-"""Blocks whose results one task adds up: of more blocks only so many sums travel."""
+"""Blocks whose results one task adds up: of more blocks only this many sums travel."""
 
 
 class Engine(Protocol):
@@ -217,7 +217,7 @@ class FactorBlock:
         return (*self.inner(v, columns), bounds, v.sum(axis=0))
 
     def times(self, u: Array, columns: Indices) -> Array:
-        """Return the product of some columns with a vector, or with some."""
+        """Return Z[:, columns] @ u."""
         total, start = np.zeros((self.Z.shape[0], *u.shape[1:])), 0
         for run in runs_of(columns):
             width = run.stop - run.start
@@ -273,7 +273,7 @@ class FactorBlock:
         return (np.concatenate([(Z.T @ Z).reshape(-1) for Z in some]),)
 
     def rows(self, indices: Indices, columns: Indices) -> Array:
-        """Return some rows of some columns."""
+        """Return Z[indices, columns]."""
         return np.array(gathered(self.Z[indices], columns), dtype=np.float64)
 
     def root_rows(self, indices: Indices) -> Array:

@@ -19,7 +19,7 @@ FIRST_ROWS = 32
 """Rows of a factor that there is room for at first; each time twice as many."""
 
 WHOLE = 3
-"""Where there are at most so many times more samples than landmarks at first, there may
+"""If there are at most this many times more samples than landmarks at first, there may
 be a landmark for every sample: refining starts another solve on a new stack, and breast
 cancer x 837 kernels took 2.2 s with two such rounds where whole factors took 2.0."""
 

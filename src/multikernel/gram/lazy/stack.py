@@ -194,7 +194,7 @@ class LazyStack(HasRoughForms, ReadsRows):
         return self.between(samples, samples)
 
     def between(self, rows: Indices, cols: Indices) -> "LazyStack":
-        """Return the matrices between some samples and others."""
+        """Return the stack of blocks K_m[rows, cols]."""
         if self.cols is None:
             return replace(self, samples=self.samples.restrict(rows, cols))
         every = np.arange(self.samples.cols.shape[0])
@@ -212,7 +212,7 @@ class LazyStack(HasRoughForms, ReadsRows):
         return LazyMatrix(part, weights[support]).compute()
 
     def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are looked at where so many are wanted."""
+        """Return how many entries of a row are computed for `wanted` entries."""
         return wanted if self.cols is None else self.samples.cols.shape[0]
 
     def compute(self) -> Array:

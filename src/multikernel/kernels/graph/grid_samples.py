@@ -198,7 +198,7 @@ class GridSamples:
     def residual(
         self, node: "GridNode", basis: "NodeBasis | None" = None
     ) -> Array | None:
-        """Return what landmarks leave of the diagonal, None where there are none."""
+        """Return the diagonal of K_v - Z Z^T with landmarks, None without."""
         if basis is None:
             return None
         diagonal, features = _row_sums(*self.factors(node)), self.features(node, basis)

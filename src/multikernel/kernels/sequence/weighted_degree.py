@@ -37,7 +37,7 @@ class Planes:
     longest: int
 
     def widened(self, n_words: int) -> Bits:
-        """Return the bits with zeros behind them, up to so many words."""
+        """Return the bits, padded with zeros to `n_words` words."""
         missing = n_words - self.bits.shape[2]
         return np.pad(self.bits, ((0, 0), (0, 0), (0, missing)))
 

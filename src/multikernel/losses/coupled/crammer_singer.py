@@ -15,7 +15,7 @@ share of the size of the decision values; a third of it takes Newton's method th
 times as long (2000 samples, 10 classes: 20 ms)."""
 
 WINDOW = 5.0
-"""The linear program looks as far as so many times that temperature. On 600 to 2000
+"""The linear program looks as far as this many times that temperature. On 600 to 2000
 samples and 4 to 10 classes one program found the minimum, in 5 ms; with 20 times it
 took 20 ms."""
 

@@ -54,7 +54,7 @@ class Settings:
     allows one, are not worth a row of the Gram matrix."""
 
     penalty: float = 1.0
-    """What the classes sum to is penalised by so many times the mean of the diagonal. A
+    """The classes' sum is penalised by this many times the mean of the diagonal. A
     larger one shortens the steps of samples, a smaller one the steps of intercepts."""
 
     most_torn: int = 1500

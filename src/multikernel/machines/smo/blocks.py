@@ -32,7 +32,7 @@ from multikernel.machines.smo.state import (
 )
 
 Run = Callable[[float, int, Array, GramMatrix], Outcome]
-"""To a tolerance, with so many steps at most, runs on some samples and their matrix."""
+"""Runs to a tolerance, with a limit of steps, on a state and its matrix."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Settings:
     is more."""
 
     most: int = 2000
-    """But so many at most. Between two solutions, where a line search ends, thousands
+    """But this many at most. Between two solutions, where a line search ends, thousands
     are off bounds and kinks that the next steps bring back: 9000 samples with targets
     took 7.8 s, 7.2 with 1000, 9.8 with 3000, and 23 when all of them were one block."""
 

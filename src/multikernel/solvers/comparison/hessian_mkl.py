@@ -36,7 +36,7 @@ class Settings:
     """Share of the tolerance that the quadratic program may leave of the gap."""
 
     qp_steps: int = 1_000_000
-    """SMO makes so many steps at most, for a program with one variable per kernel."""
+    """SMO makes this many steps at most, for a program with one variable per kernel."""
 
     ridge: float = 1e-10
     """This share of the Hessian's mean diagonal is added to it, as kernels that tie

@@ -30,7 +30,7 @@ LOOPS = "multikernel.solvers.comparison.ufo_loops"
 
 
 def ufo_exponent(n_kernels: int) -> float:
-    r"""Return the exponent p that the paper of UFO-MKL takes for so many kernels.
+    r"""Return the exponent p that the paper of UFO-MKL takes for `n_kernels` kernels.
 
     Its norm of the block norms has the exponent :math:`2 \log M / (2 \log M - 1)`,
     which as :math:`2 p / (p + 1)` is :math:`p = \log M / (\log M - 1)`: close to one

@@ -49,7 +49,7 @@ class Settings:
     p = 1 on four sets of 145 to 160 samples take 4 % more, with 0.4 alone 22 %."""
 
     far: float = 2.0
-    """A warm start's first p - 1 is so many times its gap: with a half, searches with
+    """A warm start's first p - 1 is this many times its gap: with a half, searches with
     p = 1 on five sets took a tenth more steps, the first ones too short to count."""
 
     short: float = 0.5

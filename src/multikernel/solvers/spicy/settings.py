@@ -51,7 +51,7 @@ class Settings:
 
     copy_bytes: int = 2**27
     copy_share: float = 0.5
-    """The working set's factors, which are a copy, take so many bytes at most, or the
+    """The working set's factors, which are a copy, take this many bytes at most, or the
     share of the stack where that is more; beyond, the whole stack is used, which is no
     copy at all: 30 of 100 kernels (20 000 samples, alpha = 0.02) took 5.7 s, the whole
     stack 24 s. Whole matrices are read in place: with copies of them a path of 30
@@ -108,9 +108,9 @@ class Settings:
 
     machines_in_vain: int = 3
     rough_steps: int = 20
-    """So many machines in a row that gain less than `progress`, or reach their limit,
-    of so many steps for each sample, and others go on. They do reach it where nearly
-    all samples are at no corner, which a barrier is better for."""
+    """Machines in a row that gain less than `progress`, or reach their limit of
+    `rough_steps` steps for each sample, before the working sets go on. Machines reach
+    it if nearly all samples are at no corner: there a barrier is better."""
 
     farthest_sum: float = 10.0
     """Factor of the sum of weights in one step, up or down. With 30 fits of ringnorm to
@@ -134,11 +134,12 @@ class Settings:
     many: int = 5
     corrections: int = 8
     near: float = 0.01
-    """The sample is so many times the columns of the factors, and is taken where there
-    are so many times more samples than that: 100 000 samples with 496 columns took 2.0
-    s in place of 4.9, to a gap of 2e-7, each step on all of them gaining a digit. Steps
-    are given up where they gain nothing, as on samples of twice the columns, and a
-    start farther than that from the solution (relative gap) costs more than none."""
+    """The sample has `sampled` samples for each column of the factors, and is taken if
+    there are `many` times more samples: 100 000 samples with 496 columns took 2.0 s in
+    place of 4.9, to a gap of 2e-7. Then at most `corrections` steps are taken on all
+    samples, each gaining a digit; they are given up if they gain nothing, as on samples
+    of twice the columns. A start whose relative gap is above `near` costs more than
+    none."""
 
     # Sides: interior steps and corners.
 
@@ -179,7 +180,7 @@ class Settings:
     two parts of a step cancel, the second share of them is rounding."""
 
     budget: float = 30.0
-    """Beyond so many times n_samples^3 flops a barrier, some twenty factorisations, is
+    """Above this many times n_samples^3 flops a barrier, some twenty factorisations, is
     cheaper."""
 
     smallest: float = 1e-15
@@ -214,7 +215,7 @@ class Settings:
     # Targets side by side.
 
     roots_bytes: int = 2**26
-    """Factors of so many bytes are held, of 300 targets with 160 samples, while their
+    """Factors of this many bytes are held, of 300 targets with 160 samples, while their
     images are computed by one product."""
 
     most_kernels: int = 128
@@ -223,7 +224,7 @@ class Settings:
     and 128 kernels took 75 times as long as one by one."""
 
     samples_a_column: float = 8.0
-    """One problem on factors has so many samples at most for each of their columns:
+    """One problem on factors has this many samples at most for each of their columns:
     with more, working sets begin on some samples. Of 40 Gaussian kernels, with 2.4
     samples a column logistic fits took 0.22 s of CPU in place of 0.28 (2000 samples,
     alpha = 0.01), 0.38 in place of 0.60 (0.001) and to a gap of 1e-6 0.18 in place of
@@ -289,7 +290,7 @@ class Settings:
 
     max_bytes: int = 2**28
     share: float = 0.1
-    """Images may take so many bytes, or the share of the stack's bytes (as float64):
+    """Images may take this many bytes, or the share of the stack's bytes (as float64):
     screening must not be what fills the memory."""
 
     least: int = 4

@@ -216,7 +216,7 @@ def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
 
 @loop(error_model="numpy", fastmath=FAST)
 def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
-    """Move to the minimum over free entries; those that reach zero on the way stay."""
+    """Move x to the minimum over free entries; entries that reach zero stay there."""
     for _ in range(x.size + 1):
         used = np.flatnonzero(free)
         n = used.size
@@ -247,7 +247,7 @@ def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
 
 @loop(error_model="numpy", fastmath=FAST)
 def _factorise(system: Array) -> bool:
-    """Write the lower Cholesky factor in place; False where there is none."""
+    """Write the lower Cholesky factor in place; False if a pivot is not positive."""
     n = len(system)
     for i in range(n):
         for j in range(i + 1):
