@@ -18,8 +18,8 @@ from multikernel.cli import _report
 from multikernel.cli._console import LiveShare
 from multikernel.cli._messages import console
 from multikernel.cli._methods import METHODS, find_method, find_task
+from multikernel.cli._options import Request
 from multikernel.cli._outputs import find_output
-from multikernel.cli._request import Request
 from multikernel.cli._tables import Table
 from multikernel.cli._training import (
     TrainingRequest,

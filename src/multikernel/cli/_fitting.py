@@ -17,8 +17,8 @@ from multikernel.cli._columns import PLAIN
 from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import say
 from multikernel.cli._methods import Entry, find_method
+from multikernel.cli._options import Request, StrengthRequest
 from multikernel.cli._outputs import beside, file_name, find_output
-from multikernel.cli._request import Request, StrengthRequest
 from multikernel.cli._tables import Table
 from multikernel.cli._training import (
     TrainingRequest,

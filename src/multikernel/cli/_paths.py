@@ -12,8 +12,8 @@ from multikernel.cli import _report
 from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import console, say
 from multikernel.cli._methods import find_method
+from multikernel.cli._options import Request
 from multikernel.cli._outputs import beside, file_name, find_output
-from multikernel.cli._request import Request
 from multikernel.cli._tables import Table
 from multikernel.cli._training import (
     TrainingRequest,

@@ -30,7 +30,7 @@ from multikernel.cli._methods import (
     parse_settings,
     with_event,
 )
-from multikernel.cli._request import Request
+from multikernel.cli._options import Request
 from multikernel.cli._tables import Table, default_target, read_table
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.mixed import default_texts

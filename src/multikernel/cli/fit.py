@@ -7,7 +7,7 @@ import typer
 
 from multikernel.cli import _options as options
 from multikernel.cli._messages import user_errors
-from multikernel.cli._request import Request, StrengthRequest
+from multikernel.cli._options import Request, StrengthRequest
 from multikernel.cli._start import loading
 
 
