@@ -225,6 +225,7 @@ def calibration(draws: int) -> Iterator[Row]:
             np.asarray(data.X, dtype=float),
             np.unique(data.y, return_inverse=True)[1],
         )
+        X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)  # four of wpbc's
         pooled: list[list[Array]] = []
         for seed in range(draws):
             parts = split(X, y, seed, stratify=y)

@@ -65,6 +65,11 @@ READ_OFF_WRONGLY = (901016,)
 were not those of centred targets, and a C of 1e9 magnified their last digits."""
 
 
+MIXED = (15, 16, 26, 29, 38, 48)
+"""Problems of ordered classes that ended at gaps of 0.36 to 0.96 where thresholds were
+mixed (16, 26, 38), and others that Newton's method has met since."""
+
+
 PROVED_LESS = (10_015,)
 """Problems of ordered classes whose dual point was the best multiple for fixed
 thresholds, which proves less where thresholds are free."""
@@ -171,6 +176,15 @@ def test_what_was_found_stays_mended(seed):
 @pytest.mark.parametrize("seed", HIDDEN_BY_ROUNDING)
 def test_what_rounding_hides_is_given_up(seed):
     assert problems.run_offsets(seed) == []
+
+
+@pytest.mark.filterwarnings("ignore:SpicyMKLOrdinal.* kernels")
+@pytest.mark.parametrize("seed", MIXED)
+def test_ordered_classes_reach_their_tolerance(seed):
+    case = ordinal.make_ordinal_case(seed)
+    model = case.estimator().fit(case.inputs()[0], case.y, case.weights)
+    assert model.duality_gap_ <= case.settings["tol"]
+    assert ordinal.run_one(seed) == []
 
 
 @pytest.mark.parametrize("seed", PROVED_LESS)

@@ -168,3 +168,21 @@ def test_the_loss_is_a_likelihood():
     np.testing.assert_allclose(np.exp(-losses), probabilities)
     with pytest.raises(ValueError, match="must increase"):
         CumulativeLogitLoss(np.array([1.0, 0.0]))
+
+
+@pytest.mark.parametrize("begin", [None, 0.0])
+def test_thresholds_of_hostile_decision_values_are_the_best(begin):
+    """Far apart and out of order, and from thresholds that are far away."""
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        grades = np.concatenate([np.arange(5), random.integers(0, 5, 20)]).astype(float)
+        f = 10.0 ** random.uniform(0.0, 3.0) * (random.standard_normal(25) + grades)
+        weights = 10.0 ** random.uniform(-2.0, 2.0, 25)
+        start = None if begin is None else np.arange(4.0) - 500.0
+        loss = CumulativeLogitLoss.fitted(grades, f, weights, start)
+        least = weights @ loss.value(grades, f)
+        for size in (1e-3, 0.1, 10.0):
+            moved = loss.thresholds + size * random.standard_normal(4)
+            if np.all(np.diff(moved) > 0.0):
+                other = weights @ CumulativeLogitLoss(moved).value(grades, f)
+                assert other >= least * (1.0 - 1e-9)

@@ -9,8 +9,21 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg import EPS
 from multikernel.losses.log_logistic import LogLogisticLoss
 
-STEPS = 200
+STEPS = 50
 """Newton steps for thresholds at most; a cold start takes some ten."""
+
+SMOOTH = 8.0
+"""Decision values so far apart bend the loss everywhere."""
+
+CLOSED = 1e-10
+"""Slopes in thresholds are zero to this share of the largest of their parts."""
+
+VANISHING = 1e-20
+"""Where all samples are on their sides of thresholds, parts are less than that share of
+the weights, and their balance says nothing."""
+
+ROUNDED = 1e-13
+"""What differs less from the loss, as a share, is its rounding."""
 
 SHORTEST = 1e-12
 """Steps shorter than that change nothing."""
@@ -93,10 +106,14 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return np.asarray(-np.log(-np.expm1(a - b)))
 
     @classmethod
-    def fitted(cls, y: Array, f: Array, weights: Array) -> Self:
+    def fitted(
+        cls, y: Array, f: Array, weights: Array, start: Array | None = None
+    ) -> Self:
         """Return the loss with the most likely thresholds beside decision values.
 
         Newton's method; the problem is convex, and as small as there are thresholds.
+        Where decision values are far apart the loss is all lines and corners to them:
+        they are shrunk to a few units first, and are let back by factors of two.
 
         Parameters
         ----------
@@ -106,37 +123,108 @@ class CumulativeLogitLoss(LogLogisticLoss):
             Decision values.
         weights : ndarray of shape (n_samples,)
             Positive weights of the samples.
+        start : ndarray of shape (n_classes - 1,), optional
+            Thresholds to begin with.
         """
         codes = y.astype(np.intp)
+        if start is not None:
+            loss, settled = cls(start)._newton(codes, f, weights)
+            if settled:
+                return loss
         below = np.cumsum(np.bincount(codes, weights))
         shares = below[:-1] / below[-1]
+        halvings = int(np.ceil(np.log2(max(float(np.ptp(f)) / SMOOTH, 1.0))))
+        scale = 2.0**halvings
         # Between the extremes of these shifts every threshold has its place.
-        loss = cls(np.log(shares) - np.log1p(-shares) + float(np.median(f)))
+        loss = cls(np.log(shares) - np.log1p(-shares) + float(np.median(f)) / scale)
+        for _ in range(halvings):
+            loss, _ = loss._newton(codes, f / scale, weights)
+            loss, scale = cls(2.0 * loss.thresholds), 0.5 * scale
+        return loss._newton(codes, f, weights)[0]
+
+    def _newton(self, codes: Indices, f: Array, weights: Array) -> tuple[Self, bool]:
+        """Return the loss that Newton's method ends at, and whether slopes vanish."""
+        loss, y, last_off = self, codes.astype(np.float64), np.inf
         for _ in range(STEPS):
             slopes, curvature = loss.by_thresholds(codes, f, weights)
+            off = loss.off_balance(codes, f, weights)
             # Far from its grades no sample bends the loss: a little always does.
-            bent = curvature + EPS * weights.sum() * np.eye(slopes.size)
-            step = -np.linalg.solve(bent, slopes)
+            least = EPS * (weights.sum() + np.diagonal(curvature))
+            step = -np.linalg.solve(curvature + np.diag(least), slopes)
             promise = float(slopes @ step)
-            start = float(weights @ loss.value(y, f))
-            if -promise <= EPS * EPS * start:
+            begin = float(weights @ loss.value(y, f))
+            # Near the end the loss is rounding, and slopes tell what a step gains.
+            ending = -promise <= ROUNDED * begin
+            if ending and not EPS < off <= 0.5 * last_off:
                 break
-            length = 1.0
-            while length > SHORTEST:
+            last_off = off if ending else np.inf
+            further, length = None, 1.0
+            while further is None and length > SHORTEST:
                 moved = loss.thresholds + length * step
                 if np.all(np.diff(moved) > 0.0):
-                    further = cls(moved)
+                    further = type(self)(moved)
                     end = float(weights @ further.value(y, f))
-                    if end <= start + 1e-4 * length * promise + 4.0 * EPS * start:
-                        break
+                    most = begin + 1e-4 * length * promise + 4.0 * EPS * begin
+                    further = further if end <= most or ending else None
                 length *= 0.5
-            else:
+            if further is None:
                 break
-            settled = -promise <= 1e-18 * start
             loss = further
-            if settled:
-                break
-        return loss
+        return loss, loss.off_balance(codes, f, weights) <= CLOSED
+
+    def off_balance(self, codes: Indices, f: Array, weights: Array) -> float:
+        """Return the largest slope in a threshold, as a share of the largest part.
+
+        Parameters
+        ----------
+        codes, f, weights : ndarray of shape (n_samples,)
+            As in `by_thresholds`.
+        """
+        up, down = self._pulls(codes, f, weights)
+        total = float(weights.sum())
+        parts = min(float(np.max(up + down)), total) + VANISHING * total
+        return float(np.max(np.abs(up - down))) / parts
+
+    def _pulls(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the parts of slopes in thresholds, from above and from below."""
+        size, near = len(self.lower), self._near()[codes]
+        early = expit(self.lower[codes] - f) + near
+        late = expit(f - self.upper[codes]) + near
+        # A threshold is the upper end of the grade below, and the lower of the next.
+        up = np.bincount(codes, weights * early, minlength=size)[1:]
+        down = np.bincount(codes, weights * late, minlength=size)[:-1]
+        return up.astype(np.float64), down.astype(np.float64)
+
+    def bends(
+        self, codes: Indices, f: Array, weights: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return the parts of the curvature of the weighted loss.
+
+        It is a sum of squares of the distances of decision values from their two
+        thresholds, and of neighbouring thresholds from one another.
+
+        Parameters
+        ----------
+        codes, f, weights : ndarray of shape (n_samples,)
+            As in `by_thresholds`.
+
+        Returns
+        -------
+        at_lower, at_upper : ndarray of shape (n_samples,)
+            Zero where there is no such threshold.
+        between : ndarray of shape (n_classes - 2,)
+        """
+        a, b = self.lower[codes], self.upper[codes]
+        near = self._near()
+        counts = np.bincount(codes, weights, minlength=near.size)
+        between = (counts * near * (1.0 + near))[1:-1]
+        at_lower = weights * expit(a - f) * expit(f - a)
+        return at_lower, weights * expit(f - b) * expit(b - f), between
+
+    def _near(self) -> Array:
+        """Return by how much more likely grades are where they are widened."""
+        with np.errstate(over="ignore"):
+            return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 
     def by_thresholds(
         self, codes: Indices, f: Array, weights: Array
@@ -157,21 +245,16 @@ class CumulativeLogitLoss(LogLogisticLoss):
         slopes : ndarray of shape (n_classes - 1,)
         curvature : ndarray of shape (n_classes - 1, n_classes - 1)
         """
-        a, b = self.lower[codes], self.upper[codes]
+        up, down = self._pulls(codes, f, weights)
+        at_lower, at_upper, between = self.bends(codes, f, weights)
         size = len(self.lower)
-        with np.errstate(over="ignore", invalid="ignore"):
-            near = np.where(np.isfinite(b - a), 1.0 / np.expm1(b - a), 0.0)
-        bend = near * (1.0 + near)
-        early, late = expit(a - f), expit(f - b)
+        own = np.bincount(codes, at_lower, minlength=size)[1:]
+        own += np.bincount(codes, at_upper, minlength=size)[:-1]
+        return up - down, np.diag(own) + path_laplacian(between)
 
-        def totals(values: Array) -> Array:
-            sums = np.bincount(codes, weights * values, minlength=size)
-            return np.asarray(sums, dtype=np.float64)
 
-        # A threshold is the upper end of the grade below, and the lower of the next.
-        slopes = totals(early + near)[1:] - totals(late + near)[:-1]
-        at_lower = totals(early * expit(f - a) + bend)[1:]
-        at_upper = totals(late * expit(b - f) + bend)[:-1]
-        beside = totals(bend)[1:-1]
-        curvature = np.diag(at_lower + at_upper)
-        return slopes, curvature - np.diag(beside, 1) - np.diag(beside, -1)
+def path_laplacian(weights: Array) -> Array:
+    """Return the matrix of a sum of weighted squares of neighbours' distances."""
+    ends = np.pad(weights, 1)
+    matrix = np.diag(ends[1:] + ends[:-1])
+    return np.asarray(matrix - np.diag(weights, 1) - np.diag(weights, -1))

@@ -1,0 +1,382 @@
+r"""Newton's method for smooth losses beside parameters that no penalty is on.
+
+At a model the loss is touched by squares in f, what parameters can do taken out of them
+(`multikernel.gram.projected`): with a curvature :math:`P^\top W P` and slopes s
+
+.. math:: \tfrac12 \sum_i w_i ((P f - P t)_i)^2, \qquad P^\top W P (F - t) = s .
+
+Any solver takes the problem of these squares. Its model is the end of a step, which a
+line search on the true objective may shorten: a proximal Newton method [1]_,
+quadratically convergent near the solution. The gap is for the true loss, at dual points
+that parameters cannot lower.
+
+References
+----------
+.. [1] Lee, Sun, Saunders (2014). Proximal Newton-type methods for minimizing composite
+   functions. SIAM Journal on Optimization 24, 1420-1443. doi:10.1137/130921428
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.certificates import (
+    DualCertificate,
+    Terms,
+    check_gap,
+    enlarged_gap,
+    evaluate,
+    evaluate_terms,
+)
+from multikernel.certificates.columns import (
+    LINE_WEIGHT,
+    SHORTEST,
+    SUFFICIENT,
+    next_line_weight,
+)
+from multikernel.certificates.progress import Patience, Recorder
+from multikernel.certificates.rounding import Worth
+from multikernel.gram.projected import ProjectedStack, Projection
+from multikernel.linalg import EPS, TINY
+from multikernel.linalg.tables import per_kernel
+from multikernel.losses import SquaredLoss, weighted
+from multikernel.problem import Problem, Solution, Status
+from multikernel.regularizers.base import kernel_weights
+from multikernel.solvers.base import Solver
+
+INNER_SHARE = 0.05
+"""The problem of squares is solved to this share of the gap of the true one."""
+
+HALVED = 0.5
+"""A gap that is more than this share of the one before asks for a smaller share."""
+
+TIGHTENED = 0.01
+"""The share becomes so much smaller: the gap may be a bad proof, and far larger than
+what a step can gain."""
+
+LOOSEST, TIGHTEST = 1e-2, 1e-10
+"""Relative gaps between which that is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """Squares that touch a loss.
+
+    Parameters
+    ----------
+    projection : Projection
+        P.
+    targets : ndarray of shape (n_samples,)
+        t.
+    weights : ndarray of shape (n_samples,)
+        w.
+    slopes : ndarray of shape (n_samples,)
+        s, of the loss itself.
+    """
+
+    projection: Projection
+    targets: Array
+    weights: Array
+    slopes: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A model: expansions of its kernels, parameters beside, and what both are."""
+
+    active: Indices
+    coefs: Array
+    parameters: Array
+    terms: Terms
+    worth: Worth
+
+
+class Beside(Protocol):
+    """The parameters beside the kernels, as a vector."""
+
+    @property
+    def problem(self) -> Problem:
+        """Return the problem, for parameters as they came."""
+        ...
+
+    def null(self) -> Array:
+        """Return the best ones without a kernel."""
+        ...
+
+    def warm(self, init: Solution, f: Array) -> Array | None:
+        """Return those of a warm start with such values of kernels, if it has any."""
+        ...
+
+    def at(self, parameters: Array) -> Problem:
+        """Return the problem with the loss that parameters make."""
+        ...
+
+    def linear(self, parameters: Array) -> Array:
+        """Return what they add to decision values."""
+        ...
+
+    def sizes(self, parameters: Array) -> Array:
+        """Return what that is the rounded sum of, in absolute numbers."""
+        ...
+
+    def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
+        """Return the squares that touch the loss at values of kernels."""
+        ...
+
+    def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
+        """Return parameters for a whole step that ends at values of kernels."""
+        ...
+
+    def settled(self, f: Array, parameters: Array) -> Array:
+        """Return parameters for values of kernels that a shortened step ends at."""
+        ...
+
+    def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
+        """Yield feasible dual points, one near that of the last problem of squares."""
+        ...
+
+    def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
+        """Return a dual point, feasible however norms were rounded."""
+        ...
+
+    def published(self, parameters: Array) -> dict[str, Any]:
+        """Return what a solution says of them."""
+        ...
+
+
+class Settings(Protocol):
+    """What a solver of such problems is told."""
+
+    @property
+    def solver(self) -> Solver:
+        """Return the solver of problems of squares, a dataclass with a ``tol``."""
+        ...
+
+    @property
+    def tol(self) -> float:
+        """Return the relative gap at which to stop."""
+        ...
+
+    @property
+    def max_iter(self) -> int:
+        """Return how many Newton steps there are at most."""
+        ...
+
+
+@dataclass(eq=False)
+class SquaresSearch:
+    """The state of the method on one problem."""
+
+    settings: Settings
+    beside: Beside
+    recorder: Recorder
+    certificate: DualCertificate | None = None
+    squares: Solution | None = None  # of the last problem of squares
+    inner_dual: Array | None = None  # of it, as a point of the true problem
+    line_weight: float = LINE_WEIGHT
+    share: float = INNER_SHARE
+    inner_tol: float = LOOSEST
+    patience: Patience = field(default_factory=Patience)
+
+    def run(self, init: Solution | None) -> Solution:
+        """Take Newton steps until there is a reason to stop."""
+        point, last_gap, moved = self._start(init), np.inf, True
+        while True:
+            gap = self._certify(point)
+            gained = gap <= HALVED * last_gap
+            self.share, last_gap = (
+                (INNER_SHARE if gained else TIGHTENED * self.share),
+                gap,
+            )
+            active = int(np.count_nonzero(point.worth.norms))
+            self.patience.note(gap)
+            stopped = self.recorder.add(point.worth.objective, gap, active)
+            status = self._status(gap, stopped=stopped, moved=moved)
+            if status is not None:
+                return self._solution(point, gap, status)
+            further = self._step(point, gap)
+            # A step that gains nothing is looked for again, by exact squares.
+            moved = further is not None or self.inner_tol > TIGHTEST
+            point = point if further is None else further
+
+    def _status(self, gap: float, *, stopped: bool, moved: bool) -> Status | None:
+        """Return the reason to stop, if there is one."""
+        if gap <= self.settings.tol:
+            return Status.CONVERGED
+        if stopped:
+            return Status.STOPPED
+        if not moved or self.patience.exhausted:
+            return Status.STALLED
+        if len(self.recorder.history) > self.settings.max_iter:
+            return Status.MAX_ITER
+        return None
+
+    def _start(self, init: Solution | None) -> Point:
+        """Return the model without kernels, or the warm start where that is better."""
+        n_samples = len(self.beside.problem.y)
+        none, empty = np.empty(0, dtype=np.intp), np.zeros((0, n_samples))
+        point = self._point(none, empty, self.beside.null())
+        if init is None:
+            return point
+        terms = self._terms(init.active, init.coefs)
+        parameters = self.beside.warm(init, terms.f)
+        if parameters is None:
+            return point
+        start = self._point(init.active, init.coefs, parameters, terms)
+        return min(point, start, key=lambda each: each.worth.objective)
+
+    def _terms(self, active: Indices, coefs: Array) -> Terms:
+        """Return the values of the kernels of a model."""
+        return evaluate_terms(
+            self.beside.problem.gram, active, coefs, np.ones(active.size)
+        )
+
+    def _point(
+        self,
+        active: Indices,
+        coefs: Array,
+        parameters: Array,
+        terms: Terms | None = None,
+    ) -> Point:
+        """Return an evaluated model."""
+        values = self._terms(active, coefs) if terms is None else terms
+        beside = self.beside
+        linear = beside.linear(parameters)
+        worth = evaluate(beside.at(parameters), active, values, linear)
+        return Point(active, coefs, parameters, values, worth)
+
+    def _certify(self, point: Point) -> float:
+        """Return the gap of a model, by the best proof so far."""
+        for proof in self.beside.proofs(point, self.inner_dual):
+            if self.certificate is None or proof.value > self.certificate.value:
+                self.certificate = proof
+        assert self.certificate is not None
+        gap = enlarged_gap(
+            self.beside.at(point.parameters), point.worth, self.certificate
+        )
+        check_gap(gap)
+        # A dual value above the objective is rounding, which the gap is enlarged by.
+        return 0.0 if self._is_exact(point) else max(gap, 0.0)
+
+    def _is_exact(self, point: Point) -> bool:
+        """Return whether an objective is nothing but the rounding of decision values.
+
+        Parameters may fit without an error, and nothing is a share of zero.
+        """
+        problem = self.beside.at(point.parameters)
+        f = point.terms.f + self.beside.linear(point.parameters)
+        sizes = np.abs(point.terms.f) + self.beside.sizes(point.parameters)
+        rounding = 4.0 * EPS * sizes
+        ends = [problem.loss.value(problem.y, f + s * rounding) for s in (-1.0, 1.0)]
+        values = problem.loss.value(problem.y, f)
+        hidden = float((np.maximum(*ends) - values).sum())
+        return point.worth.objective <= hidden
+
+    def _step(self, point: Point, gap: float) -> Point | None:
+        """Return a better model, None where there is none but for rounding."""
+        beside, problem = self.beside, self.beside.problem
+        squares = beside.squares(point.terms.f, point.parameters, self.line_weight)
+        inner = self._solve_squares(squares, gap * point.worth.objective)
+        coefs = squares.projection.of_each(inner.coefs, transposed=True)
+        values = np.zeros_like(problem.y)
+        if inner.active.size:
+            values = problem.gram.once(inner.active).block_matvec(coefs).sum(axis=0)
+        parameters = beside.end(squares, values, point.parameters)
+        before, after = point.worth.norms, inner.norms
+        penalty = problem.regularizer.value
+        step = values - point.terms.f
+        whole = step + beside.linear(parameters) - beside.linear(point.parameters)
+        slope = float(squares.slopes @ whole) + penalty(after) - penalty(before)
+        length, start = 1.0, point.worth.objective
+        while length > SHORTEST:
+            mixed = _between(point.parameters, parameters, length)
+            f = point.terms.f + length * step + beside.linear(mixed)
+            norms = _between(before, after, length)
+            loss = float(beside.at(mixed).loss.value(problem.y, f).sum())
+            if loss + penalty(norms) <= start + SUFFICIENT * length * min(slope, 0.0):
+                self.line_weight = next_line_weight(self.line_weight, length)
+                return self._moved(point, inner.active, coefs, parameters, length)
+            length *= 0.5
+        return None
+
+    def _solve_squares(self, squares: Squares, excess: float) -> Solution:
+        """Return the solution of the problem of squares, to a share of an excess."""
+        projection, weights = squares.projection, squares.weights
+        problem = self.beside.problem
+        inner = replace(
+            problem,
+            gram=ProjectedStack(problem.gram, projection),
+            y=projection.residual(squares.targets),
+            loss=weighted(SquaredLoss(), weights),
+            fit_intercept=False,
+            offset=0.0,
+            columns=None,
+        )
+        size = 0.5 * float(weights @ inner.y**2)
+        tol = self.share * excess / max(size, TINY)
+        self.inner_tol = float(np.clip(tol, TIGHTEST, LOOSEST))
+        solver = replace(cast(Any, self.settings.solver), tol=self.inner_tol)
+        solution: Solution = solver.solve(inner, self.squares)
+        self.recorder.inner_steps += solution.n_iter
+        refinement = solution.refinement
+        if refinement is not None:
+            whole = replace(refinement, dual=projection.transposed(refinement.dual))
+            solution = replace(solution, refinement=whole)
+        self.squares = solution
+        self.inner_dual = projection.transposed(solution.dual)
+        return solution
+
+    def _moved(
+        self,
+        point: Point,
+        active: Indices,
+        coefs: Array,
+        parameters: Array,
+        length: float,
+    ) -> Point:
+        """Return the model at a share of a step."""
+        if length == 1.0:
+            return self._point(active, coefs, parameters)
+        union = np.union1d(point.active, active).astype(np.intp)
+        mixed = np.zeros((union.size, coefs.shape[1]))
+        for own, expansions, share in (
+            (point.active, point.coefs, 1.0 - length),
+            (active, coefs, length),
+        ):
+            places = np.searchsorted(union, own)
+            mixed[places] += per_kernel(np.full(own.size, share), expansions)
+        terms = self._terms(union, mixed)
+        between = _between(point.parameters, parameters, length)
+        settled = self.beside.settled(terms.f, between)
+        return self._point(union, mixed, settled, terms)
+
+    def _solution(self, point: Point, gap: float, status: Status) -> Solution:
+        """Return the last model with the best proof."""
+        norms = point.worth.norms
+        used = norms[point.active] > 0.0
+        self.recorder.close(point.worth.objective, gap, int(np.count_nonzero(norms)))
+        inside = () if self.squares is None else self.squares.steps
+        assert self.certificate is not None
+        return Solution(
+            kernel_weights=kernel_weights(self.beside.problem.regularizer, norms),
+            norms=norms,
+            active=point.active[used],
+            coefs=point.coefs[used],
+            dual=self.beside.safe_dual(self.certificate, point),
+            objective=point.worth.objective,
+            duality_gap=gap,
+            n_iter=len(self.recorder.history) - 1,
+            status=status,
+            history=tuple(self.recorder.history),
+            refinement=None if self.squares is None else self.squares.refinement,
+            steps=(type(self.settings).__name__, *inside),
+            **self.beside.published(point.parameters),
+        )
+
+
+def _between(start: Array, end: Array, length: float) -> Array:
+    """Return a share of the way."""
+    return np.asarray((1.0 - length) * start + length * end)
