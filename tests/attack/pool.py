@@ -6,11 +6,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from importlib import import_module
 
+import psutil
 from threadpoolctl import threadpool_limits
 
 WATCHDOG = 600.0
-"""Seconds after which a trial is a hang; the longest take a few on a slow machine. What
+"""Seconds of its process after which a trial is a hang; the longest take a few. What
 fits may take is counted instead (see `attack.problems.overlong`)."""
+
+IDLE = 6.0
+"""So many times as long by the clock is a hang as well, of a process that waits. Beside
+seven others a fit of nine seconds took more than 600."""
 
 
 @dataclass
@@ -74,18 +79,32 @@ class Worker:
                 return False
             if found is None:
                 self.trial = trial
-                self.since = time.monotonic()
+                self.since, self.before = time.monotonic(), self.spent()
                 continue
             for category, sentence in found:
                 self.outcome.add(category, trial, sentence)
             self.outcome.trials += 1
             self.left.remove(trial)
             self.trial = None
-        if self.trial is not None and time.monotonic() - self.since > self.limit:
+        if self.trial is not None and self.hangs():
             self.process.kill()
             self.process.join()
             return self.skip("hangs", f"killed after {self.limit:.0f} s")
         return True
+
+    def hangs(self):
+        """Whether a trial has used up its seconds, by the process or by the clock."""
+        waited = time.monotonic() - self.since
+        if waited <= self.limit:
+            return False
+        return waited > IDLE * self.limit or self.spent() - self.before > self.limit
+
+    def spent(self):
+        """Seconds that the process has worked; none any more where it has ended."""
+        try:
+            return psutil.Process(self.process.pid).cpu_times().user
+        except psutil.NoSuchProcess:
+            return 0.0
 
     def died(self):
         self.process.join()
