@@ -18,7 +18,7 @@ from attack import (
     ufo,
 )
 from attack.beside import make_beside_case
-from attack.cases import Case, make_case
+from attack.cases import Case, make_case, make_loss_case
 from attack.certificate import recompute
 from attack.problems import inspect_model, judge
 from hypothesis import given, settings, strategies as st
@@ -214,6 +214,14 @@ def gap_of(seed):
 def test_weights_and_counts_whose_fits_stopped_at_once(seed):
     gap, tol = gap_of(seed)
     assert gap <= tol
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_newton_comes_back_from_where_every_sample_is_on_a_line():
+    # Its machines took all their steps in 500 runs, and ended at a gap of 0.9998.
+    case = make_loss_case(28_183_077)
+    model = case.estimator().fit(case.inputs()[0], case.y, case.weights)
+    assert model.duality_gap_ <= case.settings["tol"]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -188,9 +188,14 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
     gradient = task.loss.gradient(task.y, point.f)
     hessian = _hessian(task, gradient)
     if np.isinf(hessian).all():
-        # Every sample is saturated, and none says how far to go back.
+        # Every sample is saturated. How far to go back say squares that touch the lines
+        # and are zero where these are: those next to the lines alone made 100 steps in
+        # every run, of 1e-5 of the way (Huber's loss, epsilon = 0.03, 31 samples).
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))
         hessian = task.loss.conjugate_hessian(task.y, slopes)
+        falls = gradient != 0.0
+        way_back = task.loss.value(task.y, point.f)[falls] / gradient[falls] ** 2
+        hessian[falls] = np.maximum(hessian[falls], way_back)
     # Only the step depends on the cap: the fixed point is rho = -l'(f) for any H.
     hessian = np.minimum(hessian, OWN.largest_shift * float(hessian.min()))
     target = point.f - hessian * gradient
