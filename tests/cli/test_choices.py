@@ -22,9 +22,12 @@ from multikernel.estimators import (
     MKLClassifier,
     MKLRegressor,
     SpicyMKLClassifier,
+    SpicyMKLOrdinal,
+    SpicyMKLOrdinalCV,
     SpicyMKLSurvival,
     SpicyMKLSurvivalCV,
 )
+from multikernel.estimators.ordinal.base import OrdinalMKL
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.kernels import kernel_names
 from multikernel.kernels.graph import HermiteGrid
@@ -98,6 +101,7 @@ def test_every_method_has_its_tasks(method):
         "classification": is_classifier,
         "regression": is_regressor,
         "survival": lambda model: isinstance(model, SurvivalMKL),
+        "ordinal": lambda model: isinstance(model, OrdinalMKL),
     }
     for task in method.tasks:
         fixed = method.estimator(task)
@@ -122,9 +126,9 @@ def test_every_method_is_offered():
             method.estimator(task, cv=method.search is not None),
         }
     ]
-    # Parts of one's own need Python; models of times are apart, as their y is.
-    of_times = {SpicyMKLSurvival, SpicyMKLSurvivalCV}
-    assert {*kinds, MKLClassifier, MKLRegressor} == {*ESTIMATORS, *of_times}
+    # Parts of one's own need Python; models of times and grades are apart, as y is.
+    apart = {SpicyMKLSurvival, SpicyMKLSurvivalCV, SpicyMKLOrdinal, SpicyMKLOrdinalCV}
+    assert {*kinds, MKLClassifier, MKLRegressor} == {*ESTIMATORS, *apart}
 
 
 def test_a_method_that_cannot_says_so():

@@ -390,3 +390,16 @@ def test_wrong_targets_get_a_sentence():
         GroupOMPRegressor(KERNELS).fit(X, y)
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples"):
         GroupOMPRegressor(KERNELS).fit(X, y[:3])
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_stages_predict_means_as_their_models_do(loss):
+    """A log link: values of kernels are logarithms, and predictions are none."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    means = np.exp(1.0 + X[:, 0])
+    y = rng.poisson(means) if loss == "poisson" else means * rng.gamma(2.0, 0.5, 60)
+    model = GroupOMPRegressor(loss=loss, max_kernels=3).fit(X, y)
+    staged = list(model.staged_predict(X))
+    np.testing.assert_allclose(staged[-1], model.predict(X))
+    np.testing.assert_allclose(staged[1], model.prefix(1).predict(X))

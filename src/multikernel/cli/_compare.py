@@ -42,10 +42,11 @@ def run_compare(
 ) -> None:
     """Score methods on the same folds, and say which does how well."""
     find_output(None, request.data)
-    if request.task == "survival":
+    alone = {"survival": "times to an event", "ordinal": "ordered classes"}
+    if request.task in alone:
         raise ValueError(
-            "Of the methods only spicy is for times to an event: there is nothing to "
-            "compare it with."
+            f"Of the methods only spicy is for {alone[request.task]}: there is nothing "
+            "to compare it with."
         )
     targets = [targets_asked(request, find_method(m)) for m in methods or ["spicy"]]
     table = read_request(request, targets[0])

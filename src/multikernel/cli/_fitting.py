@@ -36,6 +36,7 @@ TRAINING_SCORES: Mapping[str, str] = {
     "classification": "training accuracy",
     "regression": "training R2",
     "survival": "training concordance",
+    "ordinal": "training accuracy",
     "novelty detection": "share inside",
 }
 

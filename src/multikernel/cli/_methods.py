@@ -12,7 +12,7 @@ from multikernel import estimators
 from multikernel.cli._messages import check_choice
 
 USUAL = ("classification", "regression")
-TASKS = (*USUAL, "survival")
+TASKS = (*USUAL, "survival", "ordinal")
 LOSS_TASKS: Mapping[str, Sequence[str]] = {
     "log_loss": ("classification",),
     "hinge": ("classification",),
@@ -30,6 +30,7 @@ ENDINGS: Mapping[str, str] = {
     "classification": "Classifier",
     "regression": "Regressor",
     "survival": "Survival",
+    "ordinal": "Ordinal",
 }
 """What the names of the estimators of a task end with."""
 
@@ -128,6 +129,8 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     possible: Sequence[str] = USUAL
     if task == "survival":
         return _survival(loss, y)
+    if task == "ordinal":
+        return _ordinal(loss, y)
     if loss is not None:
         check_choice("--loss", loss, LOSS_TASKS)
         possible = LOSS_TASKS[loss]
@@ -153,6 +156,18 @@ def _survival(loss: str | None, y: Any) -> str:
             "these names between which the event was."
         )
     return "survival"
+
+
+def _ordinal(loss: str | None, y: Any) -> str:
+    """Return the task of ordered classes, if the targets are such."""
+    if loss is not None:
+        raise ValueError(
+            f"--loss {loss} is not for ordered classes, which have a loss of their "
+            "own: leave it out."
+        )
+    if np.ndim(y) != 1:
+        raise ValueError("--task ordinal takes one --target, a column of grades.")
+    return "ordinal"
 
 
 def with_event(targets: list[str], event: str | None) -> list[str]:

@@ -83,7 +83,8 @@ TaskName = Annotated[
     typer.Option(
         "--task",
         help="classification or regression, read off the targets if not given; or "
-        "survival, of times to an event, with --event.",
+        "survival, of times to an event, with --event; or ordinal, of ordered classes, "
+        'words among them in the order of --set \'order=["low", "high"]\'.',
         autocompletion=complete("TASKS"),
     ),
 ]

@@ -38,8 +38,11 @@ def run_path(
     entry = find_method(method)
     if not entry.tasks:
         raise ValueError(f"{entry.title} has no path.")
-    if request.task == "survival":
-        raise ValueError("For times to an event there is no path: fit with --cv.")
+    without = {"survival": "times to an event", "ordinal": "ordered classes"}
+    if request.task in without:
+        raise ValueError(
+            f"For {without[request.task]} there is no path: fit with --cv."
+        )
     targets = targets_asked(request, entry)
     # The file's name is checked before the work. One without an ending is a PNG.
     formats = [] if plot is None else [*_report.picture_formats(), ""]

@@ -98,6 +98,8 @@ def _task(model: Any) -> str:
         return "novelty detection"
     if predicts_times(model):
         return "survival"
+    if hasattr(model, "thresholds_"):
+        return "ordinal"
     return "classification" if is_classifier(model) else "regression"
 
 

@@ -20,6 +20,7 @@ from multikernel.estimators.tasks import (
     log_probabilities,
     one_column,
 )
+from multikernel.losses.base import means_of
 
 Model = TypeVar("Model", bound=BaseMKL)
 
@@ -150,7 +151,8 @@ def staged_targets(self: Any, X: Any) -> Iterator[Array]:
         Item k holds the predictions of ``prefix(k)``. Every kernel is evaluated
         once for all.
     """
-    return (one_column(f) for f in _staged_values(self, X))
+    link = self._state.link
+    return (one_column(means_of(link, f)) for f in _staged_values(self, X))
 
 
 def tags_of_several(self: RegressorMKL) -> Tags:

@@ -1,0 +1,64 @@
+"""Ordered classes from the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from multikernel import SpicyMKLOrdinal
+
+ORDER = ["none", "some", "much"]
+
+
+@pytest.fixture
+def grades(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    latent = 2.0 * X[:, 0] + 0.3 * rng.logistic(size=60)
+    table = pd.DataFrame(X, columns=["age", "dose", "width"])
+    path = tmp_path / "grades.csv"
+    table.assign(grade=np.array(ORDER)[np.digitize(latent, [-1.0, 1.0])]).to_csv(
+        path, index=False
+    )
+    return path
+
+
+def test_the_model_is_that_of_python(run, grades, tmp_path):
+    model_file, page = tmp_path / "model.skops", tmp_path / "page.html"
+    order = f"order={json.dumps(ORDER)}"
+    asked = "-t", "grade", "--task", "ordinal", "--set", order
+    done = run("fit", grades, *asked, "--no-scale", "-o", model_file)
+    assert done.exit_code == 0, done.output
+    assert "training accuracy" in done.stdout
+    table = pd.read_csv(grades)
+    X, y = table.drop(columns="grade"), table["grade"]
+    model = SpicyMKLOrdinal(order=ORDER).fit(X, y)
+    done = run("predict", model_file, grades, "--proba", "--json")
+    answers = json.loads(done.stdout)
+    assert answers["prediction"] == model.predict(X).tolist()
+    shares = model.predict_proba(X)[:, list(model.classes_).index("some")]
+    np.testing.assert_allclose(answers["probability_some"], shares)
+    done = run("score", model_file, grades, "-t", "grade")
+    assert f"{model.score(X, y):.6g}" in done.stdout
+    seen = json.loads(run("inspect", model_file, "--json").stdout)
+    assert seen["task"] == "ordinal"
+    pytest.importorskip("matplotlib")
+    done = run("report", model_file, grades, "-t", "grade", "-o", page)
+    assert done.exit_code == 0, done.output
+    assert "Calibration" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "why"),
+    [
+        ("fit", ["--method", "lp"], "not for ordinal"),
+        ("fit", ["--loss", "log_loss"], "a loss of their own"),
+        ("path", [], "--cv"),
+        ("compare", [], "only spicy"),
+    ],
+)
+def test_what_is_not_possible_is_a_sentence(run, grades, command, options, why):
+    done = run(command, grades, "-t", "grade", "--task", "ordinal", *options)
+    assert done.exit_code == 1
+    assert why in " ".join(done.stderr.split())
