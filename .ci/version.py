@@ -33,9 +33,12 @@ def main(version: str) -> None:
     """Write a version into every file that states it."""
     if not re.fullmatch(VERSION, version):
         sys.exit(f"{version!r} is no version such as 1.0.0 or 1.1.0.dev0.")
+    changelog = ROOT / "CHANGELOG.md"
+    text = changelog.read_text(encoding="utf-8")
+    if "dev" not in version and "## Unreleased" not in text:
+        sys.exit("CHANGELOG.md has no section Unreleased: this tree is a release.")
     for name, pattern in PLACES.items():
         replaced(ROOT / name, pattern, version)
-    changelog = ROOT / "CHANGELOG.md"
     if "dev" not in version:
         heading = f"{version} ({time.strftime('%Y-%m-%d')})"
         replaced(changelog, "^## (Unreleased)$", heading)
@@ -43,7 +46,7 @@ def main(version: str) -> None:
         status = "5 - Production/Stable" if major != "0" else "3 - Alpha"
         pattern = r'^    "Development Status :: (.+)",$'
         replaced(ROOT / "pyproject.toml", pattern, status)
-    elif "## Unreleased" not in (text := changelog.read_text(encoding="utf-8")):
+    elif "## Unreleased" not in text:
         above, newest, below = text.partition("## ")
         changelog.write_text(f"{above}## Unreleased\n\n{newest}{below}", "utf-8")
     print(f"Version {version} is in {', '.join(PLACES)}.")

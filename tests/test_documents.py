@@ -92,6 +92,9 @@ def test_the_next_version_is_one_command(tmp_path, capsys):
     assert dated in texts["CHANGELOG.md"]
     assert "## Unreleased" not in texts["CHANGELOG.md"]
     assert "Development Status :: 5" in texts["pyproject.toml"]
+    with pytest.raises(SystemExit, match="no section Unreleased"):
+        change("77.0.1")
+    assert texts == {name: (tmp_path / name).read_text("utf-8") for name in names}
     change("77.1.0.dev0")
     assert f"## Unreleased\n\n{dated}" in (tmp_path / "CHANGELOG.md").read_text("utf-8")
     with pytest.raises(SystemExit, match="'1' is no version"):
