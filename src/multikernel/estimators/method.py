@@ -255,6 +255,10 @@ class Candidates(ABC, Generic[E, D]):
         """Return the candidates, solved for to another relative duality gap."""
         return replace(self, method=self.method.with_tol(tol))
 
+    def __len__(self) -> int:
+        """Return how many candidates there are."""
+        return len(next(iter(self.columns().values())))
+
     @abstractmethod
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the parameters that candidates differ in, (n_candidates,) for each.

@@ -130,7 +130,7 @@ class Search(Generic[D, P, S]):
         """Return the scores of all folds, and what gives the model on all samples."""
         model = self.model
         splits = make_splits(self.source.owner, model.cv, data.samples)
-        size = len(next(iter(problem.candidates.columns().values())))
+        size = len(problem.candidates)
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
         n_copies = len(splits) if together else jobs
@@ -255,7 +255,7 @@ class FoldRun(Generic[D]):
     ) -> None:
         self.model, self.data, self.split = model, data, split
         self.candidates, self.watch = candidates, watch
-        size = len(next(iter(candidates.columns().values())))
+        size = len(candidates)
         self.score, self.n_active = np.full(size, np.nan), np.zeros(size)
         self.losses = np.full(size, np.nan)
         self.predicted: dict[int, Mask] = {}

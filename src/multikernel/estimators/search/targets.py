@@ -96,7 +96,7 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         candidates = cast(
             TargetCandidates[Any], problem.candidates.with_tol(self.cv_tol)
         )
-        size = len(next(iter(candidates.columns().values())))
+        size = len(candidates)
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
         n_copies = len(splits) if together else jobs
@@ -305,7 +305,7 @@ class TargetRun:
     ) -> None:
         self.fold, self.watch = fold, watch
         n_targets = len(fold.outside.targets)
-        self.size = len(next(iter(candidates.columns().values())))
+        self.size = len(candidates)
         shape = self.size, n_targets
         self.scores, self.losses = np.full(shape, np.nan), np.full(shape, np.nan)
         self.n_active, self.done = np.zeros(shape), np.zeros(shape, dtype=bool)
