@@ -41,6 +41,8 @@ LIMIT = 300
 BESIDE, LEAST, MOST_BESIDE = 10.0, 1.5, 9000
 """Seconds may be so many times SVC's, or the least number if that is more, up to so
 many rows."""
+SEARCHED, BESIDE_GRID = (2000, 5000), 2.0
+"""Searches may take so many times the seconds of SVC's grid, at these rows."""
 LARGEST, MOST_SECONDS = 50_000, 60.0
 POWER = 2.2
 """Of the ratio of two sizes next to each other: the ratio of their times at most."""
@@ -129,7 +131,7 @@ def page(path: Path) -> str:
     for title, text in titles.items():
         lines = [[name, *_cells(cells, name, sizes, text)] for name in names]
         parts += [f"## {title}\n", *table(["method", *map(str, sizes)], lines)]
-    ours = [name for name in names if name not in ("SVC", "boosting")]
+    ours = [name for name in names if name not in ("SVC", "SVC, grid", "boosting")]
     parts += ["## Limits\n", LIMITS]
     for title, check in CHECKS.items():
         lines = [
@@ -143,10 +145,12 @@ Cells = dict[tuple[str, int], Row]
 
 LIMITS = (
     f"Seconds: at most {BESIDE:.0f} times those of SVC or {LEAST} up to {MOST_BESIDE} "
-    f"rows, and {MOST_SECONDS:.0f} for {LARGEST}. Steps from one size to the next: at "
-    f"most the ratio of the sizes to the power {POWER}; times below {LEAST} s count as "
-    f"this. Gaps: at most {TOL:g}. Memory: at most {MOST_BYTES / 1e9:.0f} GB for "
-    f"{MEMORY_ROWS} rows. In brackets is the limit of each number.\n"
+    f"rows, and {MOST_SECONDS:.0f} for {LARGEST}; searches at most {BESIDE_GRID:.0f} "
+    f"times SVC's grid for {SEARCHED[0]} and {SEARCHED[1]} rows. Steps from one size "
+    f"to the next: at most the ratio of the sizes to the power {POWER}; times below "
+    f"{LEAST} s count as this. Gaps: at most {TOL:g}. Memory: at most "
+    f"{MOST_BYTES / 1e9:.0f} GB for {MEMORY_ROWS} rows. In brackets is the limit of "
+    "each number.\n"
 )
 
 
@@ -158,15 +162,23 @@ def verdict(value: float, limit: float, text: str) -> str:
 
 def seconds_check(cells: Cells, name: str, size: int, _: Sequence[int]) -> str:
     """Return the seconds of a fit beside their limit."""
-    row, beside = cells.get((name, size)), cells.get(("SVC", size))
-    if row is None or not (size == LARGEST or size <= MOST_BESIDE):
+    row, limit = cells.get((name, size)), seconds_limit(cells, name, size)
+    if row is None or limit is None:
         return ""
-    limit = MOST_SECONDS
-    if size <= MOST_BESIDE:
-        if beside is None:
-            return ""
-        limit = max(LEAST, BESIDE * beside["seconds"])
     return verdict(row.get("seconds", np.inf), limit, "{:.1f}")
+
+
+def seconds_limit(cells: Cells, name: str, size: int) -> float | None:
+    """Return the most seconds that a fit may take; None where nothing is asked."""
+    if name.endswith("search"):
+        grid = cells.get(("SVC, grid", size), {}).get("seconds", np.nan)
+        asked = size in SEARCHED and np.isfinite(grid)
+        return BESIDE_GRID * grid if asked else None
+    if size == LARGEST:
+        return MOST_SECONDS
+    beside = cells.get(("SVC", size), {}).get("seconds", np.nan)
+    asked = size <= MOST_BESIDE and np.isfinite(beside)
+    return max(LEAST, BESIDE * beside) if asked else None
 
 
 def step_check(cells: Cells, name: str, size: int, sizes: Sequence[int]) -> str:
