@@ -127,6 +127,7 @@ def page(path: Path) -> str:
         "Accuracy, or R2 of targets": lambda row: f"{row['score']:.3f}",
         "Seconds to predict 4000 rows": lambda row: f"{row['predict']:.2f}",
         "Peak memory of the process, GB": lambda row: f"{row['peak_bytes'] / 1e9:.2f}",
+        "Commits": lambda row: row["commit"].removesuffix("-dirty"),
     }
     for title, text in titles.items():
         lines = [[name, *_cells(cells, name, sizes, text)] for name in names]
