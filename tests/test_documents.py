@@ -112,6 +112,13 @@ def test_the_conda_package_needs_what_the_others_do():
     assert listed - build == needed
 
 
+def test_the_workflow_tries_every_python_that_the_script_does():
+    script = (ROOT / ".ci" / "release.py").read_text(encoding="utf-8")
+    (versions,) = re.findall(r"^PYTHONS = \((.+)\)$", script, re.MULTILINE)
+    workflow = ROOT / ".github" / "workflows" / "release.yml"
+    assert f"python-version: [{versions}]" in workflow.read_text(encoding="utf-8")
+
+
 def test_every_package_has_one_lowest_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups = project["project"]["optional-dependencies"].values()
