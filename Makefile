@@ -10,7 +10,7 @@ export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 # compiles the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers bench-spicymkl spicymkl-time papers papers-time spot claims clean
+.PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -57,11 +57,14 @@ bench-smoke: $(VENV)/.dev
 # Beside other packages: half an hour of one core from nothing for the first two parts,
 # up to 15 s a model and split for the third, and 7 GB of disk.
 # Rows that are known are kept, so that it can be stopped and goes on where it was.
-bench-peers: $(PEERS)/.peers
-	@echo "From nothing half an hour of one core, and some hours more for 'choosing';"
-	@echo "rows that are known are kept: stop it, and it goes on where it was."
+bench-peers: peers-time $(PEERS)/.peers
 	for part in comparison solvers choosing; do OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(PEERS)/bin/python -m benchmarks.$$part.run || exit 1; done
+
+peers-time:
+	@echo "Packages of 7 GB are installed; then, from nothing, half an hour of one core, and"
+	@echo "some hours more for 'choosing'. Rows that are there are kept: stop it, and it goes"
+	@echo "on where it was."
 
 # All that the papers' pages show, about 20 hours of one core from nothing. What is in
 # results/ is kept: remove a file to measure it anew.
