@@ -1,6 +1,5 @@
 """What both estimators of ordered classes are: one function, and its thresholds."""
 
-import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,10 +10,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights, listed
-from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import fit_estimator, learnt, publish
 from multikernel.estimators.publish.fitted import FittedModel
-from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.targets import read_targets
 from multikernel.estimators.survival.likelihood import concordance
 from multikernel.exceptions import warn_user
@@ -22,15 +20,8 @@ from multikernel.losses import CumulativeLogitLoss
 from multikernel.problem import Callback
 
 
-class OrdinalMKL(ClassifierMixin, BaseMKL):
-    """Base of the models of ordered classes.
-
-    What learns is a copy of the estimator that has a loss: a regression on the numbers
-    of the classes. What it publishes becomes the estimator's.
-    """
-
-    # Of the copy that learns, and of the models that a search scores.
-    loss: CumulativeLogitLoss | None = None
+class OrdinalMKL(ClassifierMixin, LearnsByCopy):
+    """Base of the models of ordered classes: a regression on their numbers."""
 
     # Thresholds are the intercepts.
     fit_intercept: ClassVar[bool] = True
@@ -40,12 +31,6 @@ class OrdinalMKL(ClassifierMixin, BaseMKL):
     # What a fit adds to the regression.
     classes_: Array
     thresholds_: Array
-
-    def _learner(self, loss: CumulativeLogitLoss, grades: Indices, groups: Any) -> Self:
-        """Return the copy that learns; a search has folds of its own."""
-        learner = copy.copy(self)
-        learner.loss = loss
-        return learner
 
     def _learn(
         self,
@@ -81,23 +66,6 @@ class OrdinalMKL(ClassifierMixin, BaseMKL):
             attributes["thresholds_"] = best.thresholds
         publish(self, attributes | {"classes_": classes})
         return self
-
-    @lazy
-    def linear_predictor(self, X: Any) -> Array:
-        """Return the function that thresholds cut into classes.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Data, as in `predict`.
-
-        Returns
-        -------
-        f : ndarray of shape (n_samples,)
-            The larger, the higher the class.
-        """
-        values: Array = self._decision_values(X)[:, 0]
-        return values
 
     def predict(self, X: Any) -> Array:
         """Return the most probable classes.

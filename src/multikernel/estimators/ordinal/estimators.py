@@ -297,13 +297,15 @@ class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
         """
         return self._learn(X, y, sample_weight, offset, callback, groups)
 
-    def _learner(self, loss: CumulativeLogitLoss, grades: Indices, groups: Any) -> Self:
+    def _learner(
+        self, loss: CumulativeLogitLoss, samples: Indices, groups: Any
+    ) -> Self:
         """Return the copy that learns, with folds that share out the classes."""
         from sklearn.model_selection import check_cv
 
-        learner = super()._learner(loss, grades, groups)
-        splitter = check_cv(self.cv, grades, classifier=True)
-        learner.cv = list(splitter.split(np.zeros((len(grades), 1)), grades, groups))
+        learner = super()._learner(loss, samples, groups)
+        splitter = check_cv(self.cv, samples, classifier=True)
+        learner.cv = list(splitter.split(np.zeros((len(samples), 1)), samples, groups))
         return learner
 
     def _method(self) -> Any:

@@ -1,6 +1,5 @@
 """What both estimators of times to an event are: a regression, and what it answers."""
 
-import copy
 from typing import Any, Self
 
 import numpy as np
@@ -8,10 +7,9 @@ from scipy.special import expit
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
-from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import fit_estimator, learnt, publish
 from multikernel.estimators.publish.fitted import FittedModel
-from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.survival.likelihood import (
     concordance,
     most_likely_scale,
@@ -25,32 +23,12 @@ FARTHEST = 700.0
 """Times are predicted up to exp(700): every one of them is positive and finite."""
 
 
-class SurvivalMKL(BaseMKL):
-    """Base of the models of times to an event: a regression on rows of a loss's table.
-
-    The regression is a copy of the estimator that has a loss; what it publishes becomes
-    the estimator's.
-    """
-
-    # Of the copy that learns, and of the models that a search scores.
-    loss: LogLogisticLoss | None = None
+class SurvivalMKL(LearnsByCopy):
+    """Base of the models of times to an event: a regression on rows of a table."""
 
     # What a fit adds to the regression: the scale of the loss, and the one of answers.
     loss_scale_: float
     scale_: float
-
-    def _learner(
-        self,
-        times: Times,
-        loss: LogLogisticLoss,
-        codes: Indices,
-        sample_weight: Any,
-        groups: Any,
-    ) -> Self:
-        """Return the copy that learns; a search has folds and scores of its own."""
-        learner = copy.copy(self)
-        learner.loss = loss
-        return learner
 
     def _learn(
         self,
@@ -71,7 +49,7 @@ class SurvivalMKL(BaseMKL):
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
-        learner = self._learner(table, loss, codes, sample_weight, groups)
+        learner = self._learner(loss, (table, codes, sample_weight), groups)
         targets = codes.astype(np.float64)
         fit_estimator(learner, X, targets, sample_weight, callback)
         attributes = learnt(learner)
@@ -81,23 +59,6 @@ class SurvivalMKL(BaseMKL):
             attributes["scale_"] = most_likely_scale(*times.logs, f, weights)
         publish(self, attributes)
         return self
-
-    @lazy
-    def linear_predictor(self, X: Any) -> Array:
-        """Return the sum of the functions and the intercept.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Data, as in `predict`.
-
-        Returns
-        -------
-        f : ndarray of shape (n_samples,)
-            Logarithms of the median times.
-        """
-        values: Array = self._decision_values(X)[:, 0]
-        return values
 
     def predict(self, X: Any) -> Array:
         """Return risks: the higher, the earlier the event.

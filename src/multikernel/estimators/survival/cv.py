@@ -230,15 +230,11 @@ class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
         return self._learn(X, y, sample_weight, offset, callback, groups)
 
     def _learner(
-        self,
-        times: Times,
-        loss: LogLogisticLoss,
-        codes: Indices,
-        sample_weight: Any,
-        groups: Any,
+        self, loss: LogLogisticLoss, samples: tuple[Times, Indices, Any], groups: Any
     ) -> Self:
         """Return the copy that learns, with folds by events and scores of times."""
-        learner = super()._learner(times, loss, codes, sample_weight, groups)
+        times, codes, sample_weight = samples
+        learner = super()._learner(loss, samples, groups)
         learner.cv = self._splits(times.seen[codes], sample_weight, groups)
         if self.scoring is not None:
             learner.scoring = OnTimes(self.scoring, times.structured())
