@@ -188,10 +188,9 @@ class LandmarkSearch:
         X = np.concatenate([old.X, rows])
         shares = np.full(X.shape[0], 1.0 / X.shape[0])
         self.landmarks = replace(old, X=X, rows=np.arange(X.shape[0]), weights=shares)
-        self.factors = [
-            _widened(plan_of(old, m, factor), factor, rows)
-            for m, factor in enumerate(self.factors)
-        ]
+        # One by one, so that no more than one of them is there twice.
+        for m, factor in enumerate(self.factors):
+            self.factors[m] = _widened(plan_of(old, m, factor), factor, rows)
 
         def work(m: int) -> None:
             factor, goal, value = self.factors[m], self._goal(), goals[m]
