@@ -70,9 +70,10 @@ MIXED = (15, 16, 26, 29, 38, 48)
 mixed (16, 26, 38), and others that Newton's method has met since."""
 
 
-PROVED_LESS = (10_015,)
-"""Problems of ordered classes whose dual point was the best multiple for fixed
-thresholds, which proves less where thresholds are free."""
+PROVED_LESS = (10_015, 36_262_810, 36_262_813)
+"""Problems of ordered classes: a dual point that was the best multiple for fixed
+thresholds, which proves less where thresholds are free; first models whose thresholds
+weights of eight decades left beside the best, so that there was no dual point."""
 
 
 CREPT = (28_184_624,)

@@ -206,7 +206,13 @@ class _Thresholds:
         return Squares(projection, targets, weights, slopes)
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield the slopes of a model, and slopes next to the last dual point."""
+        """Yield zero, the slopes of a model, and slopes next to the last dual point.
+
+        Zero proves that no loss is negative. The others prove nothing where weights of
+        many decades leave thresholds that are best but for more than rounding.
+        """
+        zero = np.zeros(self.problem.gram.shape[0])
+        yield DualCertificate(np.zeros(len(self.problem.y)), zero, 0.0)
         candidates = [(point.terms.f, point.parameters)]
         loss = self.at(point.parameters).loss
         if inner is not None:
