@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.feature_selection import f_regression
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.linear_model import LinearRegression, PoissonRegressor, RidgeCV
 from sklearn.metrics import log_loss, r2_score
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.model_selection import KFold, cross_val_score, train_test_split
@@ -24,6 +25,7 @@ import multikernel as mk
 from multikernel.cli.app import app
 from multikernel.datasets import available, load, read_fasta
 from multikernel.exceptions import IndefiniteKernelError
+from multikernel.inspection import kernel_tests
 from multikernel.kernels import (
     GaussianKernel,
     LinearKernel,
@@ -395,7 +397,41 @@ def test_probabilities_are_drawn_and_calibrated_by_folds():
     assert max(losses) < 0.3 * constant
 
 
+def association(X, y):
+    kernels = per_column(LinearKernel(), X.shape[1])
+    tests = kernel_tests(kernels, X, y, n_permutations=199, random_state=0)
+    return tests.p_values, tests.family_wise_p
+
+
+def test_a_geneticist_gets_a_p_value_of_every_kernel():
+    X, y = load_diabetes(return_X_y=True)  # the targets are whole numbers
+    alone, together = association(X, y)
+    np.testing.assert_allclose(alone, f_regression(X, y)[1], rtol=1e-6)
+    assert np.all(together[[2, 8]] == 0.005)
+    assert together[1] > 0.3
+
+
+def counts(X, visits):
+    kernels = {"body": [2, 3], "who": Unpenalized([0, 1])}
+    model = mk.SpicyMKLRegressor(kernels, loss="poisson", alpha=0.02).fit(X, visits)
+    strong = mk.SpicyMKLRegressor(kernels, loss="poisson", alpha=10.0, tol=1e-8)
+    return model, strong.fit(X, visits)
+
+
+@pytest.mark.filterwarnings("ignore:.*no kernel in its model")
+def test_an_economist_counts_visits():
+    X, _ = load_diabetes(return_X_y=True)
+    visits = np.random.default_rng(0).poisson(np.exp(1.0 + 20.0 * X[:, 2]))
+    model, strong = counts(X, visits)
+    plain = PoissonRegressor(alpha=0.0, tol=1e-10, max_iter=1000)
+    plain.fit(X[:, :2], visits)
+    np.testing.assert_allclose(strong.predict(X), plain.predict(X[:, :2]), rtol=1e-6)
+    assert model.score(X, visits) > plain.score(X[:, :2], visits) + 0.1
+
+
 TASKS = [
+    association,
+    counts,
     relapses,
     severity,
     confounders,

@@ -46,6 +46,11 @@ from multikernel.losses.base import is_smooth
 OWNER = "kernel_tests"
 
 
+MOST_CLASSES = 20
+"""Beside kernels alone more whole numbers than these are a quantity, as they are on the
+command line: measurements that are rounded are no classes."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelTests:
     """Statistics and p-values of all kernels.
@@ -208,7 +213,8 @@ def kernel_tests(
     model : estimator or kernels
         A multiple kernel model, fitted or not, or a pipeline that ends in one: its
         kernels, loss and normalisation count. Or what the parameter ``kernels`` takes;
-        then the loss is the squared or, for classes, the logistic one.
+        then the loss is the squared or, for classes (words, or up to 20 different
+        whole numbers), the logistic one.
     X : array-like or data frame of shape (n_samples, n_features)
         Data, as ``fit`` takes them.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -307,14 +313,20 @@ def kernel_tests(
     )
 
 
+def _is_quantity(y: Any) -> bool:
+    """Return whether targets are numbers that are no classes."""
+    values = np.asarray(y)
+    many = values.dtype.kind in "iuf" and np.unique(values).size > MOST_CLASSES
+    return many or type_of_target(y).startswith("continuous")
+
+
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any]:
     """Return the estimator that says what kernels and loss are, and its data.
 
     Times to an event become row numbers of a loss that holds them, as in their models.
     """
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
-        continuous = type_of_target(y).startswith("continuous")
-        kind = SpicyMKLRegressor if continuous else SpicyMKLClassifier
+        kind = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return kind(model), X, y
     before, estimator = last_step(model)
     check_model(OWNER, estimator)
