@@ -121,7 +121,10 @@ def test_kernels_and_choices_are_those_of_any_unit(model, halves):
         {fit.kernel_names_[m]: fit.kernel_weights_[m] for m in fit.active_kernels_}
         for fit in (plain, scaled)
     ]
-    assert weights[1] == pytest.approx(weights[0], abs=1e-6)
+    # The two strengths of an elastic net are published as one and a share, which rounds
+    # them: a solver that ends within `tol` may end elsewhere.
+    exact = getattr(model, "l1_ratio", 1.0) == 1.0
+    assert weights[1] == pytest.approx(weights[0], abs=1e-6 if exact else 1e-4)
     if hasattr(model, "cv"):
         assert scaled.best_params_ == plain.best_params_
         for name in {"alphas_", "Cs_"} & vars(plain).keys():

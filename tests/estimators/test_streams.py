@@ -104,9 +104,13 @@ def test_searches_over_factors_in_files(search, frame, tmp_path, monkeypatch):
         found = there.fit(*data)
         assert found.best_params_ == pytest.approx(whole.best_params_)
         assert found.best_score_ == pytest.approx(whole.best_score_)
-        np.testing.assert_allclose(
-            found.decision_function(X), whole.decision_function(X), rtol=0, atol=1e-6
-        )
+        if search is SpicyMKLClassifierCV:
+            # Newton's method takes what is in memory, working sets what is in files.
+            assert_within_gap(found, whole, X, y)
+            assert_within_gap(whole, found, X, y)
+        else:
+            values = found.decision_function(X), whole.decision_function(X)
+            np.testing.assert_allclose(*values, rtol=0, atol=1e-6)
     gc.collect()
     assert not any(tmp_path.iterdir())
 

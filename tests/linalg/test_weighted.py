@@ -47,8 +47,11 @@ def test_equal_weights_multiply_the_columns_once(monkeypatch):
         gram, inner = tall.gram(np.full(30, weight), every, sides)
         np.testing.assert_allclose(gram, weight * Z.T @ Z, atol=1e-12)
         np.testing.assert_allclose(inner, weight * Z.T @ sides, atol=1e-12)
-        gram[:] = np.nan  # it belongs to whoever asks
+    gram[:] = np.nan  # a multiple belongs to whoever asks, the products to all
     assert len(calls) == 1
+    products, _ = tall.gram(np.ones(30), every, sides)
+    assert not products.flags.writeable
+    np.testing.assert_allclose(products, Z.T @ Z, atol=1e-12)
     weights = rng.uniform(size=30)
     gram, _ = tall.gram(weights, every, sides)
     np.testing.assert_allclose(gram, Z.T @ (weights[:, None] * Z), atol=1e-12)

@@ -43,7 +43,7 @@ class Projection:
     Examples
     --------
     >>> import numpy as np
-    >>>     >>> mean = np.full((4, 1), 0.5)
+    >>> mean = np.full((4, 1), 0.5)
     >>> Projection(mean, mean).residual(np.array([1.0, 2.0, 3.0, 6.0]))
     array([-2., -1.,  0.,  3.])
     """
@@ -120,7 +120,7 @@ class ProjectedStack(AroundOther, Refinable):
     --------
     >>> import numpy as np
     >>> from multikernel.gram import DenseStack
-    >>>     >>> mean = np.full((4, 1), 0.5)
+    >>> mean = np.full((4, 1), 0.5)
     >>> stack = ProjectedStack(DenseStack(np.eye(4)[None]), Projection(mean, mean))
     >>> stack.quadratic_forms(np.array([1.0, 1.0, 1.0, -1.0]))
     array([3.])
