@@ -214,8 +214,8 @@ class TallArray:
         """Return A^T diag(w) A and A^T diag(w) B.
 
         With one weight for all rows, as the squared loss has it, and all columns, the
-        first is computed once, where it is no larger than Z; of weights of one it cannot
-        be written to, as others read it.
+        first is computed once, where it is no larger than Z; with weights of one it
+        cannot be written to, as others read it.
         """
         kept = self.Z.shape[0] >= self.Z.shape[1] == columns.size
         if not kept or np.any(weights != weights[0]):
