@@ -1,8 +1,9 @@
 """Default fits beside boosting on real tables of 2000 rows or more.
 
 Run ``python benchmarks/middle/sets.py`` with MULTIKERNEL_DATA naming the folder of data
-sets, some with --sets (without any for the page alone) or --models. A set is divided once; training
-takes MOST_TRAIN rows at most. Nothing is tuned: every model has its defaults.
+sets, some with --sets (without any for the page alone) or --models. A set is divided
+once; training takes MOST_TRAIN rows at most. Nothing is tuned: every model has its
+defaults.
 """
 
 import os
