@@ -192,6 +192,7 @@ class SpicyMKL:
                 last, search = search, self._search(incumbent, search.bounds)
                 search.go_on_from(last)
             solution = search.run(self.tol, self.max_iter)
+            search.rest()
             yield solution
             if solution.status is Status.STOPPED:
                 return

@@ -21,6 +21,7 @@ from multikernel.gram.capabilities import (
     expansion_length,
     makes_factors,
     own_expansions,
+    pass_numbers,
 )
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import per_kernel
@@ -277,6 +278,16 @@ class WorkingSet:
             self._held = None  # so that never two of them are held
             self._held = kernels, self.problem.gram.take(kernels)
         return self._held[1]
+
+    def rest(self) -> None:
+        """Give matrices back that one pass makes anew, while other problems are solved.
+
+        Of seven classes on five folds (1540 samples, products of columns) they took 8
+        of 11 GB.
+        """
+        gram = self.problem.gram
+        if pass_numbers(gram) < gram.held_numbers().sum():
+            self._held = None
 
     def _inside(self) -> Array:
         """Return a dual point strictly inside the loss's domain, near the last one.
