@@ -34,79 +34,53 @@ from .display.weights import (
     KernelWeightsDisplay as KernelWeightsDisplay,
     VarianceSplitDisplay as VarianceSplitDisplay,
 )
-from .estimators.cost import FitCost as FitCost, estimate_cost as estimate_cost
-from .estimators.fixed_weights.cv import (
-    FixedWeightsMKLClassifierCV as FixedWeightsMKLClassifierCV,
-    FixedWeightsMKLRegressorCV as FixedWeightsMKLRegressorCV,
-)
-from .estimators.fixed_weights.estimators import (
+from .estimators import (
+    FitCost as FitCost,
     FixedWeightsMKLClassifier as FixedWeightsMKLClassifier,
+    FixedWeightsMKLClassifierCV as FixedWeightsMKLClassifierCV,
     FixedWeightsMKLRegressor as FixedWeightsMKLRegressor,
-)
-from .estimators.gram_repair import GramRepair as GramRepair
-from .estimators.group_omp.cv import (
-    GroupOMPClassifierCV as GroupOMPClassifierCV,
-    GroupOMPRegressorCV as GroupOMPRegressorCV,
-)
-from .estimators.group_omp.estimators import (
+    FixedWeightsMKLRegressorCV as FixedWeightsMKLRegressorCV,
+    GramRepair as GramRepair,
     GroupOMPClassifier as GroupOMPClassifier,
+    GroupOMPClassifierCV as GroupOMPClassifierCV,
     GroupOMPRegressor as GroupOMPRegressor,
-)
-from .estimators.hkl.cv import (
-    HKLClassifierCV as HKLClassifierCV,
-    HKLRegressorCV as HKLRegressorCV,
-)
-from .estimators.hkl.estimators import (
+    GroupOMPRegressorCV as GroupOMPRegressorCV,
     HKLClassifier as HKLClassifier,
+    HKLClassifierCV as HKLClassifierCV,
     HKLRegressor as HKLRegressor,
-)
-from .estimators.local_rademacher.cv import (
-    LocalRademacherMKLClassifierCV as LocalRademacherMKLClassifierCV,
-    LocalRademacherMKLRegressorCV as LocalRademacherMKLRegressorCV,
-)
-from .estimators.local_rademacher.estimators import (
+    HKLRegressorCV as HKLRegressorCV,
     LocalRademacherMKLClassifier as LocalRademacherMKLClassifier,
+    LocalRademacherMKLClassifierCV as LocalRademacherMKLClassifierCV,
     LocalRademacherMKLRegressor as LocalRademacherMKLRegressor,
-)
-from .estimators.lp.cv import (
-    LpMKLClassifierCV as LpMKLClassifierCV,
-    LpMKLRegressorCV as LpMKLRegressorCV,
-)
-from .estimators.lp.estimators import (
+    LocalRademacherMKLRegressorCV as LocalRademacherMKLRegressorCV,
     LpMKLClassifier as LpMKLClassifier,
+    LpMKLClassifierCV as LpMKLClassifierCV,
     LpMKLRegressor as LpMKLRegressor,
-)
-from .estimators.new_samples import with_samples as with_samples
-from .estimators.one_class import OneClassMKL as OneClassMKL
-from .estimators.ordinal.estimators import (
+    LpMKLRegressorCV as LpMKLRegressorCV,
+    MKLClassifier as MKLClassifier,
+    MKLRegressor as MKLRegressor,
+    NamedGrams as NamedGrams,
+    NamedPath as NamedPath,
+    NullAlpha as NullAlpha,
+    OneClassMKL as OneClassMKL,
+    ProgressBar as ProgressBar,
+    RegularizationPath as RegularizationPath,
+    SpicyMKLClassifier as SpicyMKLClassifier,
+    SpicyMKLClassifierCV as SpicyMKLClassifierCV,
     SpicyMKLOrdinal as SpicyMKLOrdinal,
     SpicyMKLOrdinalCV as SpicyMKLOrdinalCV,
-)
-from .estimators.own import MKLClassifier as MKLClassifier, MKLRegressor as MKLRegressor
-from .estimators.progress import ProgressBar as ProgressBar
-from .estimators.publish.fitted import variance_shares as variance_shares
-from .estimators.read.named_grams import NamedGrams as NamedGrams
-from .estimators.read.precomputed import (
-    map_grams as map_grams,
-    stack_grams as stack_grams,
-)
-from .estimators.search.path import (
-    NamedPath as NamedPath,
-    RegularizationPath as RegularizationPath,
-    regularization_path as regularization_path,
-)
-from .estimators.spicy.cv import (
-    SpicyMKLClassifierCV as SpicyMKLClassifierCV,
-    SpicyMKLRegressorCV as SpicyMKLRegressorCV,
-)
-from .estimators.spicy.estimators import (
-    SpicyMKLClassifier as SpicyMKLClassifier,
     SpicyMKLRegressor as SpicyMKLRegressor,
+    SpicyMKLRegressorCV as SpicyMKLRegressorCV,
+    SpicyMKLSurvival as SpicyMKLSurvival,
+    SpicyMKLSurvivalCV as SpicyMKLSurvivalCV,
+    TableEncoder as TableEncoder,
+    estimate_cost as estimate_cost,
+    map_grams as map_grams,
+    regularization_path as regularization_path,
+    stack_grams as stack_grams,
+    variance_shares as variance_shares,
+    with_samples as with_samples,
 )
-from .estimators.spicy.null_alpha import NullAlpha as NullAlpha
-from .estimators.survival.cv import SpicyMKLSurvivalCV as SpicyMKLSurvivalCV
-from .estimators.survival.estimators import SpicyMKLSurvival as SpicyMKLSurvival
-from .estimators.table_encoder import TableEncoder as TableEncoder
 from .inspection.importance import (
     group_permutation_importance as group_permutation_importance,
 )
