@@ -514,6 +514,27 @@ def test_files_of_other_versions_are_loaded_with_one_sentence(
 
 
 @pytest.mark.parametrize(
+    ("written", "here", "spoken_of"),
+    [
+        ("1.0.0", "1.3.2", False),  # promised, and tested by stored files
+        ("1.3.2", "1.3.0", False),
+        ("1.4.0.dev0", "1.3.2", True),
+        ("1.9.0", "2.0.0", True),
+        ("0.1.0", "0.2.0", True),
+    ],
+)
+def test_later_versions_of_the_same_first_number_need_no_warning(
+    path, monkeypatch, written, here, spoken_of
+):
+    saved_with(monkeypatch, path, BlockL1(1.0), multikernel=written)
+    monkeypatch.setattr(persistence.archive, "own_version", lambda: here)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load(path)
+    assert [each.category for each in caught] == [VersionWarning] * spoken_of
+
+
+@pytest.mark.parametrize(
     ("model", "others"),
     [
         (BlockL1(1.0), {"scikit_learn": "1.4.2"}),  # it holds nothing of it

@@ -28,7 +28,8 @@ HERE = Path(__file__).parent
 Row = dict[str, Any]
 
 NOT_RESULTS = {
-    *("seconds", "cpu", "cpu_seconds", "ratio", "passes", "gap", "curve"),
+    *("seconds", "cpu", "cpu_seconds", "kernel_seconds", "ratio", "passes"),
+    *("gap", "curve"),
     *("commit", "sources"),
 }
 """What a faster solver may change: only that a tolerance is met is a result of it."""
@@ -39,7 +40,7 @@ DIGITS = 5e-3
 
 @dataclass(frozen=True)
 class Part:
-    """A result file of one row a line.
+    """A result file whose script goes on where it was stopped.
 
     Parameters
     ----------
@@ -92,6 +93,8 @@ PARTS = {
     "spicymkl/rivals": Part(("run.py", "--only", "rivals"), ("data", "split")),
     "lp_norm/table1": Part(("table1.py",), ("set", "split")),
     "lp_norm/published": Part(("published.py",), ("n", "M", "seed")),
+    "lp_norm/figure2": Part(("figure2.py",), ("task", "n", "repeat", "p")),
+    "group_omp/figure2": Part(("figure2.py",), ("data", "split", "method")),
     "hkl/table1": Part(("table1.py",), (*RUN, "largest", "repeat"), (*RUN, "largest")),
     "hkl/table2": Part(("table2.py",), (*RUN, "scaling", "repeat"), RUN),
     "hkl/figure2": Part(
@@ -129,20 +132,21 @@ def measured_again(name: str, share: float, seed: int) -> Row:
     """Return how many rows of a part were drawn, and which of them hold."""
     paper, file = name.split("/")
     part, folder = PARTS[name], HERE / paper
-    rows = lines(folder / "results" / f"{file}.jsonl")
-    keys = list(dict.fromkeys(map(part.key, rows)))
+    stored = _stored(folder, file)
+    rows = _rows(stored)
+    keys = [key for key in dict.fromkeys(map(part.key, rows)) if None not in key]
     size = math.ceil(share * len(keys))
     chosen = np.random.default_rng(seed).choice(len(keys), size, replace=False)
     drawn = {keys[place] for place in chosen}
     with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "results" / f"{file}.jsonl"
+        path = Path(scratch) / "results" / stored.name
         path.parent.mkdir()
         others = [row for row in rows if part.key(row) not in drawn]
-        path.write_text("".join(json.dumps(row) + "\n" for row in others))
+        _write(path, others)
         where = ["--results", str(path)] if paper == "hkl" else ["--output", scratch]
         for words in part.commands(sorted(drawn, key=str)):
             subprocess.run([sys.executable, *words, *where], cwd=folder, check=True)
-        news = lines(path)[len(others) :]
+        news = _rows(path)[len(others) :]
     pairs = [(row, other) for row in rows for other in news if _same(part, row, other)]
     return {
         "seed": seed,
@@ -154,6 +158,26 @@ def measured_again(name: str, share: float, seed: int) -> Row:
         "commit": commit(),
         "sources": sources(paper),
     }
+
+
+def _stored(folder: Path, file: str) -> Path:
+    """Return the path of a result file, of a row a line where there is such a one."""
+    grown = folder / "results" / f"{file}.jsonl"
+    return grown if grown.exists() else grown.with_suffix(".json")
+
+
+def _rows(path: Path) -> list[Row]:
+    """Return the rows of a result file of either format."""
+    if path.suffix == ".jsonl":
+        return lines(path)
+    return list(json.loads(path.read_text(encoding="utf-8"))["rows"])
+
+
+def _write(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows as the paper's script will read them."""
+    each = "".join(json.dumps(row) + "\n" for row in rows)
+    whole = json.dumps({"rows": list(rows)})
+    path.write_text(each if path.suffix == ".jsonl" else whole, encoding="utf-8")
 
 
 def _same(part: Part, row: Row, other: Row) -> bool:

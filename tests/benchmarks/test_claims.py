@@ -123,16 +123,22 @@ def test_rows_drawn_anew_speak_for_older_ones(monkeypatch):
     assert text == "abc; solver since changed"
 
 
-def test_rows_are_drawn_measured_and_compared(monkeypatch, tmp_path):
+@pytest.mark.parametrize("one_a_line", [True, False])
+def test_rows_are_drawn_measured_and_compared(monkeypatch, tmp_path, one_a_line):
     script = tmp_path / "toy" / "squares.py"
     script.parent.mkdir()
-    script.write_text(SQUARES, encoding="utf-8")
+    script.write_text(GROWN if one_a_line else WHOLE, encoding="utf-8")
     stored = [{"n": n, "square": float(n * n), "cpu": 9.0} for n in range(10)]
     stored[3]["square"] += 1.0  # as other solvers had it
     results = script.parent / "results"
     results.mkdir()
-    text = "".join(json.dumps(row) + "\n" for row in stored)
-    (results / "squares.jsonl").write_text(text, encoding="utf-8")
+    if one_a_line:
+        text = "".join(json.dumps(row) + "\n" for row in stored)
+        (results / "squares.jsonl").write_text(text, encoding="utf-8")
+    else:
+        stored.append({"kernel_seconds": 3.0})  # of no row in particular
+        text = json.dumps({"rows": stored, "commit": "abc"})
+        (results / "squares.json").write_text(text, encoding="utf-8")
     monkeypatch.setattr(spot, "HERE", tmp_path)
     monkeypatch.setattr(spot, "sources", lambda paper: "a hash")
     part = spot.Part(("squares.py",), ("n",))
@@ -144,13 +150,25 @@ def test_rows_are_drawn_measured_and_compared(monkeypatch, tmp_path):
     assert some["drawn"] == some["measured"] == 3
 
 
-SQUARES = """
+MEASURE = """
+for n in sorted(set(range(10)) - {row.get("n") for row in rows}):
+    rows.append({"n": n, "square": float(n * n), "cpu": 0.1})
+"""
+
+GROWN = f"""
 import json, pathlib, sys
 path = pathlib.Path(sys.argv[sys.argv.index("--output") + 1], "results/squares.jsonl")
 rows = [json.loads(line) for line in path.read_text().splitlines()]
-for n in sorted(set(range(10)) - {row["n"] for row in rows}):
-    rows.append({"n": n, "square": float(n * n), "cpu": 0.1})
+{MEASURE}
 path.write_text("".join(json.dumps(row) + chr(10) for row in rows))
+"""
+
+WHOLE = f"""
+import json, pathlib, sys
+path = pathlib.Path(sys.argv[sys.argv.index("--output") + 1], "results/squares.json")
+rows = json.loads(path.read_text())["rows"]
+{MEASURE}
+path.write_text(json.dumps({{"rows": rows}}))
 """
 
 

@@ -4,6 +4,7 @@ import importlib
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ FORMAT = 4
 """Version of model files; it rises when another version of this package cannot read
 them. Files of earlier formats name classes where these no longer are."""
 SCHEMA, VERSION = "schema.json", "multikernel.json"
+NUMBERS = re.compile(r"\d+")
 MODULES = {"scikit-learn": "sklearn"}
 """What libraries are called where they are imported, if that is another name."""
 
@@ -86,17 +88,26 @@ class Content:
     def differing(self) -> list[str]:
         """Return the libraries whose other versions may matter to what it holds.
 
-        That are all of ours and of scikit-learn, as scikit-learn's own estimators have
-        it. Arrays and numbers of NumPy change with the first number of a version only.
+        That are all of scikit-learn, as its own estimators have it. Arrays and numbers
+        of NumPy change with the first number of a version only, and later versions of
+        ours are tested to read earlier ones of the same first number from 1 on.
         """
         here, holders = versions(), {name.partition(".")[0] for name in self.names}
         libraries = []
         for library, written in self.versions.items():
             first = 1 if library == "numpy" else None
             same = written.split(".")[:first] == here[library].split(".")[:first]
+            if library == "multikernel":
+                same = same or _is_promised(written, here[library])
             if not same and MODULES.get(library, library) in holders:
                 libraries.append(library)
         return libraries
+
+
+def _is_promised(written: str, here: str) -> bool:
+    """Return whether `here` is a later version of the same first number, from 1 on."""
+    then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (written, here))
+    return then[:1] == now[:1] >= (1,) and then <= now
 
 
 def checked_archive(path: Path, max_bytes: int) -> Content:
