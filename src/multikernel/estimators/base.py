@@ -16,7 +16,6 @@ from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
-from multikernel.estimators.publish.combined import CombinedKernel
 from multikernel.estimators.publish.fitted import FittedModel, check_fitted
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.publish.summary import (
@@ -37,6 +36,9 @@ from multikernel.estimators.reference import ReferenceLink
 from multikernel.estimators.unknown import ELSEWHERE, refuse_unknown, unknown_parameter
 from multikernel.kernels.base import parameters_of, with_parameter
 from multikernel.problem import Callback
+
+if TYPE_CHECKING:
+    from multikernel.estimators.publish.combined import CombinedKernel
 
 
 class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
@@ -214,7 +216,7 @@ class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
         return list(self._fitted().names.everything)
 
     @property
-    def combined_kernel_(self) -> CombinedKernel:
+    def combined_kernel_(self) -> "CombinedKernel":
         """The weighted sum of the model's kernels, for any kernel method.
 
         A callable ``k(X, Y=None)``, as ``SVC(kernel=...)`` and
@@ -223,6 +225,9 @@ class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
         categories included. Weights are ``kernel_weights_``, of several outputs their
         mean. Not for precomputed or centred kernels, nor for graphs of kernels.
         """
+        # It is a Gaussian process kernel, whose package this alone needs.
+        from multikernel.estimators.publish.combined import CombinedKernel
+
         state = self._fitted()
         grams: Any = getattr(state.model, "grams", None)
         if state.precomputed or not hasattr(grams, "between"):
