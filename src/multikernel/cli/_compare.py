@@ -1,6 +1,5 @@
 """What `multikernel compare` does."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,57 +16,49 @@ from sklearn.model_selection import (
 from multikernel.cli import _report
 from multikernel.cli._console import LiveShare
 from multikernel.cli._messages import console
-from multikernel.cli._methods import METHODS, find_method, find_task
-from multikernel.cli._options import Request
+from multikernel.cli._methods import METHODS, SPECIAL, Entry, find_method, find_task
 from multikernel.cli._outputs import find_output
+from multikernel.cli._requests import Compare
 from multikernel.cli._tables import Table
 from multikernel.cli._training import (
-    TrainingRequest,
-    read_request,
-    targets_asked,
+    asked_estimator,
+    asked_targets,
+    read_whole,
     with_scaling,
 )
 
 MEASURES = {"classification": "accuracy", "regression": "R2"}
 
 
-def run_compare(
-    request: Request,
-    methods: Sequence[str] | None,
-    folds: int,
-    scoring: str | None,
-    cv: int | None,
-    *,
-    json: bool,
-) -> None:
+def run_compare(asked: Compare) -> None:
     """Score methods on the same folds, and say which does how well."""
-    find_output(None, request.data)
-    alone = {"survival": "times to an event", "ordinal": "ordered classes"}
-    if request.task in alone:
+    find_output(None, asked.data)
+    if asked.task in SPECIAL:
         raise ValueError(
-            f"Of the methods only spicy is for {alone[request.task]}: there is nothing "
+            f"Of the methods only spicy is for {SPECIAL[asked.task]}: there is nothing "
             "to compare it with."
         )
-    targets = [targets_asked(request, find_method(m)) for m in methods or ["spicy"]]
-    table = read_request(request, targets[0])
-    task = find_task(request.task, None, table.y)
-    names = list(dict.fromkeys(methods or _suited(task, table)))
-    request = replace(request, task=task)
-    models = {name: _model(request, name, table, cv) for name in names}
-    splits = _splits(table, task, folds)
+    methods = [find_method(name) for name in asked.methods or ["spicy"]]
+    targets = [asked_targets(asked, method) for method in methods]
+    table = read_whole(asked, targets[0])
+    task = find_task(asked.task, None, table.y)
+    names = list(dict.fromkeys(asked.methods or _suited(task, table)))
+    asked = replace(asked, task=task)
+    models = {name: _model(asked, METHODS[name], table) for name in names}
+    splits = _splits(table, task, asked.folds)
     lines = []
     with LiveShare("Comparing") as tell:
         for number, (name, model) in enumerate(models.items()):
             tell.show(number / len(models), None, METHODS[name].title)
-            lines.append(_line(name, model, table, splits, scoring, cv))
+            lines.append(_line(asked, name, model, table, splits))
     lines.sort(key=lambda line: -line["score"])
     report = {
         "n_samples": len(table.X),
-        "folds": folds,
-        "scoring": scoring or MEASURES[task],
+        "folds": asked.folds,
+        "scoring": asked.scoring or MEASURES[task],
         "methods": lines,
     }
-    if json:
+    if asked.json:
         _report.print_json(report)
     else:
         _show(report)
@@ -84,20 +75,19 @@ def _suited(task: str, table: Table) -> list[str]:
     ]
 
 
-def _model(request: Request, name: str, table: Table, cv: int | None) -> Any:
+def _model(asked: Compare, method: Entry, table: Table) -> Any:
     """Return the estimator of a method, in a pipeline that prepares its data.
 
-    With `cv` it searches over its strength on that many folds, if it has a search.
+    With --cv it searches over its strength on that many folds, if it has a search.
     """
-    method = METHODS[name]
-    searches = cv is not None and method.search is not None
+    searches = asked.cv is not None and method.search is not None
     if method.graphs:
         # The kernels asked for are for the other methods: a method on graphs takes its
         # default graph, which contains all interactions already.
-        request = replace(request, kernels="default", interactions=False)
-    strength = {"cv": cv} if searches else {}
-    estimator = TrainingRequest(request, method).estimator(table, strength, cv=searches)
-    return with_scaling(estimator, table, scale=request.scale, impute=request.impute)
+        asked = replace(asked, kernels="default", interactions=False)
+    strength = {"cv": asked.cv} if searches else {}
+    estimator = asked_estimator(asked, method, table, strength, cv=searches)
+    return with_scaling(estimator, table, scale=asked.scale, impute=asked.impute)
 
 
 def _splits(table: Table, task: str, folds: int) -> list[Any]:
@@ -112,12 +102,7 @@ def _splits(table: Table, task: str, folds: int) -> list[Any]:
 
 
 def _line(
-    name: str,
-    model: Any,
-    table: Table,
-    splits: list[Any],
-    scoring: str | None,
-    cv: int | None,
+    asked: Compare, name: str, model: Any, table: Table, splits: list[Any]
 ) -> dict[str, Any]:
     """Return what is said of one method."""
     grouped = table.groups is not None and "cv" in model["model"].get_params()
@@ -126,8 +111,8 @@ def _line(
         table.X,
         table.y,
         cv=splits,
-        scoring=scoring,
-        params={"model__groups": table.groups} if grouped and cv else None,
+        scoring=asked.scoring,
+        params={"model__groups": table.groups} if grouped and asked.cv else None,
         return_estimator=True,
         error_score="raise",
     )

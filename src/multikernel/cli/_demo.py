@@ -11,6 +11,7 @@ from multikernel.cli import _report
 from multikernel.cli._console import LiveFit
 from multikernel.cli._fitting import fit_table
 from multikernel.cli._messages import say
+from multikernel.cli._requests import Demo
 from multikernel.cli._tables import Table
 from multikernel.cli._training import prepared
 from multikernel.display import (
@@ -25,9 +26,9 @@ from multikernel.kernels import spicy_dictionary
 from multikernel.persistence.places import find_place
 
 
-def run_demo(output: Path, *, json: bool) -> None:
+def run_demo(asked: Demo) -> None:
     """Train a model, say what it is, and draw it."""
-    _check_folder(output)
+    _check_folder(asked.output)
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(
         X, y.to_numpy(), test_size=0.2, stratify=y, random_state=0
@@ -43,10 +44,10 @@ def run_demo(output: Path, *, json: bool) -> None:
         "test_accuracy": pipeline.score(X_test, y_test),
         "alpha": model.alpha,
     } | _report.model_report(pipeline)
-    if not json:
+    if not asked.json:
         _show_demo(report)
-    report["plots"] = _draw(pipeline, table, output)
-    if json:
+    report["plots"] = _draw(pipeline, table, asked.output)
+    if asked.json:
         _report.print_json(report)
         return
     for picture in report["plots"]:

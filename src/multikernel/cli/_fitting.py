@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,17 @@ from multikernel.cli._columns import PLAIN
 from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import say
 from multikernel.cli._methods import Entry, find_method
-from multikernel.cli._options import Request, StrengthRequest
 from multikernel.cli._outputs import beside, file_name, find_output
+from multikernel.cli._requests import Fit
 from multikernel.cli._tables import Table
 from multikernel.cli._training import (
-    TrainingRequest,
-    columns_asked,
+    OPTIONS,
+    asked_columns,
+    asked_estimator,
+    asked_targets,
+    blaming_settings,
     fit_arguments,
-    read_request,
-    targets_asked,
+    read_whole,
     with_scaling,
 )
 from multikernel.exceptions import SearchWarning, warn_user
@@ -41,67 +42,69 @@ TRAINING_SCORES: Mapping[str, str] = {
 }
 
 
-def run_fit(
-    request: Request,
-    method: str,
-    strength: StrengthRequest,
-    output: Path | None,
-    dask: str | None,
-    stream: bool | None,
-    *,
-    json: bool,
-) -> None:
+def run_fit(asked: Fit) -> None:
     """Train a model, save it where that is asked for, and say what it is."""
-    entry = find_method(method)
-    targets_asked(request, entry)
-    parameters = strength_parameters(strength, request.group, entry)
-    target = find_output(output, request.data, json=json)  # rather now than after work
-    training = TrainingRequest(request, entry)
-    with _large.on_cluster(dask):
-        table = _read(request, entry, dask, stream)
-        estimator = training.estimator(table, parameters, cv=strength.cv is not None)
-        with training.blaming_settings():
+    method = find_method(asked.method)
+    targets = asked_targets(asked, method)
+    strength = strength_parameters(asked, method)
+    place = find_output(asked.output, asked.data, json=asked.json)  # before the work
+    with _large.on_cluster(asked.dask):
+        table = _read(asked, method, targets)
+        estimator = asked_estimator(
+            asked, method, table, strength, cv=asked.cv is not None
+        )
+        with blaming_settings(asked):
             pipeline, facts = fit_table(
                 estimator,
                 table,
-                scale=request.scale,
-                title=entry.title,
-                impute=request.impute,
+                scale=asked.scale,
+                title=method.title,
+                impute=asked.impute,
             )
-    if output is not None:
-        write_to(target, dumped(pipeline))
+    if asked.output is not None:
+        write_to(place, dumped(pipeline))
     report = {
         "n_samples": len(table.X),
         **facts,
         **_report.model_report(pipeline, table.kernel_names),
-        "model_file": file_name(output, target),
+        "model_file": file_name(asked.output, place),
     }
-    if json:
+    if asked.json:
         _report.print_json(report)
         return
-    with beside(target, output):
+    with beside(place, asked.output):
         _show(report)
 
 
-def _read(
-    request: Request, method: Entry, dask: str | None, stream: bool | None
-) -> Table:
+def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
     """Return the table: in partitions, read by batches, or whole."""
-    first, targets = request.data[0], targets_asked(request, method)
-    if dask is not None:
-        only = _large.one_target(targets, "--dask")
-        return _large.read_partitions(first, only, request.drop or [])
-    numbers_only = not request.sequence and columns_asked(request) == PLAIN
-    factors = request.storage in (None, "auto", "low_rank")
+    first, drop = asked.data[0], asked.drop or []
+    if asked.dask is not None:
+        target = _large.one_target(targets, "--dask")
+        return _large.read_partitions(first, target, drop)
+    if _reads_by_batches(asked, method, targets):
+        target = _large.one_target(targets, "--stream")
+        return _large.read_spooled(first, target, drop, asked.folder)
+    return read_whole(asked, targets)
+
+
+def _reads_by_batches(asked: Fit, method: Entry, targets: list[str]) -> bool:
+    """Return whether the file is read by batches, which takes targets and numbers."""
+    numbers_only = not asked.sequence and asked_columns(asked) == PLAIN
+    if asked.stream and not method.tasks:
+        raise ValueError("--stream is for methods with targets.")
+    if asked.stream and not numbers_only:
+        raise ValueError(
+            "--stream is for numbers: for --category, --view, --group and --sequence "
+            "the file is read as a whole, without --stream."
+        )
+    if not (method.tasks and numbers_only):
+        return False
+    factors = asked.storage in (None, "auto", "low_rank")
     # Several targets and imputation need the whole file, so these are not streamed.
-    streams = factors and len(targets) == 1 and request.impute is None
-    folder = request.folder is not None and streams
-    if _reads_by_batches(
-        first, stream, method, numbers_only=numbers_only, folder=folder
-    ):
-        only = _large.one_target(targets, "--stream")
-        return _large.read_spooled(first, only, request.drop or [], request.folder)
-    return read_request(request, targets)
+    streams = factors and len(targets) == 1 and asked.impute is None
+    folder = asked.folder is not None and streams
+    return _large.by_batches(asked.data[0], asked.stream, folder=folder)
 
 
 def fit_table(
@@ -144,59 +147,38 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     return float(accuracy_score(table.y, predicted))
 
 
-def _reads_by_batches(
-    data: Path,
-    stream: bool | None,
-    method: Entry,
-    *,
-    numbers_only: bool,
-    folder: bool,
-) -> bool:
-    """Return whether the file is read by batches, which takes targets and numbers."""
-    if stream and not method.tasks:
-        raise ValueError("--stream is for methods with targets.")
-    if stream and not numbers_only:
-        raise ValueError(
-            "--stream is for numbers: for --category, --view, --group and --sequence "
-            "the file is read as a whole, without --stream."
-        )
-    able = bool(method.tasks) and numbers_only
-    return able and _large.by_batches(data, stream, folder=folder)
-
-
-def strength_parameters(
-    asked: StrengthRequest, group: str | None, method: Entry
-) -> dict[str, Any]:
+def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
     """Return the parameters that say how strong to regularize, or how to choose it."""
-    strengths = _strength(asked, method)
+    strength = _strength(asked, method)
     if asked.scoring is not None:
         if asked.cv is None:
             raise ValueError("--scoring is for --cv, which chooses by it.")
-        strengths["scoring"] = asked.scoring
-    if group is None:
-        return strengths
+        strength["scoring"] = asked.scoring
+    if asked.group is None:
+        return strength
     if asked.cv is None:
         raise ValueError("--group is for --cv, whose folds keep groups together.")
-    return strengths | {"cv": GroupKFold(asked.cv)}
+    return strength | {"cv": GroupKFold(asked.cv)}
 
 
-def _strength(asked: StrengthRequest, method: Entry) -> dict[str, Any]:
+def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
     """Return the strength, or the number of folds that choose it."""
-    given, cv = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}, asked.cv
-    fixed = {name: value for name, value in given.items() if value is not None}
+    given = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}
+    fixed: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+    folds: dict[str, Any] = {} if asked.cv is None else {"cv": asked.cv}
     if method.always:  # It searches whatever C is, and takes a list of these.
         Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}
-        return fixed | Cs | ({} if cv is None else {"cv": cv})
-    if cv is None:
+        return fixed | Cs | folds
+    if not folds:
         return fixed
-    p = fixed.pop("p", None)
+    if "p" in fixed and method.stem == "LpMKL":
+        folds["ps"] = [fixed.pop("p")]  # Only these searches choose p, from a list.
+    elif "p" in fixed:
+        folds["p"] = fixed.pop("p")
     for name in fixed:
-        option = "--alpha" if name == "alpha" else f"-{name}"
+        option = OPTIONS[name]
         raise ValueError(f"{option} and --cv exclude each other: --cv chooses {name}.")
-    if p is None:
-        return {"cv": cv}
-    # Only lp-norm searches choose p, from a list.
-    return {"cv": cv, "ps": [p]} if method.stem == "LpMKL" else {"cv": cv, "p": p}
+    return folds
 
 
 def _show(report: dict[str, Any]) -> None:

@@ -35,6 +35,10 @@ ENDINGS: Mapping[str, str] = {
 """What the names of the estimators of a task end with."""
 
 
+SPECIAL = {"survival": "times to an event", "ordinal": "ordered classes"}
+"""Tasks that one method alone is for, with losses of their own, and what they learn."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """The estimators of one method.
@@ -126,11 +130,22 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     classes, anything else is a quantity. Several targets are labels where all are zeros
     and ones. Without any it does not matter.
     """
+    if task in SPECIAL:
+        if loss is not None:
+            raise ValueError(
+                f"--loss {loss} is not for {SPECIAL[task]}, which have a loss of their "
+                "own: leave it out."
+            )
+        if task == "survival" and np.ndim(y) != 2:
+            raise ValueError(
+                "--task survival needs --event, the column that says whether the event "
+                "was seen, beside --target, the time; or --target lower,upper, two "
+                "columns of these names between which the event was."
+            )
+        if task == "ordinal" and np.ndim(y) != 1:
+            raise ValueError("--task ordinal takes one --target, a column of grades.")
+        return task
     possible: Sequence[str] = USUAL
-    if task == "survival":
-        return _survival(loss, y)
-    if task == "ordinal":
-        return _ordinal(loss, y)
     if loss is not None:
         check_choice("--loss", loss, LOSS_TASKS)
         possible = LOSS_TASKS[loss]
@@ -140,34 +155,6 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     if task not in possible:
         raise ValueError(f"--loss {loss} is for {possible[0]}, not for {task}.")
     return task
-
-
-def _survival(loss: str | None, y: Any) -> str:
-    """Return the task of times to an event, if the targets are such."""
-    if loss is not None:
-        raise ValueError(
-            f"--loss {loss} is not for times to an event, which have a loss of their "
-            "own: leave it out."
-        )
-    if np.ndim(y) != 2:
-        raise ValueError(
-            "--task survival needs --event, the column that says whether the event was "
-            "seen, beside --target, the time; or --target lower,upper, two columns of "
-            "these names between which the event was."
-        )
-    return "survival"
-
-
-def _ordinal(loss: str | None, y: Any) -> str:
-    """Return the task of ordered classes, if the targets are such."""
-    if loss is not None:
-        raise ValueError(
-            f"--loss {loss} is not for ordered classes, which have a loss of their "
-            "own: leave it out."
-        )
-    if np.ndim(y) != 1:
-        raise ValueError("--task ordinal takes one --target, a column of grades.")
-    return "ordinal"
 
 
 def with_event(targets: list[str], event: str | None) -> list[str]:

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,82 +10,65 @@ from rich.table import Table as RichTable
 from multikernel.cli import _report
 from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import console, say
-from multikernel.cli._methods import find_method
-from multikernel.cli._options import Request
+from multikernel.cli._methods import SPECIAL, Entry, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
+from multikernel.cli._requests import FollowPath
 from multikernel.cli._tables import Table
 from multikernel.cli._training import (
-    TrainingRequest,
+    asked_estimator,
+    asked_targets,
+    blaming_settings,
     prepared,
-    read_request,
-    targets_asked,
+    read_whole,
 )
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, regularization_path
 
 
-def run_path(
-    request: Request,
-    method: str,
-    n_alphas: int,
-    alpha_min_ratio: float,
-    plot: Path | None,
-    *,
-    json: bool,
-) -> None:
+def run_path(asked: FollowPath) -> None:
     """Follow a path, draw it if asked for, and report which kernels enter."""
-    entry = find_method(method)
-    if not entry.tasks:
-        raise ValueError(f"{entry.title} has no path.")
-    without = {"survival": "times to an event", "ordinal": "ordered classes"}
-    if request.task in without:
-        raise ValueError(
-            f"For {without[request.task]} there is no path: fit with --cv."
-        )
-    targets = targets_asked(request, entry)
+    method = find_method(asked.method)
+    if not method.tasks:
+        raise ValueError(f"{method.title} has no path.")
+    if asked.task in SPECIAL:
+        raise ValueError(f"For {SPECIAL[asked.task]} there is no path: fit with --cv.")
+    targets = asked_targets(asked, method)
     # The file's name is checked before the work. One without an ending is a PNG.
-    formats = [] if plot is None else [*_report.picture_formats(), ""]
-    picture = find_output(plot, request.data, formats, json=json)
-    training = TrainingRequest(request, entry)
-    table = read_request(request, targets)
+    formats = [] if asked.plot is None else [*_report.picture_formats(), ""]
+    picture = find_output(asked.plot, asked.data, formats, json=asked.json)
+    table = read_whole(asked, targets)
     start = time.perf_counter()
-    path = _followed(request, training, table, n_alphas, alpha_min_ratio)
+    path = _followed(asked, method, table)
     seconds = time.perf_counter() - start
     if table.kernel_names is not None:
         path = replace(path, kernel_names=list(table.kernel_names))
-    if plot is not None:
+    if asked.plot is not None:
         _report.save_plot(RegularizationPathDisplay.from_path(path), picture)
     report = {
         "seconds": seconds,
         "n_kernels": len(path.kernel_names),
         "path": _path_lines(path),
-        "plot": file_name(plot, picture),
+        "plot": file_name(asked.plot, picture),
     }
-    if json:
+    if asked.json:
         _report.print_json(report)
         return
-    with beside(picture, plot):
+    with beside(picture, asked.plot):
         _show_path(report)
 
 
-def _followed(
-    request: Request,
-    training: TrainingRequest,
-    table: Table,
-    n_alphas: int,
-    alpha_min_ratio: float,
-) -> NamedPath:
+def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return the path over a table."""
-    estimator = training.estimator(table, {})
-    X = prepared(table, scale=request.scale, impute=request.impute)
-    live = LiveFit(training.method.title, tol=estimator.tol, n_samples=len(table.y))
-    with training.blaming_settings(), live as watch:
+    estimator = asked_estimator(asked, method, table, {})
+    X = prepared(table, scale=asked.scale, impute=asked.impute)
+    live = LiveFit(method.title, tol=estimator.tol, n_samples=len(table.y))
+    with blaming_settings(asked), live as watch:
         return regularization_path(
             estimator,
             X,
             table.y,
-            n_alphas=n_alphas,
-            alpha_min_ratio=alpha_min_ratio,
+            n_alphas=asked.n_alphas,
+            alpha_min_ratio=asked.alpha_min_ratio,
             callback=watch,
         )
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,14 @@ from multikernel.cli._large import by_batches, one_target, predict_stream, score
 from multikernel.cli._messages import say
 from multikernel.cli._methods import with_event
 from multikernel.cli._outputs import file_name, find_output
+from multikernel.cli._requests import (
+    Inspect,
+    Predict,
+    Report,
+    Saved,
+    SavedOnData,
+    Score,
+)
 from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.publish.summary import (
     MOST_ROWS,
@@ -29,41 +36,19 @@ from multikernel.persistence.places import Place, write_to
 
 
 @contextmanager
-def opened_model(path: Path, max_bytes: int | None) -> Iterator[Any]:
+def opened_model(asked: Saved) -> Iterator[Any]:
     """Lend a saved model; a file that holds something else is the user's error."""
-    model = load(path, max_bytes=max_bytes or MAX_BYTES)
+    model = load(asked.model, max_bytes=asked.max_bytes or MAX_BYTES)
     try:
         yield model
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(
-            f"{path} holds no fitted model: its {type(model).__name__} lacks what the "
-            "command needs."
+            f"{asked.model} holds no fitted model: its {type(model).__name__} lacks "
+            "what the command needs."
         ) from error
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """What `multikernel predict` is asked."""
-
-    model: Path
-    data: Path
-    output: Path | None
-    target: list[str]
-    event: str | None
-    times: list[float]
-    proba: bool
-    drop: list[str]
-    stream: bool | None
-    max_bytes: int | None
-    json: bool
-
-    @property
-    def inputs(self) -> list[Path]:
-        """Return the files that are read."""
-        return [self.model, self.data]
-
-
-def run_predict(asked: Prediction) -> None:
+def run_predict(asked: Predict) -> None:
     """Predict, write the predictions, and print the score if targets are given."""
     if by_batches(asked.data, asked.stream) and not asked.json:
         n_rows, score = _predicted_by_batches(asked)
@@ -77,14 +62,15 @@ def run_predict(asked: Prediction) -> None:
         say(f"score: {score:.6g}", stderr=True)
 
 
-def _predicted_whole(asked: Prediction) -> tuple[int, float | None]:
+def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
     """Predict a file read as a whole; return the number of rows, and a score."""
-    target = find_output(asked.output, asked.inputs, _tables.FORMATS, json=asked.json)
-    with opened_model(asked.model, asked.max_bytes) as estimator:
+    target = find_output(
+        asked.output, [asked.model, asked.data], _tables.FORMATS, json=asked.json
+    )
+    with opened_model(asked) as estimator:
         if asked.target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: leave out --target.")
-        named = asked.target, asked.event
-        table = _known_table(estimator, [asked.data], *named, asked.drop)
+        table = _known_table(estimator, asked, [asked.data], asked.target or [])
         frame = _answers(estimator, table.X, asked)
         if getattr(table.X, "index", pd.Index([])).name == NAME:
             frame.insert(0, NAME, table.X.index)
@@ -97,12 +83,12 @@ def _predicted_whole(asked: Prediction) -> tuple[int, float | None]:
     return len(frame), score
 
 
-def _predicted_by_batches(asked: Prediction) -> tuple[int, float | None]:
+def _predicted_by_batches(asked: Predict) -> tuple[int, float | None]:
     """Predict batch by batch; return the number of rows, and a score."""
     named = asked.target
     target = one_target(named, "Predicting by batches") if named else None
-    destination = find_output(asked.output, asked.inputs, STREAMED)
-    with opened_model(asked.model, asked.max_bytes) as estimator:
+    destination = find_output(asked.output, [asked.model, asked.data], STREAMED)
+    with opened_model(asked) as estimator:
         if target is not None and predicts_times(final_estimator(estimator)):
             raise ValueError(
                 "A model of times is scored on a file that is read as a whole: add "
@@ -113,7 +99,7 @@ def _predicted_by_batches(asked: Prediction) -> tuple[int, float | None]:
 
 def _predict_stream(
     estimator: Any,
-    asked: Prediction,
+    asked: Predict,
     target: str | None,
     place: Place,
 ) -> tuple[int, float | None]:
@@ -126,29 +112,30 @@ def _predict_stream(
         X = _tables.features_of(asked.data, part, (*sequences, *categories))
         return _answers(estimator, X, asked)
 
-    n_rows, y, answers = predict_stream(answer, asked.data, target, asked.drop, place)
+    n_rows, y, answers = predict_stream(
+        answer, asked.data, target, asked.drop or [], place
+    )
     return n_rows, None if target is None else score_of(estimator, y, answers)
 
 
 def _known_table(
     estimator: Any,
+    asked: SavedOnData,
     data: Sequence[Path],
     target: list[str],
-    event: str | None,
-    drop: list[str] | None,
 ) -> _tables.Table:
     """Read the columns that a model was fitted on, as what it took them for."""
     model = final_estimator(estimator)
-    if event is not None and not predicts_times(model):
+    if asked.event is not None and not predicts_times(model):
         raise ValueError(
             "--event is for models of times to an event, and this is a "
             f"{type(model).__name__}: leave it out."
         )
     sequences, categories = _known_texts(estimator)
     choice, only = ColumnChoice(categories=categories), _known_features(estimator)
-    (first, *others), targets = data, with_event(target, event)
+    (first, *others), targets = data, with_event(target, asked.event)
     table = _tables.read_table(
-        first, targets, drop or [], sequences, choice, only, others, event
+        first, targets, asked.drop or [], sequences, choice, only, others, asked.event
     )
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
@@ -175,17 +162,17 @@ def _known_features(estimator: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _answers(estimator: Any, X: Any, asked: Prediction) -> pd.DataFrame:
+def _answers(estimator: Any, X: Any, asked: Predict) -> pd.DataFrame:
     """Return predictions, with probabilities of classes or times where asked for."""
     frame = _predictions(estimator, X)
-    before, model = last_step(estimator)
+    (before, model), times = last_step(estimator), asked.later or []
     if predicts_times(model):
         reached = data_at_model(before, X)
         frame["median_time"] = model.predict_median(reached)
-        later = model.predict_survival_function(reached, asked.times)
-        for time, column in zip(asked.times, later.T, strict=True):
+        later = model.predict_survival_function(reached, times)
+        for time, column in zip(times, later.T, strict=True):
             frame[f"later_than_{time:g}"] = column
-    elif asked.times:
+    elif times:
         raise ValueError("--later is for models of times to an event: leave it out.")
     if asked.proba:
         for label, column in _probabilities(estimator, X).items():
@@ -214,31 +201,22 @@ def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
     return dict(zip(labels, columns, strict=True))
 
 
-def run_score(
-    model: Path,
-    data: Sequence[Path],
-    target: list[str] | None,
-    event: str | None,
-    drop: list[str] | None,
-    max_bytes: int | None,
-    *,
-    json: bool,
-) -> None:
+def run_score(asked: Score) -> None:
     """Score a model on the rows of files."""
-    find_output(None, [model, *data])
-    targets = target or _tables.default_target(data)
+    find_output(None, [asked.model, *asked.data])
+    targets = asked.target or _tables.default_target(asked.data)
     if not targets:
         raise ValueError("Missing option --target: the column of known targets.")
-    with opened_model(model, max_bytes) as estimator:
+    with opened_model(asked) as estimator:
         if is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score.")
-        table = _known_table(estimator, data, targets, event, drop)
+        table = _known_table(estimator, asked, asked.data, targets)
         score = float(estimator.score(table.X, table.y))
         measure = default_score(final_estimator(estimator)).replace("r2", "R2")
         several = len(targets) > 1 and measure != "concordance"
         each = _scores_of_targets(estimator, table) if several else {}
     size = len(table.X)
-    if json:
+    if asked.json:
         report = {"samples": size, "measure": measure, "score": score}
         _report.print_json(report | ({"scores": each} if each else {}))
         return
@@ -255,37 +233,27 @@ def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]
     return dict(zip(names, scores, strict=True))
 
 
-def run_inspect(
-    model: Path, rows: int | None, max_bytes: int | None, *, json: bool
-) -> None:
+def run_inspect(asked: Inspect) -> None:
     """Say what a model is."""
-    find_output(None, [model])
-    with opened_model(model, max_bytes) as estimator:
+    find_output(None, [asked.model])
+    with opened_model(asked) as estimator:
         report = _report.model_report(estimator)
-        if json:
+        if asked.json:
             _report.print_json(report)
             return
         facts = _report.chosen_parameters(report) | _report.diagnostics(report)
         _report.print_facts(facts, report["estimator"])
         _report.print_facts(report["parameters"], "parameters")
         _report.print_views(report)
-        _report.print_kernels(report, rows or MOST_ROWS)
+        _report.print_kernels(report, asked.rows or MOST_ROWS)
 
 
-def run_report(
-    model: Path,
-    data: Path,
-    output: Path,
-    target: list[str],
-    event: str | None,
-    drop: list[str] | None,
-    max_bytes: int | None,
-) -> None:
+def run_report(asked: Report) -> None:
     """Write a model as a page."""
-    destination = find_output(output, [model, data])
-    with opened_model(model, max_bytes) as estimator:
-        table = _known_table(estimator, [data], target, event, drop)
+    place = find_output(asked.output, [asked.model, asked.data])
+    with opened_model(asked) as estimator:
+        table = _known_table(estimator, asked, [asked.data], asked.target or [])
         text = page(estimator, table.X, table.y)
-    write_to(destination, text.encode())
-    if file_name(output, destination) is not None:
-        say(f"Written to {output}.")
+    write_to(place, text.encode())
+    if file_name(asked.output, place) is not None:
+        say(f"Written to {asked.output}.")

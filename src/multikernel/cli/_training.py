@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from sklearn.compose import ColumnTransformer
@@ -30,7 +29,7 @@ from multikernel.cli._methods import (
     parse_settings,
     with_event,
 )
-from multikernel.cli._options import Request
+from multikernel.cli._requests import Training
 from multikernel.cli._tables import Table, default_target, read_table
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.mixed import default_texts
@@ -75,59 +74,46 @@ GRAPHS: Mapping[str, KernelGraph | None] = {
 }
 
 
-@dataclass(frozen=True)
-class TrainingRequest:
-    """What to train, in the words of the command line.
-
-    Parameters
-    ----------
-    request : Request
-        What the command is asked; `task` is read off the loss or the targets where
-        nothing is said of it.
-    method : Entry
-        The method to train by.
-    """
-
-    request: Request
-    method: Entry
-
-    def __post_init__(self) -> None:
-        task_asked(self.request)  # which refuses a task rather now than after reading
-
-    def estimator(
-        self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
-    ) -> Any:
-        """Return the estimator for these data, with parameters for its strength."""
-        asked, graphs = self.request, self.method.graphs
-        task = find_task(task_asked(asked), asked.loss, table.y)
-        storage = configured_storage(asked)
-        wanted = {"loss": asked.loss, "tol": asked.tol, "storage": storage}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        settings = parse_settings(asked.settings or [])
-        if "class_weight" in settings:
-            settings["class_weight"] = label_keys(settings["class_weight"], table.y)
-        sequences = sequences_asked(asked)
-        kernels = find_kernels(asked.kernels, table, sequences, graphs=graphs)
-        if asked.interactions:
-            kernels = with_interactions(kernels, asked.kernels, table, graphs=graphs)
-        parameters = {"kernels": kernels} | given | self.method.parameters | settings
-        parameters |= strength
-        kind = self.method.estimator(task, cv=cv)
-        check_strength(kind, task, strength)
-        return make_estimator(kind, parameters)
-
-    @contextmanager
-    def blaming_settings(self) -> Iterator[None]:
-        """Lay errors about types on the settings, the only values without a type."""
-        try:
-            yield
-        except TypeError as error:
-            if not self.request.settings:
-                raise
-            raise ValueError(f"A value of --set is of no use here: {error}") from error
+def asked_estimator(
+    asked: Training,
+    method: Entry,
+    table: Table,
+    strength: Mapping[str, Any],
+    *,
+    cv: bool = False,
+) -> Any:
+    """Return the estimator for these data, with parameters for its strength."""
+    task = find_task(asked_task(asked), asked.loss, table.y)
+    storage = configured_storage(asked)
+    wanted = {"loss": asked.loss, "tol": asked.tol, "storage": storage}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    settings = parse_settings(asked.settings or [])
+    if "class_weight" in settings:
+        settings["class_weight"] = label_keys(settings["class_weight"], table.y)
+    sequences = SequenceChoice(
+        asked.sequence_kernels, asked.alphabet, asked.skip_letters, asked.ignore_case
+    )
+    kernels = find_kernels(asked.kernels, table, sequences, graphs=method.graphs)
+    if asked.interactions:
+        kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
+    parameters = {"kernels": kernels} | given | method.parameters | settings
+    kind = method.estimator(task, cv=cv)
+    check_strength(kind, task, strength)
+    return make_estimator(kind, {**parameters, **strength})
 
 
-def configured_storage(asked: Request) -> Storage | None:
+@contextmanager
+def blaming_settings(asked: Training) -> Iterator[None]:
+    """Lay errors about types on the settings, the only values without a type."""
+    try:
+        yield
+    except TypeError as error:
+        if not asked.settings:
+            raise
+        raise ValueError(f"A value of --set is of no use here: {error}") from error
+
+
+def configured_storage(asked: Training) -> Storage | None:
     """Return the storage with its rank and its folder."""
     if asked.max_rank is not None and asked.storage != "low_rank":
         raise ValueError("--max-rank is for --storage low_rank.")
@@ -141,49 +127,40 @@ def configured_storage(asked: Request) -> Storage | None:
     return LowRank(asked.max_rank or LowRank().max_rank, folder=folder)
 
 
-def sequences_asked(request: Request) -> SequenceChoice:
-    """Return what a command is told about sequences."""
-    return SequenceChoice(
-        request.sequence_kernels,
-        request.alphabet,
-        request.skip_letters,
-        request.ignore_case,
-    )
-
-
-def targets_asked(request: Request, method: Entry) -> list[str]:
+def asked_targets(asked: Training, method: Entry) -> list[str]:
     """Return the columns of the targets, none for a method that takes none."""
-    targets = needed_targets(request.target or default_target(request.data), method)
-    return with_event(targets, request.event)
+    asked_task(asked)  # which refuses a task rather now than after reading
+    targets = needed_targets(asked.target or default_target(asked.data), method)
+    return with_event(targets, asked.event)
 
 
-def task_asked(request: Request) -> str | None:
+def asked_task(asked: Training) -> str | None:
     """Return the task where the options settle it."""
-    if request.event is None:
-        return request.task
-    if request.task not in (None, "survival"):
+    if asked.event is None:
+        return asked.task
+    if asked.task not in (None, "survival"):
         raise ValueError(
-            f"--event is for --task survival, not for {request.task}: leave one out."
+            f"--event is for --task survival, not for {asked.task}: leave one out."
         )
     return "survival"
 
 
-def columns_asked(request: Request) -> ColumnChoice:
+def asked_columns(asked: Training) -> ColumnChoice:
     """Return the views, categories and groups that a command names."""
-    return parse_columns(request.view, request.category, request.group)
+    return parse_columns(asked.view, asked.category, asked.group)
 
 
-def read_request(request: Request, targets: list[str]) -> Table:
+def read_whole(asked: Training, targets: list[str]) -> Table:
     """Read the files of a command as a whole."""
-    first, *others = request.data
+    first, *others = asked.data
     return read_table(
         first,
         targets,
-        request.drop or [],
-        request.sequence or [],
-        columns_asked(request),
+        asked.drop or [],
+        asked.sequence or [],
+        asked_columns(asked),
         others=others,
-        event=request.event,
+        event=asked.event,
     )
 
 

@@ -1,20 +1,20 @@
-"""The commands, put together, and ``multikernel demo``, from kernels to pictures.
+"""The commands, put together.
 
 What describes a command imports nothing that takes long to load, which what it does is
 imported by: ``--help`` and completion take a third of a second, and not three.
 """
 
-from pathlib import Path
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import Any
 
 import typer
 
 from multikernel import __version__
-from multikernel.cli import _options as options
+from multikernel.cli import _requests as requests
 from multikernel.cli._messages import user_errors
 from multikernel.cli._start import loading
-from multikernel.cli.fit import compare, fit, path
-from multikernel.cli.saved import inspect, predict, report, score
 
 # Defects of the program keep Python's own traceback; users' errors never show one.
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -31,19 +31,32 @@ def multikernel(
         raise typer.Exit
 
 
-@user_errors
-def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the pictures.")
-    ] = Path("multikernel-demo"),
-    json: options.Json = False,
-) -> None:
-    """Train on the breast cancer data with 837 kernels, and draw what came out."""
-    with loading():
-        from multikernel.cli import _demo
+COMMANDS: dict[str, tuple[type, str]] = {
+    "demo": (requests.Demo, "_demo:run_demo"),
+    "fit": (requests.Fit, "_fitting:run_fit"),
+    "predict": (requests.Predict, "_saved:run_predict"),
+    "score": (requests.Score, "_saved:run_score"),
+    "path": (requests.FollowPath, "_paths:run_path"),
+    "compare": (requests.Compare, "_compare:run_compare"),
+    "inspect": (requests.Inspect, "_saved:run_inspect"),
+    "report": (requests.Report, "_saved:run_report"),
+}
+"""What each command is asked, and the function that does it."""
 
-    _demo.run_demo(output, json=json)
+
+def _command(request: type, place: str) -> Callable[..., None]:
+    """Return a command, whose options are the fields of a request."""
+
+    @user_errors
+    def command(**options: Any) -> None:
+        with loading():
+            act = resolve_name(f"multikernel.cli.{place}")
+        act(request(**options))
+
+    command.__signature__ = inspect.signature(request)  # type: ignore[attr-defined]
+    command.__doc__ = request.__doc__
+    return command
 
 
-for command in (demo, fit, predict, score, path, compare, inspect, report):
-    app.command()(command)
+for name, (request, place) in COMMANDS.items():
+    app.command(name)(_command(request, place))
