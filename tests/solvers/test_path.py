@@ -9,8 +9,10 @@ from reference.toys import LOSSES, toy_grams, toy_loss, toy_regularizer, toy_tar
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack
 from multikernel.problem import Problem, Status
+from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.base import alpha_grid, solve_path, with_alpha
+from multikernel.solvers.lp_choice import lp_solver
 from multikernel.testing import check_solution
 
 SOLVER = SpicyMKL(tol=1e-6)
@@ -108,3 +110,18 @@ def test_a_solver_without_paths_is_warm_started_from_point_to_point():
     assert plain[1].n_iter == 0
     for first, second in zip(plain, own, strict=True):
         assert first.objective == pytest.approx(second.objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "squared_form"])
+def test_penalties_are_asked_for_when_the_solution_before_is_known(solver):
+    problem = make_problem("squared_error")
+    asked = []
+
+    def penalties():
+        for alpha in (1.0, 0.5, 0.25):
+            asked.append(alpha)
+            yield SquaredBlockNorm(alpha, 1.0)
+
+    path = lp_solver(solver, 1e-3, None).follow(problem, penalties())
+    counts = [len(asked) for _ in path]
+    assert counts == [1, 2, 3]

@@ -215,7 +215,7 @@ def follow(
     if isinstance(solver, PathSolver):
         yield from solver.follow(problem, regularizers, init, callback)
         return
-    for _, group in groupby(regularizers, _exponent):
+    for _, group in groupby(regularizers, exponent_of):
         start = init
         for number, regularizer in enumerate(group):
             step = replace(problem, regularizer=regularizer)
@@ -248,8 +248,8 @@ def continued(before: Solution | None, after: Solution) -> Solution:
     return replace(after, history=history, n_iter=len(history) - 1, steps=steps)
 
 
-def _exponent(regularizer: BlockRegularizer) -> float:
-    """Return p, or 1 for a penalty that has none."""
+def exponent_of(regularizer: BlockRegularizer) -> float:
+    """Return p of the norm of the weights, or 1 for a penalty that has none."""
     return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
 
 
@@ -260,27 +260,10 @@ def follow_each(
     starts: Sequence[Solution | None],
     callback: Callback | None = None,
 ) -> Iterator[list[Solution]]:
-    """Yield the solutions of several problems for penalties in turn, see `follow`.
-
-    A `ManySolver` takes them side by side where it can. The regularisers of the
-    problems are not used, and starts are for the first penalties. Where one problem was
-    stopped its solutions are the last.
-    """
-    if not penalties:
-        return
-    if isinstance(solver, ManySolver) and solver.side_by_side(problems, penalties[0]):
-        for solutions in solver.follow_many(problems, penalties, starts, callback):
-            # Every problem has a penalty, and so it has a solution.
-            yield [solution for solution in solutions if solution is not None]
-        return
-    outputs = [
-        follow(solver, problem, regularizers, start, callback)
-        for problem, regularizers, start in zip(
-            problems, zip(*penalties, strict=True), starts, strict=True
-        )
-    ]
-    for step in zip(*outputs, strict=False):
-        yield list(step)
+    """Yield the solutions of several problems for penalties in turn: `follow_some`."""
+    for solutions in follow_some(solver, problems, penalties, starts, callback):
+        # Every problem has a penalty, and so it has a solution.
+        yield [solution for solution in solutions if solution is not None]
 
 
 def follow_some(
@@ -290,10 +273,13 @@ def follow_some(
     starts: Sequence[Solution | None],
     callback: Callback | None = None,
 ) -> Iterator[list[Solution | None]]:
-    """Yield solutions as `follow_each` does, of the problems that go on.
+    """Yield the solutions of several problems for penalties in turn, see `follow`.
 
-    Penalties are asked for when the solutions before them are known. A problem whose
-    penalty is None is left out from there on; the first ones have all penalties.
+    A `ManySolver` takes them side by side where it can. The regularisers of the
+    problems are not used, and starts are for the first penalties. Penalties are asked
+    for when the solutions before them are known. A problem whose penalty is None is
+    left out from there on; the first ones have all penalties. Where one problem was
+    stopped, the solutions before are the last that are yielded.
     """
     steps = iter(penalties)
     first = next(steps, None)

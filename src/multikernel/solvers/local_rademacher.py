@@ -16,7 +16,7 @@ from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.base import Solver, check_supported, follow
+from multikernel.solvers.base import Solver, check_supported, exponent_of, follow
 from multikernel.solvers.fixed_weights import (
     from_scaled,
     inverse_sizes,
@@ -66,11 +66,7 @@ class TailConv:
     ) -> Solution:
         """Solve the problem, from the warm start `init` where one is given."""
         check_supported(self, problem)
-        scales = self._scales(problem)
-        if init is not None:
-            init = to_scaled(init, scales, exponent_of(problem))
-        inner = scaled_problem(problem, scales)
-        return from_scaled(self.solver.solve(inner, init, callback), scales)
+        return next(self.follow(problem, [problem.regularizer], init, callback))
 
     def follow(
         self,
@@ -82,7 +78,8 @@ class TailConv:
         """Yield a solution for every regulariser in turn; a stopped one is the last."""
         scales = self._scales(problem)
         inner = scaled_problem(problem, scales)
-        start = None if init is None else to_scaled(init, scales, exponent_of(problem))
+        p = exponent_of(problem.regularizer)
+        start = None if init is None else to_scaled(init, scales, p)
         for inner_solution in follow(self.solver, inner, regularizers, start, callback):
             yield from_scaled(inner_solution, scales)
 
@@ -174,7 +171,7 @@ class TailDC:
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
         reason = reason_against(problem, type(self).__name__)
-        if reason is None and np.isinf(exponent_of(problem)):
+        if reason is None and np.isinf(exponent_of(problem.regularizer)):
             reason = f"{type(self).__name__} needs a finite p, got p = inf."
         return reason or self.solver.unsupported(problem)
 
@@ -299,11 +296,8 @@ class _Descent:
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
         """Return the v with the least norm at some weights, or one nearer to it."""
-        p, theta, gram = (
-            exponent_of(self.problem),
-            self.settings.theta,
-            self.problem.gram,
-        )
+        p = exponent_of(self.problem.regularizer)
+        theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
             return v
         slopes = (weights * v) ** (p - 1.0) * weights
@@ -344,12 +338,6 @@ def reason_against(problem: Problem, name: str) -> str | None:
         return None
     found = type(problem.regularizer).__name__
     return f"{name} needs the penalty SquaredBlockNorm, got {found}."
-
-
-def exponent_of(problem: Problem) -> float:
-    """Return p of the problem's penalty."""
-    assert isinstance(problem.regularizer, SquaredBlockNorm)
-    return problem.regularizer.p
 
 
 def shares_of(problem: Problem) -> Array:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, tee
 from typing import Literal
 
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.regularizers import BlockRegularizer, SquaredBlockNorm
-from multikernel.solvers.base import Solver, follow
+from multikernel.regularizers import BlockRegularizer
+from multikernel.solvers.base import Solver, exponent_of, follow
 from multikernel.solvers.comparison import HessianMKL, SimpleMKL
 from multikernel.solvers.lp import (
     SILP,
@@ -120,7 +120,7 @@ class AutoLpSolver:
     max_iter: int | None
 
     def _chosen(self, problem: Problem) -> Solver:
-        p = _exponent(problem)
+        p = exponent_of(problem.regularizer)
         n_kernels, n_samples, _ = problem.gram.shape
         n_outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
         name = choose_lp_solver(p, n_samples, n_kernels, n_outputs)
@@ -158,10 +158,10 @@ class AutoLpSolver:
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
         """Yield the solutions for penalties in turn; see `PathSolver.follow`."""
-        steps = [replace(problem, regularizer=penalty) for penalty in regularizers]
+        steps = (replace(problem, regularizer=penalty) for penalty in regularizers)
         for solver, group in groupby(steps, self._chosen):
-            run = list(group)
-            penalties = [step.regularizer for step in run]
+            run, ahead = tee(group)
+            penalties = (step.regularizer for step in ahead)
             solutions = follow(solver, problem, penalties, init, callback)
             for number, (step, each) in enumerate(zip(run, solutions, strict=False)):
                 solution = self._improved(step, solver, each, callback)
@@ -178,7 +178,8 @@ class AutoLpSolver:
         callback: Callback | None,
     ) -> Solution:
         """Return what a second solver makes of a solution for p = 1 that is stuck."""
-        if found.status is not Status.STALLED or _exponent(problem) != 1.0:
+        p = exponent_of(problem.regularizer)
+        if found.status is not Status.STALLED or p != 1.0:
             return found
         name = "newton" if isinstance(chosen, SquaredForm) else "squared_form"
         other = lp_solver(name, self.tol, self.max_iter)
@@ -186,12 +187,6 @@ class AutoLpSolver:
             return found
         again = other.solve(problem, found, callback)
         return again if again.duality_gap < found.duality_gap else found
-
-
-def _exponent(problem: Problem) -> float:
-    """Return p, or 1 for a penalty that has none, which no solver takes anyway."""
-    regularizer = problem.regularizer
-    return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
 
 
 def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:

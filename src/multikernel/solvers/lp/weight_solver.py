@@ -14,7 +14,7 @@ from multikernel.exceptions import UnsupportedProblemError
 from multikernel.machines import machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.base import incumbents
+from multikernel.solvers.base import exponent_of, incumbents
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.machine_runs import CACHE_BYTES
 
@@ -109,8 +109,7 @@ def reason_against_loss(problem: Problem) -> str | None:
 
 def reason_against_p(problem: Problem, name: str) -> str | None:
     """Return why a solver for p = 1 cannot treat a problem with `SquaredBlockNorm`."""
-    regularizer = problem.regularizer
-    p = regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
+    p = exponent_of(problem.regularizer)
     return None if p == 1.0 else f"{name} is for p = 1, got p = {p:g}."
 
 
