@@ -45,72 +45,12 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import constant_model
 from multikernel.certificates.side_by_side import SideBySide, TargetModels
-from multikernel.gram.capabilities import count, low_rank_form, tall_form
-from multikernel.gram.refine import residual_traces
+from multikernel.gram.capabilities import count, low_rank_form
 from multikernel.linalg.shifted import Root, ShiftedRoot, factor_root
-from multikernel.losses.base import Loss, finite_ends, is_smooth
-from multikernel.losses.weighted import WeightedLoss, is_squared
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
-from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import continued
 from multikernel.solvers.spicy.settings import SETTINGS
-
-
-def side_by_side(
-    problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
-) -> bool:
-    """Return whether problems can be solved side by side.
-
-    They are on one stack of few kernels, with one smooth loss that keeps dual points
-    inside its domain by itself, and a block 1-norm each. The stack is of whole matrices
-    in memory, or of factors that suit (`_suit_factors`).
-    """
-    first, gram = problems[0], problems[0].gram
-    n_kernels, n_samples, _ = gram.shape
-    if not (
-        all(isinstance(penalty, BlockL1) for penalty in penalties)
-        and all(p.y.ndim == 1 and p.gram is gram for p in problems)
-        and all(_alike(p.loss, first.loss) for p in problems)
-        and _is_steep(first.loss, first.y)
-        and n_kernels <= min(SETTINGS.most_kernels, n_samples)
-    ):
-        return False
-    if tall_form(gram) is not None:
-        return _suit_factors(problems)
-    roots = 0 if is_squared(first.loss) else 8 * len(problems) * n_samples**2
-    return gram.in_memory and roots <= SETTINGS.roots_bytes
-
-
-def _suit_factors(problems: Sequence[Problem]) -> bool:
-    """Return whether problems on factors are solved sooner so than by working sets.
-
-    The factors are in memory. One problem has not too many samples for their columns,
-    and several have the squared loss, and factors that are all there is.
-    """
-    gram = problems[0].gram
-    if low_rank_form(gram) is None:
-        return False
-    n_samples = gram.shape[1]
-    if len(problems) == 1:
-        numbers = float(gram.held_numbers().sum())
-        return n_samples**2 <= SETTINGS.samples_a_column * numbers
-    shares = np.full(n_samples, 1.0 / n_samples)
-    exact = not residual_traces(gram, shares).any()
-    return is_squared(problems[0].loss) and exact
-
-
-def _alike(loss: Loss, other: Loss) -> bool:
-    """Return whether two losses are the same, with the same weights of samples."""
-    if isinstance(loss, WeightedLoss) and isinstance(other, WeightedLoss):
-        same = loss.loss == other.loss
-        return bool(same and np.array_equal(loss.weights, other.weights))
-    return bool(loss == other)
-
-
-def _is_steep(loss: Loss, y: Array) -> bool:
-    """Return whether the conjugate is smooth, and steep at the ends of its domain."""
-    return is_smooth(loss) and not np.isfinite(finite_ends(loss, y)).any()
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +80,7 @@ class ManyTargets:
     Parameters
     ----------
     problems : sequence of Problem
-        Those for which `side_by_side` holds, `centred`; penalties are not used.
+        Those for which `suit_newton` holds, `centred`; penalties are not used.
     """
 
     problems: Sequence[Problem]

@@ -35,10 +35,8 @@ class Side(ABC):
     begin at a point of the shape of the targets y, which they move off the boundary.
     """
 
-    @property
-    @abstractmethod
-    def rho(self) -> Array:
-        """Return the point, of the shape of the targets."""
+    rho: Array
+    """The point, of the shape of the targets."""
 
     @abstractmethod
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -181,17 +179,12 @@ class SmoothSide(Side):
         self.loss, self.y = loss, y
         lower, upper = loss.dual_bounds(y)
         self.lowest, self.highest = _inside(-upper), -_inside(lower)
-        self._rho = np.clip(rho, self.lowest, self.highest)
+        self.rho = np.clip(rho, self.lowest, self.highest)
         self.step = np.zeros_like(rho)
-
-    @property
-    def rho(self) -> Array:
-        """Return the point."""
-        return self._rho
 
     def again(self, ratio: float = 1.0) -> "Side | None":
         """Return a side that starts near where this one ended."""
-        return SmoothSide(self.loss, self.y, ratio**SETTINGS.warm * self._rho)
+        return SmoothSide(self.loss, self.y, ratio**SETTINGS.warm * self.rho)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step with the derivatives of the conjugate.
@@ -247,11 +240,11 @@ class SmoothSide(Side):
 
     def move(self, length: float) -> None:
         """Go along the direction."""
-        self._rho = self._moved(length)
+        self.rho = self._moved(length)
 
     def _moved(self, length: float) -> Array:
         """Return the point `length` times the direction away, off the boundary."""
-        moved = self._rho + length * self.step
+        moved = self.rho + length * self.step
         return np.asarray(np.clip(moved, self.lowest, self.highest))
 
 
@@ -270,8 +263,8 @@ class BoundedSide(Walled, SmoothSide):
         low, high = finite_ends(loss, y)
         width = high - low
         margin = SETTINGS.inwards * np.where(np.isfinite(width), width, 1.0)
-        self._rho = np.clip(rho, low + margin, high - margin)
-        self.walls = Walls(low, high, self._rho, gap)
+        self.rho = np.clip(rho, low + margin, high - margin)
+        self.walls = Walls(low, high, self.rho, gap)
 
     def again(self, ratio: float = 1.0) -> None:
         """Return that a fresh side is as good: its barrier suits the gap."""
@@ -314,18 +307,16 @@ class BarrierSide(Walled):
         self.loss, self.y = loss, y
         slopes, self.costs, self.sizes = loss.dual_pieces(y)
         self.signs = -slopes  # rho = -u
-        self.lowest = _inside(np.zeros_like(self.sizes))
+        self.direction = zero = np.zeros_like(self.sizes)
+        self.lowest = _inside(zero)
         self.highest = -_inside(-self.sizes)
-        self.pieces = self._kept(_interior_pieces(self.signs, self.sizes, rho))
-        zero = np.zeros_like(self.sizes)
+        self._go_to(_interior_pieces(self.signs, self.sizes, rho))
         self.walls = Walls(zero, self.sizes, self.pieces, gap)
-        self.direction = np.zeros_like(self.pieces)
 
-    @property
-    def rho(self) -> Array:
-        """Return the point that the pieces add up to."""
-        total: Array = (self.signs * self.pieces).sum(axis=0)
-        return total
+    def _go_to(self, pieces: Array) -> None:
+        """Set the pieces and the point that they add up to."""
+        self.pieces = self._off_walls(pieces)
+        self.rho = (self.signs * self.pieces).sum(axis=0)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step after eliminating pieces and multipliers."""
@@ -355,12 +346,13 @@ class BarrierSide(Walled):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the barrier function along the direction."""
-        gradient = self.costs + self.walls.gradient(self._moved(length))
+        moved = self._off_walls(self.pieces + length * self.direction)
+        gradient = self.costs + self.walls.gradient(moved)
         return float(np.vdot(gradient, self.direction))
 
     def move(self, length: float) -> None:
         """Go along the directions; multipliers keep near the central path."""
-        self.pieces = self._moved(length)
+        self._go_to(self.pieces + length * self.direction)
         self.walls.move(self.pieces)
 
     def again(self, ratio: float = 1.0) -> "CornerSide | None":
@@ -370,14 +362,9 @@ class BarrierSide(Walled):
         """
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
-    def _moved(self, length: float) -> Array:
-        """Return the pieces `length` times the direction away."""
-        return self._kept(self.pieces + length * self.direction)
-
-    def _kept(self, pieces: Array) -> Array:
-        """Keep pieces off the walls, onto which rounding may put them."""
-        clipped: Array = np.clip(pieces, self.lowest, self.highest)
-        return clipped
+    def _off_walls(self, pieces: Array) -> Array:
+        """Return pieces off the walls, onto which rounding may put them."""
+        return np.asarray(np.clip(pieces, self.lowest, self.highest))
 
 
 class CornerSide(Side):
@@ -389,19 +376,14 @@ class CornerSide(Side):
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
         self.loss, self.y = loss, y
         self.corners = make_corners(loss, y)
-        self._rho = self.corners.snap(rho)
+        self.rho = self.corners.snap(rho)
         self.step = np.zeros_like(rho)
-        self.end = self._rho
+        self.end = self.rho
         self.allowed = 0.0
-
-    @property
-    def rho(self) -> Array:
-        """Return the point."""
-        return self._rho
 
     def free_share(self) -> float:
         """Return the share of the samples that are at no corner."""
-        lower, upper = self.corners.subgradients(self._rho)
+        lower, upper = self.corners.subgradients(self.rho)
         return float(np.mean(lower == upper))
 
     def center(self, gap: float) -> None:
@@ -410,10 +392,10 @@ class CornerSide(Side):
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return the step to the minimum of the model over the domain."""
-        search = FaceSearch(model, self.corners, self._rho)
+        search = FaceSearch(model, self.corners, self.rho)
         search.run()
         self.end = search.x
-        return search.x - self._rho, np.asarray(search.shift)
+        return search.x - self.rho, np.asarray(search.shift)
 
     def aim(self, step: Array) -> float:
         """Set the direction; all of it is inside the domain."""
@@ -424,7 +406,7 @@ class CornerSide(Side):
         """Return the derivative of the conjugate along the direction."""
         # At a corner: the slope on the way off from the start, else on the way there.
         just = max(length - SETTINGS.close, SETTINGS.close)
-        return self.corners.slope(self._rho + just * self.step, self.step)
+        return self.corners.slope(self.rho + just * self.step, self.step)
 
     def move(self, length: float) -> None:
         """Go along the direction.
@@ -432,13 +414,13 @@ class CornerSide(Side):
         The end of a whole step is taken from the search itself, so that rounding moves
         no coordinate off its corner.
         """
-        moved = self._rho + length * self.step
+        moved = self.rho + length * self.step
         inside = np.clip(moved, self.corners.low, self.corners.high)
-        self._rho = self.end if length == 1.0 else inside
+        self.rho = self.end if length == 1.0 else inside
 
     def again(self, ratio: float = 1.0) -> "CornerSide":
         """Return a side that starts where this one ended."""
-        return CornerSide(self.loss, self.y, self._rho)
+        return CornerSide(self.loss, self.y, self.rho)
 
     def sturdier(self) -> BarrierSide:
         """Return a barrier side, for where steps between corners fail.
@@ -447,7 +429,7 @@ class CornerSide(Side):
         strictly inside, with the gap that was last given to `center`.
         """
         middle = 0.5 * (self.corners.low + self.corners.high)
-        rho = (1.0 - SETTINGS.inwards) * self._rho + SETTINGS.inwards * middle
+        rho = (1.0 - SETTINGS.inwards) * self.rho + SETTINGS.inwards * middle
         return BarrierSide(self.loss, self.y, rho, self.allowed)
 
 
@@ -463,7 +445,6 @@ def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
 
 def _inside(lower: Array) -> Array:
     """Return the lowest values above finite bounds at which derivatives are finite."""
-    # Rounding must not put a point on the boundary, where derivatives are infinite.
     bounded = np.isfinite(lower)
     size = np.where(bounded, np.abs(lower), 0.0)
     return np.where(bounded, lower + np.maximum(1e-100, 1e-15 * size), lower)

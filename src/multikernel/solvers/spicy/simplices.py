@@ -37,12 +37,11 @@ class SimplexSide(Side):
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
         self.y, self.masses = y, loss.masses(y)[:, None]
         self.step = np.zeros_like(rho)
-        self.p = self.kept(self.masses * y - rho)
+        self._go_to(self.kept(self.masses * y - rho))
 
-    @property
-    def rho(self) -> Array:
-        """Return the point."""
-        return np.asarray(self.masses * self.y - self.p)
+    def _go_to(self, p: Array) -> None:
+        """Set the point."""
+        self.p, self.rho = p, self.masses * self.y - p
 
     def aim(self, step: Array) -> float:
         """Set the direction; return the longest multiple of it, at most 1, allowed."""
@@ -52,7 +51,7 @@ class SimplexSide(Side):
 
     def move(self, length: float) -> None:
         """Go along the direction."""
-        self.p = self.moved(length)
+        self._go_to(self.moved(length))
 
     def moved(self, length: float) -> Array:
         """Return the p of the point `length` times the direction away."""

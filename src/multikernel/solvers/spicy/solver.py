@@ -10,20 +10,22 @@ import numpy as np
 from multikernel._validation import OneOf, check_parameter
 from multikernel.certificates import centred
 from multikernel.certificates.incumbent import Incumbent
-from multikernel.gram.capabilities import tall_form
+from multikernel.gram.capabilities import low_rank_form, tall_form
+from multikernel.gram.refine import residual_traces
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
-from multikernel.losses.base import is_polyhedral, is_smooth
-from multikernel.losses.weighted import is_squared
+from multikernel.losses.base import Loss, finite_ends, is_polyhedral, is_smooth
+from multikernel.losses.weighted import WeightedLoss, is_squared
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import (
     BlockRegularizer,
     is_proximable,
     treats_kernels_alike,
 )
+from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import incumbents
 from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
-from multikernel.solvers.spicy.many import ManyTargets, PathOfMany, side_by_side
+from multikernel.solvers.spicy.many import ManyTargets, PathOfMany
 from multikernel.solvers.spicy.sample import start_on_some
 from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
@@ -201,7 +203,7 @@ class SpicyMKL:
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
         """Return whether `follow_many` takes such problems; see `many`."""
-        return self.algorithm == "auto" and side_by_side(problems, penalties)
+        return self.algorithm == "auto" and suit_newton(problems, penalties)
 
     def follow_many(
         self,
@@ -235,7 +237,7 @@ class SpicyMKL:
 def targets_of(problems: Sequence[Problem]) -> ManyTargets:
     """Return problems side by side, in small spaces where that takes less time.
 
-    They are those for which `side_by_side` holds.
+    They are those for which `suit_newton` holds.
     """
     centred_ones = [centred(problem) for problem in problems]
     n_kernels, n_samples, _ = problems[0].gram.shape
@@ -244,3 +246,56 @@ def targets_of(problems: Sequence[Problem]) -> ManyTargets:
     thin |= tall_form(problems[0].gram) is not None
     spanned = many and thin and is_squared(problems[0].loss)
     return SpannedTargets(centred_ones) if spanned else ManyTargets(centred_ones)
+
+
+def suit_newton(
+    problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
+) -> bool:
+    """Return whether Newton's method in the weights takes problems side by side.
+
+    They are on one stack of few kernels, with one smooth loss that keeps dual points
+    inside its domain by itself (its conjugate is steep at the ends), and a block 1-norm
+    each. The stack is of whole matrices
+    in memory, or of factors that suit (`_suit_factors`).
+    """
+    first, gram = problems[0], problems[0].gram
+    n_kernels, n_samples, _ = gram.shape
+    if not (
+        all(isinstance(penalty, BlockL1) for penalty in penalties)
+        and all(p.y.ndim == 1 and p.gram is gram for p in problems)
+        and all(_alike(p.loss, first.loss) for p in problems)
+        and is_smooth(first.loss)
+        and not np.isfinite(finite_ends(first.loss, first.y)).any()
+        and n_kernels <= min(SETTINGS.most_kernels, n_samples)
+    ):
+        return False
+    if tall_form(gram) is not None:
+        return _suit_factors(problems)
+    roots = 0 if is_squared(first.loss) else 8 * len(problems) * n_samples**2
+    return gram.in_memory and roots <= SETTINGS.roots_bytes
+
+
+def _suit_factors(problems: Sequence[Problem]) -> bool:
+    """Return whether problems on factors are solved sooner so than by working sets.
+
+    The factors are in memory. One problem has not too many samples for their columns,
+    and several have the squared loss, and factors that are all there is.
+    """
+    gram = problems[0].gram
+    if low_rank_form(gram) is None:
+        return False
+    n_samples = gram.shape[1]
+    if len(problems) == 1:
+        numbers = float(gram.held_numbers().sum())
+        return n_samples**2 <= SETTINGS.samples_a_column * numbers
+    shares = np.full(n_samples, 1.0 / n_samples)
+    exact = not residual_traces(gram, shares).any()
+    return is_squared(problems[0].loss) and exact
+
+
+def _alike(loss: Loss, other: Loss) -> bool:
+    """Return whether two losses are the same, with the same weights of samples."""
+    if isinstance(loss, WeightedLoss) and isinstance(other, WeightedLoss):
+        same = loss.loss == other.loss
+        return bool(same and np.array_equal(loss.weights, other.weights))
+    return bool(loss == other)
