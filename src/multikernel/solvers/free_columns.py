@@ -32,12 +32,11 @@ from multikernel.gram.projected import LeastSquares
 from multikernel.losses import SquaredLoss, is_coupled
 from multikernel.losses.base import is_smooth
 from multikernel.problem import Callback, Problem, Solution, centred
-from multikernel.solvers.base import Solver
-from multikernel.solvers.squares import Point, Squares, SquaresSearch
+from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 
 @dataclass(frozen=True)
-class FreeColumns:
+class FreeColumns(BySquares):
     """Solve problems with columns without a penalty, by a solver for those without.
 
     Parameters
@@ -66,10 +65,6 @@ class FreeColumns:
     >>> FreeColumns(SpicyMKL(), tol=1e-6).solve(problem).duality_gap < 1e-6
     True
     """
-
-    solver: Solver
-    tol: float = 1e-3
-    max_iter: int = 100
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""

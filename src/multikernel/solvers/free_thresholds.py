@@ -46,8 +46,7 @@ from multikernel.losses.cumulative import (
 )
 from multikernel.losses.weighted import WeightedLoss, weighted
 from multikernel.problem import Callback, Problem, Solution
-from multikernel.solvers.base import Solver
-from multikernel.solvers.squares import Point, Squares, SquaresSearch
+from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 CLOSE = 1e-10
 """How exactly the best multiple of a dual point is sought."""
@@ -63,7 +62,7 @@ def has_free_thresholds(loss: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class FreeThresholds:
+class FreeThresholds(BySquares):
     """Solve problems of ordered classes, by a solver for squares.
 
     Thresholds of the problem's loss are where it starts: solutions have the best ones
@@ -95,10 +94,6 @@ class FreeThresholds:
     >>> FreeThresholds(SpicyMKL(), tol=1e-6).solve(problem).duality_gap < 1e-6
     True
     """
-
-    solver: Solver
-    tol: float = 1e-3
-    max_iter: int = 100
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""

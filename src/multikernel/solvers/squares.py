@@ -61,6 +61,25 @@ LOOSEST, TIGHTEST = 1e-2, 1e-10
 """Relative gaps between which that is kept."""
 
 
+@dataclass(frozen=True)
+class BySquares:
+    """Solve problems with parameters beside the kernels, by a solver for squares.
+
+    Parameters
+    ----------
+    solver : Solver
+        A dataclass with a ``tol``, which takes the squared loss.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=100
+        Newton steps at most.
+    """
+
+    solver: Solver
+    tol: float = 1e-3
+    max_iter: int = 100
+
+
 @dataclass(frozen=True, eq=False)
 class Squares:
     """Squares that touch a loss.
@@ -147,30 +166,11 @@ class Beside(Protocol):
         ...
 
 
-class Settings(Protocol):
-    """What a solver of such problems is told."""
-
-    @property
-    def solver(self) -> Solver:
-        """Return the solver of problems of squares, a dataclass with a ``tol``."""
-        ...
-
-    @property
-    def tol(self) -> float:
-        """Return the relative gap at which to stop."""
-        ...
-
-    @property
-    def max_iter(self) -> int:
-        """Return how many Newton steps there are at most."""
-        ...
-
-
 @dataclass(eq=False)
 class SquaresSearch:
     """The state of the method on one problem."""
 
-    settings: Settings
+    settings: BySquares
     beside: Beside
     recorder: Recorder
     certificate: DualCertificate | None = None
