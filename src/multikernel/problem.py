@@ -18,8 +18,9 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.refine import Refinement
 from multikernel.linalg import EPS
+from multikernel.linalg.tables import equal_shares
 from multikernel.losses.base import Loss, is_shift_equivariant
-from multikernel.losses.weighted import WeightedLoss
+from multikernel.losses.weighted import weights_of
 from multikernel.regularizers.base import BlockRegularizer
 
 CONSTANT = 4.0 * EPS
@@ -276,9 +277,7 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
     free = problem.fit_intercept and is_shift_equivariant(loss)
     if not free or np.any(problem.offset):
         return y, problem.offset
-    shares = np.full(len(y), 1.0 / len(y))
-    if isinstance(loss, WeightedLoss):
-        shares = loss.weights / loss.weights.sum()
+    shares = equal_shares(len(y), weights_of(loss, len(y)))
     columns = y.reshape(len(y), -1)
     levels = [_level_of_few_digits(column, shares) for column in columns.T]
     offset = np.array([middle for middle, _ in levels])

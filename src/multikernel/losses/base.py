@@ -101,21 +101,6 @@ def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
     return hasattr(loss, "conjugate_hessian")
 
 
-def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
-    """Return the ends of the domain of rho where the conjugate's slope is finite.
-
-    Others are infinite: there is none, or the conjugate itself keeps points off it.
-    Weights change none of that, but round ends to points beside them.
-    """
-    lower, upper = loss.dual_bounds(y)
-    plain = getattr(loss, "loss", loss) if hasattr(loss, "weights") else loss
-    lowest, highest = plain.dual_bounds(y)
-    with np.errstate(all="ignore"):
-        at_upper = np.isfinite(plain.conjugate_gradient(y, highest))
-        at_lower = np.isfinite(plain.conjugate_gradient(y, lowest))
-    return np.where(at_upper, -upper, -np.inf), np.where(at_lower, -lower, np.inf)
-
-
 def degree(loss: Loss) -> int | None:
     """Return the degree that a loss declares, None where it does not.
 

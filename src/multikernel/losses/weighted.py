@@ -215,10 +215,35 @@ def part_of(loss: Loss, samples: Indices) -> Loss:
     return loss.part(samples) if isinstance(loss, OffsetLoss) else loss
 
 
+def without_weights(loss: Loss) -> Loss:
+    """Return a loss as it is without sample weights."""
+    return loss.loss if isinstance(loss, WeightedLoss) else loss
+
+
+def weights_of(loss: Loss, n_samples: int) -> Array:
+    """Return the sample weights of a loss, (n_samples,), ones where it has none."""
+    return loss.weights if isinstance(loss, WeightedLoss) else np.ones(n_samples)
+
+
 def is_squared(loss: Loss) -> bool:
     """Return whether a loss is the squared loss, weighted or not."""
-    inner = loss.loss if isinstance(loss, WeightedLoss) else loss
-    return type(inner) is SquaredLoss  # a subclass may be any other loss
+    # A subclass may be any other loss.
+    return type(without_weights(loss)) is SquaredLoss
+
+
+def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
+    """Return the ends of the domain of rho where the conjugate's slope is finite.
+
+    Others are infinite: there is none, or the conjugate itself keeps points off it.
+    Weights change none of that, but round ends to points beside them.
+    """
+    lower, upper = loss.dual_bounds(y)
+    plain = cast(SmoothConjugateLoss, without_weights(loss))
+    lowest, highest = plain.dual_bounds(y)
+    with np.errstate(all="ignore"):
+        at_upper = np.isfinite(plain.conjugate_gradient(y, highest))
+        at_lower = np.isfinite(plain.conjugate_gradient(y, lowest))
+    return np.where(at_upper, -upper, -np.inf), np.where(at_lower, -lower, np.inf)
 
 
 def of_output(loss: Loss, k: int) -> Loss:

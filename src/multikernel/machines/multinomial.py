@@ -24,7 +24,7 @@ from multikernel._typing import Array
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, SoftmaxLoss
-from multikernel.losses.weighted import WeightedLoss
+from multikernel.losses.weighted import without_weights
 from multikernel.machines.base import NOT_FINITE, MachineFit, check_problem
 from multikernel.machines.descent import (
     SETTINGS,
@@ -88,8 +88,8 @@ class Multinomial:
 
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
-        base = loss.loss if isinstance(loss, WeightedLoss) else loss
-        if type(base) is SoftmaxLoss:  # a subclass may be any other loss
+        # A subclass may be any other loss.
+        if type(without_weights(loss)) is SoftmaxLoss:
             return None
         return "Multinomial is for the softmax loss only."
 

@@ -7,7 +7,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
-from multikernel.losses.weighted import WeightedLoss, is_squared
+from multikernel.losses.weighted import is_squared, weights_of
 from multikernel.machines.base import NOT_FINITE, MachineFit, breakdown, check_problem
 
 
@@ -71,7 +71,7 @@ class Ridge:
         """
         check_problem(self, gram, y, loss, init)
         targets = y if y.ndim == 2 else y[:, None]
-        weights = loss.weights if isinstance(loss, WeightedLoss) else np.ones(len(y))
+        weights = weights_of(loss, len(y))
         columns = np.column_stack([targets, np.ones(len(y))])
         try:
             solved = gram.solve(columns, shift=1.0 / weights)

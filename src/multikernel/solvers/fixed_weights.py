@@ -16,7 +16,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.refine import Refinement
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.tables import per_kernel
-from multikernel.losses.weighted import WeightedLoss
+from multikernel.losses.weighted import weights_of
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import p_norm
@@ -70,7 +70,7 @@ class FixedWeights:
         """Yield the solutions for regularisers in turn, for weights computed once."""
         problem = centred(problem)
         loss, n_samples = problem.loss, problem.gram.shape[1]
-        shares = loss.weights if isinstance(loss, WeightedLoss) else np.ones(n_samples)
+        shares = weights_of(loss, n_samples)
         weights = checked_weights(self.rule(problem.gram, problem.y, shares), problem)
         used = np.flatnonzero(weights > 0.0)
         if not used.size:

@@ -44,7 +44,7 @@ from multikernel.losses.cumulative import (
     CumulativeLogitLoss,
     path_laplacian,
 )
-from multikernel.losses.weighted import WeightedLoss, weighted
+from multikernel.losses.weighted import weighted, weights_of, without_weights
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
@@ -58,7 +58,7 @@ constant: to this share it is rounding."""
 
 def has_free_thresholds(loss: Any) -> bool:
     """Return whether a loss, weighted or not, has thresholds."""
-    return isinstance(getattr(loss, "loss", loss), CumulativeLogitLoss)
+    return isinstance(without_weights(loss), CumulativeLogitLoss)
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,7 @@ class _Thresholds:
 
     @cached_property
     def _weights(self) -> Array:
-        loss = self.problem.loss
-        ones = np.ones_like(self.problem.y)
-        return loss.weights if isinstance(loss, WeightedLoss) else ones
+        return weights_of(self.problem.loss, len(self.problem.y))
 
     def null(self) -> Array:
         """Return the best ones without a kernel."""
@@ -156,9 +154,7 @@ class _Thresholds:
 
     def at(self, parameters: Array) -> Problem:
         """Return the problem with the loss of thresholds."""
-        loss: Any = CumulativeLogitLoss(parameters)
-        if isinstance(self.problem.loss, WeightedLoss):
-            loss = weighted(loss, self._weights)
+        loss = weighted(CumulativeLogitLoss(parameters), self._weights)
         return replace(self.problem, loss=loss)
 
     def linear(self, parameters: Array) -> Array:

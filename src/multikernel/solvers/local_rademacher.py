@@ -12,7 +12,7 @@ from multikernel.certificates import centred
 from multikernel.certificates.progress import Recorder, metered
 from multikernel.gram.spectra import VANISHES, frame_tails, leading_spectrum, tail_sums
 from multikernel.linalg.tables import equal_shares
-from multikernel.losses.weighted import WeightedLoss
+from multikernel.losses.weighted import weights_of
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
@@ -342,6 +342,5 @@ def reason_against(problem: Problem, name: str) -> str | None:
 
 def shares_of(problem: Problem) -> Array:
     """Return the sample weights of a problem's loss, scaled to a sum of one."""
-    loss = problem.loss
-    weights = loss.weights if isinstance(loss, WeightedLoss) else None
-    return equal_shares(problem.gram.shape[1], weights)
+    n_samples = problem.gram.shape[1]
+    return equal_shares(n_samples, weights_of(problem.loss, n_samples))

@@ -16,7 +16,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import with_rounding
 from multikernel.linalg import EPS
-from multikernel.losses.weighted import WeightedLoss, is_squared
+from multikernel.losses.weighted import is_squared, weights_of
 from multikernel.problem import Problem, Solution, Status, centred
 
 
@@ -53,7 +53,7 @@ class TurnedOutputs:
         problem = centred(problem)
         y, loss = problem.y, problem.loss
         turn, triangle = np.linalg.qr(y.T)
-        heaviest = float(loss.weights.max()) if isinstance(loss, WeightedLoss) else 1.0
+        heaviest = float(weights_of(loss, len(y)).max())
         # Of the factorisation, and of intercepts where offsets leave them few digits.
         rounded = len(y) * np.linalg.norm(y)
         rounded += np.sqrt(len(y)) * np.linalg.norm(problem.offset)

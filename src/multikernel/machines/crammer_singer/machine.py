@@ -27,7 +27,7 @@ from multikernel.linalg import EPS, TINY
 from multikernel.linalg.threads import compiled
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, CrammerSingerLoss, project_coupled
-from multikernel.losses.weighted import WeightedLoss
+from multikernel.losses.weighted import without_weights
 from multikernel.machines.base import (
     NOT_A_KERNEL,
     NOT_FINITE,
@@ -114,8 +114,8 @@ class CrammerSinger:
 
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
-        base = loss.loss if isinstance(loss, WeightedLoss) else loss
-        if type(base) is CrammerSingerLoss:  # a subclass may be any other loss
+        # A subclass may be any other loss.
+        if type(without_weights(loss)) is CrammerSingerLoss:
             return None
         return "CrammerSinger is for the hinge of all classes at once only."
 

@@ -15,8 +15,8 @@ from multikernel.certificates import (
 )
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.linalg.threads import compiled
-from multikernel.losses import CrammerSingerLoss, HingeLoss, Loss
-from multikernel.losses.weighted import WeightedLoss
+from multikernel.losses import CrammerSingerLoss, HingeLoss
+from multikernel.losses.weighted import weights_of, without_weights
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers import (
     BlockElasticNet,
@@ -136,7 +136,7 @@ class UFOMKL:
                 "UFOMKL needs a strongly convex penalty, p above 1, got p = 1: "
                 "ufo_exponent tells how close to 1 its paper goes."
             )
-        loss, _ = _unweighted(problem.loss, len(problem.y))
+        loss = without_weights(problem.loss)
         several = problem.y.ndim == 2 and problem.y.shape[1] > 1
         if not isinstance(loss, CrammerSingerLoss if several else HingeLoss):
             return (
@@ -183,13 +183,6 @@ def _strengths(penalty: BlockRegularizer) -> tuple[float, SquaredBlockNorm] | No
     return None
 
 
-def _unweighted(loss: Loss, n_samples: int) -> tuple[Loss, Array]:
-    """Return a loss without weights, and these."""
-    if isinstance(loss, WeightedLoss):
-        return loss.loss, np.asarray(loss.weights, dtype=np.float64)
-    return loss, np.ones(n_samples)
-
-
 @dataclass
 class _SlopeSum:
     """The sum of the slopes so far, and its products with all kernels."""
@@ -212,7 +205,7 @@ class _SlopeSum:
         self.squares = np.zeros(n_kernels)
         one = self.y.shape[1] == 1
         self.labels = self.y[:, 0].astype(np.intp) if one else np.argmax(self.y, axis=1)
-        self.sizes = _unweighted(self.problem.loss, n)[1]
+        self.sizes = weights_of(self.problem.loss, n)
         parts = _strengths(self.problem.regularizer)
         assert parts is not None
         threshold, squared = parts

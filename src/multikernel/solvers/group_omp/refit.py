@@ -13,7 +13,13 @@ from multikernel.gram.capabilities import low_rank_form
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
-from multikernel.losses.weighted import WeightedLoss, is_squared, weighted
+from multikernel.losses.weighted import (
+    WeightedLoss,
+    is_squared,
+    weighted,
+    weights_of,
+    without_weights,
+)
 from multikernel.machines import SMO, KernelMachine, MachineFit
 from multikernel.problem import Problem
 
@@ -316,9 +322,7 @@ class FactorRefit:
 
 def _scaled(loss: Loss, factor: float, y: Array) -> Loss:
     """Return the loss times a constant."""
-    if isinstance(loss, WeightedLoss):
-        return weighted(loss.loss, factor * loss.weights)
-    return weighted(loss, np.full(y.shape[0], factor))
+    return weighted(without_weights(loss), factor * weights_of(loss, len(y)))
 
 
 def _like(intercept: Array, y: Array) -> Array | float:

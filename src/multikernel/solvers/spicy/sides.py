@@ -22,7 +22,8 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
-from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss, finite_ends
+from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.weighted import finite_ends
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.kernels import QuadraticModel, newton_step
 from multikernel.solvers.spicy.settings import SETTINGS

@@ -14,8 +14,8 @@ from multikernel.gram.capabilities import low_rank_form, tall_form
 from multikernel.gram.refine import residual_traces
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
-from multikernel.losses.base import Loss, finite_ends, is_polyhedral, is_smooth
-from multikernel.losses.weighted import WeightedLoss, is_squared
+from multikernel.losses.base import Loss, is_polyhedral, is_smooth
+from multikernel.losses.weighted import WeightedLoss, finite_ends, is_squared
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import (
     BlockRegularizer,

@@ -30,12 +30,12 @@ from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coup
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
-    finite_ends,
     is_polyhedral,
     is_smooth,
     link_of,
 )
 from multikernel.losses.coupled.simplex import centre_of_simplices
+from multikernel.losses.weighted import finite_ends
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
