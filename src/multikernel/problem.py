@@ -209,22 +209,18 @@ class Targets(Protocol):
     @property
     def y(self) -> Array:
         """Return the targets."""
-        ...
 
     @property
     def loss(self) -> Loss:
         """Return the loss."""
-        ...
 
     @property
     def fit_intercept(self) -> bool:
         """Return whether there is an intercept, which takes the constants up."""
-        ...
 
     @property
     def offset(self) -> Array | float:
         """Return what was taken from the targets already."""
-        ...
 
 
 def half_range(y: Array) -> float:

@@ -76,17 +76,14 @@ class DualDomain(Protocol):
     @property
     def loss(self) -> Loss:
         """Return the loss."""
-        ...
 
     @property
     def y(self) -> Array:
         """Return the targets."""
-        ...
 
     @property
     def fit_intercept(self) -> bool:
         """Return whether there is an intercept, so that sums must be zero."""
-        ...
 
 
 def project_dual(problem: DualDomain, rho: Array) -> Array:

@@ -25,35 +25,28 @@ class Data(Protocol):
     @property
     def samples(self) -> Samples:
         """Return the samples."""
-        ...
 
     @property
     def names(self) -> KernelNames:
         """Return the names of all kernels."""
-        ...
 
     @property
     def n_bytes(self) -> float:
         """Return what it holds in memory."""
-        ...
 
     @property
     def precomputed(self) -> bool:
         """Return whether Gram matrices were given in place of samples."""
-        ...
 
     @property
     def stored(self) -> Mapping[str, str]:
         """Return the fitted attributes that say how matrices are held."""
-        ...
 
     def among(self, samples: Samples) -> Self:
         """Return the same data with `samples`, which differ in their labels at most."""
-        ...
 
     def naming_errors(self) -> AbstractContextManager[None]:
         """Return a context manager that adds a kernel's name to errors about it."""
-        ...
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
         """Return some of the samples, as if these had been read alone.
@@ -61,19 +54,15 @@ class Data(Protocol):
         Only what was prepared for parts has any, `n_copies` at a time where each needs
         a copy. With them come the `chosen` that stay, one of each group of copies.
         """
-        ...
 
     def unchecked(self) -> Self:
         """Return the same, whose kernels are checked elsewhere."""
-        ...
 
     def whole(self) -> Self:
         """Return all samples as a fit has them, from what was prepared for parts."""
-        ...
 
     def fold(self, train: Indices, test: Indices, n_copies: int) -> "Fold[Self]":
         """Return one side of a split to learn from, and the other to score on."""
-        ...
 
 
 D = TypeVar("D", bound=Data)
@@ -121,36 +110,29 @@ class Source(Protocol[D_co]):
     @property
     def owner(self) -> str:
         """Return what messages call the estimator."""
-        ...
 
     @property
     def kernels(self) -> Any:
         """Return the dictionary that the ``kernels`` parameter describes."""
-        ...
 
     @property
     def partitions(self) -> bool:
         """Return whether samples may be in partitions, as collections of Dask."""
-        ...
 
     def for_parts(self) -> Self:
         """Return what prepares data that parts are cut from."""
-        ...
 
     @property
     def merges_copies(self) -> bool:
         """Return whether samples with the same data and label become one."""
-        ...
 
     @property
     def takes_columns(self) -> bool:
         """Return whether there may be columns without a penalty, and offsets."""
-        ...
 
     @property
     def parts(self) -> bool:
         """Return whether what is prepared is for parts to be cut from."""
-        ...
 
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None
@@ -159,7 +141,6 @@ class Source(Protocol[D_co]):
 
         It may `tell` which share of the kernels has been computed.
         """
-        ...
 
 
 class Scaled(Protocol):
@@ -168,7 +149,6 @@ class Scaled(Protocol):
     @property
     def objective_scale(self) -> float | Array:
         """Return what turns objectives into the estimator's."""
-        ...
 
 
 class Method(Protocol[D, P, S]):
@@ -177,27 +157,22 @@ class Method(Protocol[D, P, S]):
     @property
     def why_no_path(self) -> str | None:
         """Return why it has no path over strengths, after the estimator's name."""
-        ...
 
     @property
     def source(self) -> Source[D]:
         """Return what it learns from."""
-        ...
 
     def problems(self, data: D) -> P:
         """Return its problems on such data, with the solver."""
-        ...
 
     def solve(self, problems: P, data: D, watch: Watch, /) -> S:
         """Return the solution, and warn where it ended before its time.
 
         Factors of kernels in the data may be refined.
         """
-        ...
 
     def publish(self, problems: P, data: D, solution: S, /) -> dict[str, Any]:
         """Return the fitted attributes, with the model that predicts as ``_model``."""
-        ...
 
 
 AnyMethod = Method[Any, Any, Any]

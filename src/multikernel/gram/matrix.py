@@ -239,24 +239,20 @@ class TermProducts(Protocol):
     @property
     def forms(self) -> Array:
         """Return c_m^T K_m c_m, summed over outputs, shape (n_kernels,)."""
-        ...
 
     @property
     def lengths(self) -> Array:
         """Return the squared lengths of the images, shape (n_kernels,)."""
-        ...
 
     @property
     def traces(self) -> Array:
         """Return the traces of the kernels, shape (n_kernels,)."""
-        ...
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return sums over the kernels in use, of images and of roots of diagonals.
 
         The roots, (n_samples,), are multiplied by the units of their kernels.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,6 @@ class Normalizer(Protocol):
         n_kernels : int
             How many kernels it is for.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)

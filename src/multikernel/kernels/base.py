@@ -20,11 +20,9 @@ class Kernel(Protocol):
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix of shape (n_samples_X, n_samples_Y)."""
-        ...
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples_X,)."""
-        ...
 
 
 @runtime_checkable

@@ -201,7 +201,6 @@ class RadialDictionary(Protocol):
 
     def radial_table(self) -> RadialTable:
         """Return every kernel of the dictionary in radial form."""
-        ...
 
 
 def is_radial(dictionary: object) -> TypeGuard[RadialDictionary]:

@@ -123,44 +123,35 @@ class TallMatrix(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """Return (n_rows, n_columns)."""
-        ...
 
     def inner(self, v: Array) -> Array:
         """Return Z^T v, shape (n_columns[, n_vectors])."""
-        ...
 
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
         """Return for every part of the columns their products with its own vector.
 
         Shape (n_columns[, n_outputs]), of vectors (n_parts, n_rows[, n_outputs]).
         """
-        ...
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
         """Return Z_m u_m for some parts, shape (n_parts, n_rows[, n_outputs])."""
-        ...
 
     def times(self, u: Array) -> Array:
         """Return Z u, shape (n_rows[, n_vectors])."""
-        ...
 
     def squares(self, weights: Array) -> Array:
         """Return the diagonal of Z^T diag(w) Z, shape (n_columns,)."""
-        ...
 
     def row_squares(self, weights: Array) -> Array:
         """Return the diagonal of Z diag(w) Z^T, shape (n_rows,)."""
-        ...
 
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
         """Return A^T diag(w) A and A^T diag(w) B, see `weighted_gram`."""
-        ...
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows, shape (n_indices, n_columns)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,19 +23,15 @@ class Loss(Protocol):
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses l(y, f)."""
-        ...
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return a (sub)gradient of l(y, .) at f."""
-        ...
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return l*(y, u), infinity outside `dual_bounds`."""
-        ...
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return (lower, upper), the per-sample domain of l*(y, .); it contains 0."""
-        ...
 
 
 @runtime_checkable
@@ -44,11 +40,9 @@ class SmoothConjugateLoss(Loss, Protocol):
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of l*(y, .) at u."""
-        ...
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of l*(y, .) at u, positive."""
-        ...
 
 
 @runtime_checkable
@@ -62,7 +56,6 @@ class PolyhedralLoss(Loss, Protocol):
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return signs s (+-1), costs c and sizes u, each (n_pieces, ...)."""
-        ...
 
 
 def is_shift_equivariant(loss: Loss) -> bool:
@@ -137,15 +130,12 @@ class CoupledLoss(Loss, Protocol):
 
     def project_rows(self, y: Array, u: Array) -> Array:
         """Return the nearest point of the domain to every row of u."""
-        ...
 
     def support(self, y: Array, u: Array) -> Mask:
         """Return where p is positive, shape (n_samples, n_classes)."""
-        ...
 
     def masses(self, y: Array) -> Array:
         """Return what p sums to in every row: ones, or the weights of samples."""
-        ...
 
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
@@ -167,13 +157,11 @@ class CoupledLoss(Loss, Protocol):
             Minus a slope of the weighted loss at f + b, but for a small part of the
             loss; every class sums to zero but for rounding.
         """
-        ...
 
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
         """Return what `best_intercept` does at zero, in closed form."""
-        ...
 
 
 @runtime_checkable
@@ -182,7 +170,6 @@ class SmoothCoupledLoss(CoupledLoss, Protocol):
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return decision values whose slope is u, up to a constant in every row."""
-        ...
 
 
 @runtime_checkable
@@ -191,7 +178,6 @@ class PolyhedralCoupledLoss(CoupledLoss, Protocol):
 
     def corner_costs(self, y: Array) -> Array:
         """Return the conjugate at the corners, for each unit of p there."""
-        ...
 
 
 def is_coupled(loss: Loss) -> TypeGuard[CoupledLoss]:

@@ -23,7 +23,6 @@ class AbsorbingLoss(Loss, Protocol):
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
         """Return targets y' and weights w with l(y, f + offset) = w l(y', f)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,6 @@ class KernelMachine(Protocol):
 
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
-        ...
 
     def fit(
         self,
@@ -86,7 +85,6 @@ class KernelMachine(Protocol):
         init : MachineFit, optional
             A start, see `warm_start`. Its `f` must belong to `gram`.
         """
-        ...
 
 
 def warm_start(

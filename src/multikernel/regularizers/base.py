@@ -19,15 +19,12 @@ class BlockRegularizer(Protocol):
     @property
     def alpha(self) -> float:
         """Return the strength that multiplies the penalty."""
-        ...
 
     def with_alpha(self, alpha: float) -> "BlockRegularizer":
         """Return the same penalty with another strength."""
-        ...
 
     def value(self, norms: Array) -> float:
         """Return Omega(norms)."""
-        ...
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return Omega*(dual_norms), or an upper bound tight at the optimum.
@@ -40,11 +37,9 @@ class BlockRegularizer(Protocol):
             Block norms of the current primal point, for regularisers whose
             conjugate has no closed form.
         """
-        ...
 
     def feasible_scale(self, dual_norms: Array) -> float:
         """Return s in (0, 1] such that s * dual_norms is dual feasible."""
-        ...
 
 
 @runtime_checkable
@@ -59,15 +54,12 @@ class ProximableRegularizer(BlockRegularizer, Protocol):
     @property
     def threshold(self) -> float:
         """Return the dual norm up to which a block stays at zero, a share of alpha."""
-        ...
 
     def prox(self, norms: Array, step: float) -> Array:
         """Return argmin_t step * Omega(t) + (t - norms)^2 / 2."""
-        ...
 
     def prox_derivative(self, norms: Array, step: float) -> Array:
         """Return the derivative of `prox` with respect to `norms`."""
-        ...
 
 
 @runtime_checkable
@@ -76,7 +68,6 @@ class VariationalRegularizer(BlockRegularizer, Protocol):
 
     def kernel_weights(self, norms: Array) -> Array:
         """Return the minimising d, shape (n_kernels,)."""
-        ...
 
 
 def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]:

@@ -24,7 +24,6 @@ class Solver(Protocol):
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
-        ...
 
     def solve(
         self,
@@ -55,7 +54,6 @@ class Solver(Protocol):
         IndefiniteKernelError
             If a kernel matrix is found to be not positive semidefinite.
         """
-        ...
 
 
 def check_supported(solver: Solver, problem: Problem) -> None:
@@ -125,7 +123,6 @@ class PathSolver(Solver, Protocol):
         ------
         solution : Solution
         """
-        ...
 
 
 @runtime_checkable
@@ -136,7 +133,6 @@ class ManySolver(PathSolver, Protocol):
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
         """Return whether `follow_many` takes these problems with these penalties."""
-        ...
 
     def follow_many(
         self,
@@ -152,7 +148,6 @@ class ManySolver(PathSolver, Protocol):
         there on, and has no solution. Where the callback stops one solve, all end
         there.
         """
-        ...
 
 
 def alpha_grid(

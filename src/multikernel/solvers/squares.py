@@ -119,51 +119,39 @@ class Beside(Protocol):
     @property
     def problem(self) -> Problem:
         """Return the problem, for parameters as they came."""
-        ...
 
     def null(self) -> Array:
         """Return the best ones without a kernel."""
-        ...
 
     def warm(self, init: Solution, f: Array) -> Array | None:
         """Return those of a warm start with such values of kernels, if it has any."""
-        ...
 
     def at(self, parameters: Array) -> Problem:
         """Return the problem with the loss that parameters make."""
-        ...
 
     def linear(self, parameters: Array) -> Array:
         """Return what they add to decision values."""
-        ...
 
     def sizes(self, parameters: Array) -> Array:
         """Return what that is the rounded sum of, in absolute numbers."""
-        ...
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
         """Return the squares that touch the loss at values of kernels."""
-        ...
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
         """Return parameters for a whole step that ends at values of kernels."""
-        ...
 
     def settled(self, f: Array, parameters: Array) -> Array:
         """Return parameters for values of kernels that a shortened step ends at."""
-        ...
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
         """Yield feasible dual points, one near that of the last problem of squares."""
-        ...
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return a dual point, feasible however norms were rounded."""
-        ...
 
     def published(self, parameters: Array) -> dict[str, Any]:
         """Return what a solution says of them."""
-        ...
 
 
 @dataclass(eq=False)

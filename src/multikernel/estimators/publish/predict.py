@@ -45,7 +45,6 @@ class CrossGrams(Protocol):
     @property
     def widths(self) -> tuple[int, ...]:
         """Return how many columns the matrix of each kernel has."""
-        ...
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise a ValueError unless the kernels take the data of an estimator.
@@ -54,31 +53,25 @@ class CrossGrams(Protocol):
         kernels the samples of the fit); `packed` says that some columns are text, so
         that kernels take others.
         """
-        ...
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""
-        ...
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols).
 
         A kernel that is known between new and training samples only is refused.
         """
-        ...
 
     @property
     def shared(self) -> int:
         """Return how many matrices `at` holds at most."""
-        ...
 
     def at(self, X: Rows) -> Callable[[int], Array]:
         """Return the matrices of new samples, by positions, which share their parts."""
-        ...
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

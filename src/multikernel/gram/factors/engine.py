@@ -29,15 +29,12 @@ class Engine(Protocol):
 
         Items may be handles, or lists of them.
         """
-        ...
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return what handles stand for."""
-        ...
 
     def room(self) -> int | None:
         """Return how many bytes may be held, None where that is not known."""
-        ...
 
 
 class InProcess:

@@ -124,7 +124,6 @@ class Refit(Protocol):
 
     def add(self, kernel: int) -> Fit:
         """Add one kernel to the sum, and fit again."""
-        ...
 
 
 def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
