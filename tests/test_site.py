@@ -11,7 +11,7 @@ import pytest
 
 from multikernel import GramRepair, SpicyMKLClassifier, TableEncoder
 from multikernel._install import DOCUMENTATION
-from multikernel.estimators.reference import ReferenceLink, page_template
+from multikernel.estimators.reference import page_template
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "multikernel"
@@ -120,8 +120,8 @@ def test_a_notebook_links_to_the_page_of_an_estimator_once_there_is_an_address(
     if not DOCUMENTATION:
         assert SpicyMKLClassifier()._get_doc_link() == ""
     template = page_template("https://example.org/stable/")
-    monkeypatch.setattr(ReferenceLink, "_doc_link_template", template)
     for kind in (SpicyMKLClassifier, GramRepair, TableEncoder):
+        monkeypatch.setattr(kind, "_doc_link_template", template)
         page = f"generated/multikernel.{kind.__name__}.html"
         assert kind()._get_doc_link() == f"https://example.org/stable/{page}"
         assert f'href="https://example.org/stable/{page}"' in kind()._repr_html_()

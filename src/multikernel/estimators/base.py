@@ -32,7 +32,7 @@ from multikernel.estimators.read.tables import (
     check_predict_data,
     is_precomputed,
 )
-from multikernel.estimators.reference import ReferenceLink
+from multikernel.estimators.reference import REFERENCE
 from multikernel.estimators.unknown import ELSEWHERE, refuse_unknown, unknown_parameter
 from multikernel.kernels.base import parameters_of, with_parameter
 from multikernel.problem import Callback
@@ -41,11 +41,13 @@ if TYPE_CHECKING:
     from multikernel.estimators.publish.combined import CombinedKernel
 
 
-class BaseMKL(ReferenceLink, BaseEstimator, metaclass=ABCMeta):
+class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     """A multiple kernel model: `fit`, `contributions` and the fitted attributes.
 
     A subclass has parameters, and makes a method of them, see `_method`.
     """
+
+    _doc_link_module, _doc_link_template = REFERENCE
 
     # Of parameters that are not in `CHECKS`, or mean something else; bases' count too.
     _checks: ClassVar[Mapping[str, Check]] = {}

@@ -16,11 +16,11 @@ from multikernel.estimators.read.named_grams import (
     names_of_grams,
 )
 from multikernel.estimators.read.precomputed import kernels_first, read_grams
-from multikernel.estimators.reference import ReferenceLink
+from multikernel.estimators.reference import REFERENCE
 from multikernel.linalg.threads import aside
 
 
-class GramRepair(ReferenceLink, TransformerMixin, BaseEstimator):
+class GramRepair(TransformerMixin, BaseEstimator):
     r"""Make similarity matrices kernels, by the training samples of each fold alone.
 
     With the eigenvalues and eigenvectors :math:`K = U \Lambda U^\top` of a training
@@ -68,6 +68,8 @@ class GramRepair(ReferenceLink, TransformerMixin, BaseEstimator):
     lowest_eigenvalues_: Array
     _directions: list[Array]
     _names: Any
+
+    _doc_link_module, _doc_link_template = REFERENCE
 
     def __init__(self, how: str = "clip") -> None:
         self.how = how

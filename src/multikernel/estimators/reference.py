@@ -13,8 +13,5 @@ def page_template(address: str) -> str:
     return f"{address}generated/multikernel.{{estimator_name}}.html"
 
 
-class ReferenceLink:
-    """What scikit-learn's diagrams ask an estimator for, before `BaseEstimator`."""
-
-    _doc_link_module = "multikernel"
-    _doc_link_template = page_template(DOCUMENTATION)
+REFERENCE = "multikernel", page_template(DOCUMENTATION)
+"""The module and the template that scikit-learn's diagrams ask an estimator for."""

@@ -15,7 +15,7 @@ from multikernel._typing import Array
 from multikernel._validation import Number, OneOf, check_parameter, listed
 from multikernel.estimators.read.kinds import DATES, TEXT, kinds_of
 from multikernel.estimators.read.numbers import refuse_frames, refuse_shared_names
-from multikernel.estimators.reference import ReferenceLink
+from multikernel.estimators.reference import REFERENCE
 from multikernel.kernels.sequence.tables import CATEGORIES
 
 PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
@@ -34,7 +34,7 @@ MOST_FREQUENT = "most_frequent"
 """What gaps in text may take."""
 
 
-class TableEncoder(ReferenceLink, TransformerMixin, BaseEstimator):
+class TableEncoder(TransformerMixin, BaseEstimator):
     r"""Make numbers of dates, and categories of text, in a data frame of pandas.
 
     A date is a year with its decimals (1970 and the days since, of 365.2425 a year),
@@ -84,6 +84,8 @@ class TableEncoder(ReferenceLink, TransformerMixin, BaseEstimator):
     1  2024.02           -0.9          -0.43    a
     2  2024.03            1.0           0.00    b
     """
+
+    _doc_link_module, _doc_link_template = REFERENCE
 
     kinds_: dict[str, str]
     categories_: dict[str, Any]

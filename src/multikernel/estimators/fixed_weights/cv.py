@@ -1,23 +1,34 @@
 """Choosing C for weights that no solver learns, or the best single kernel."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from multikernel.estimators.descriptions import documented
+from multikernel.estimators.fixed_weights.estimators import (
+    WeightedClassification,
+    WeightedRegression,
+)
 from multikernel.estimators.fixed_weights.method import weight_checks, weighted_search
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.parameters import SUM_NORMALIZE
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import Storage
-from multikernel.gram.normalization import Steps
-from multikernel.losses import Loss
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class WeightedSearchCV(SearchCV):
+    """Chooses C by cross-validation, and one kernel where it is asked for."""
+
+    Cs: Sequence[float] | None = None
+
+    def _method(self) -> AnyMethod:
+        return weighted_search(self)
 
 
 @documented("fixed weights", "fixed weights, classifiers")
 @dataclass(eq=False, repr=False)
-class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
+class FixedWeightsMKLClassifierCV(
+    WeightedClassification, WeightedSearchCV, ClassifierMKL
+):
     r"""Classification with weights that no solver learns, C chosen on folds.
 
     The problem is stated in `FixedWeightsMKLClassifier`. On every fold the weights are
@@ -81,30 +92,10 @@ class FixedWeightsMKLClassifierCV(SearchCV, ClassifierMKL):
 
     _checks = weight_checks("uniform", "alignment", "easy", "single")
 
-    kernels: Any = None
-    _: KW_ONLY
-    kernel_weights: Any = "uniform"
-    weight_params: Mapping[str, Any] | None = None
-    Cs: Sequence[float] | None = None
-    loss: str | Loss = "hinge"
-    normalize: Steps = SUM_NORMALIZE
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return weighted_search(self)
-
 
 @documented("fixed weights", "fixed weights, regressors")
-@dataclass(eq=False, repr=False)
-class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
+@dataclass(eq=False, repr=False, kw_only=True)
+class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, RegressorMKL):
     r"""Regression with weights that no solver learns, C chosen on folds.
 
     The problem is stated in `FixedWeightsMKLRegressor`. On every fold the weights are
@@ -165,24 +156,4 @@ class FixedWeightsMKLRegressorCV(SearchCV, RegressorMKL):
     """
 
     _checks = weight_checks("uniform", "alignment", "single")
-
-    kernels: Any = None
-    _: KW_ONLY
-    kernel_weights: Any = "uniform"
-    weight_params: Mapping[str, Any] | None = None
-    Cs: Sequence[float] | None = None
     intervals: bool = False
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    normalize: Steps = SUM_NORMALIZE
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return weighted_search(self)

@@ -14,9 +14,51 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
+@dataclass(eq=False, repr=False)
+class WeightedClassification:
+    """The parameters of classification by fixed weights, chosen by a search or not."""
+
+    kernels: Any = None
+    _: KW_ONLY
+    kernel_weights: Any = "uniform"
+    weight_params: Mapping[str, Any] | None = None
+    loss: str | Loss = "hinge"
+    normalize: Steps = SUM_NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+
+@dataclass(eq=False, repr=False)
+class WeightedRegression:
+    """The parameters of regression by fixed weights, chosen by a search or not."""
+
+    kernels: Any = None
+    _: KW_ONLY
+    kernel_weights: Any = "uniform"
+    weight_params: Mapping[str, Any] | None = None
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    normalize: Steps = SUM_NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+
 @documented("fixed weights", "fixed weights, classifiers")
 @dataclass(eq=False, repr=False)
-class FixedWeightsMKLClassifier(ClassifierMKL):
+class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     r"""Classification with a sum of kernels whose weights no solver learns.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -67,22 +109,7 @@ class FixedWeightsMKLClassifier(ClassifierMKL):
 
     _checks = weight_checks("uniform", "alignment", "easy")
 
-    kernels: Any = None
     C: float | None = 1.0
-    _: KW_ONLY
-    kernel_weights: Any = "uniform"
-    weight_params: Mapping[str, Any] | None = None
-    loss: str | Loss = "hinge"
-    normalize: Steps = SUM_NORMALIZE
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return weighted_method(self, self.C)
@@ -90,7 +117,7 @@ class FixedWeightsMKLClassifier(ClassifierMKL):
 
 @documented("fixed weights", "fixed weights, regressors")
 @dataclass(eq=False, repr=False)
-class FixedWeightsMKLRegressor(RegressorMKL):
+class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     r"""Regression with a sum of kernels whose weights no solver learns.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -140,22 +167,7 @@ class FixedWeightsMKLRegressor(RegressorMKL):
 
     _checks = weight_checks("uniform", "alignment")
 
-    kernels: Any = None
     C: float | None = None
-    _: KW_ONLY
-    kernel_weights: Any = "uniform"
-    weight_params: Mapping[str, Any] | None = None
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    normalize: Steps = SUM_NORMALIZE
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> AnyMethod:
         return weighted_method(self, self.C)

@@ -1,25 +1,33 @@
 """Greedy selection of kernels by MKL-GOMP, sparsity and alpha chosen on folds."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.candidates import prefix_search
-from multikernel.estimators.group_omp.method import GREEDY_CHECKS, greedy_method
+from multikernel.estimators.group_omp.estimators import (
+    GreedyClassification,
+    GreedyRegression,
+)
+from multikernel.estimators.group_omp.method import greedy_method
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import Storage
-from multikernel.gram.normalization import Steps
-from multikernel.losses import Loss
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GreedySearchCV(SearchCV):
+    """Chooses alpha and the number of kernels by cross-validation."""
+
+    alphas: Sequence[float] | None = None
+
+    def _method(self) -> AnyMethod:
+        return prefix_search(self, greedy_method(self))
 
 
 @documented("Group-OMP", "Group-OMP, classifiers", lacks=("cv_tol_",))
 @dataclass(eq=False, repr=False)
-class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
+class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
     On every fold the kernels are selected for all strengths side by side, and every
@@ -82,33 +90,6 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     (1, array([2]))
     """
 
-    _checks = GREEDY_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    alphas: Sequence[float] | None = None
-    max_kernels: int | None = None
-    tol: float = 1e-3
-    loss: str | Loss = "squared_error"
-    subsample: float | int = 1.0
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return prefix_search(self, greedy_method(self))
-
-    prefix = prefixes.prefix
-    staged_decision_function = prefixes.staged_decision_function
-    staged_predict = prefixes.staged_classes
-    staged_predict_proba = prefixes.staged_predict_proba
-
 
 @documented(
     "Group-OMP",
@@ -116,8 +97,8 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     "Group-OMP, regressors",
     lacks=("cv_tol_",),
 )
-@dataclass(eq=False, repr=False)
-class GroupOMPRegressorCV(SearchCV, RegressorMKL):
+@dataclass(eq=False, repr=False, kw_only=True)
+class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
     On every fold the kernels are selected for all strengths side by side, and every
@@ -185,29 +166,4 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     (2, array([3, 1]))
     """
 
-    _checks = GREEDY_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    alphas: Sequence[float] | None = None
-    max_kernels: int | None = None
     intervals: bool = False
-    tol: float = 1e-3
-    loss: str | Loss = "squared_error"
-    epsilon: float | None = None
-    subsample: float | int = 1.0
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return prefix_search(self, greedy_method(self))
-
-    prefix = prefixes.prefix
-    staged_predict = prefixes.staged_targets
-    __sklearn_tags__ = prefixes.tags_of_several

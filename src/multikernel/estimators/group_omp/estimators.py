@@ -1,8 +1,10 @@
 """Greedy selection of kernels by MKL-GOMP."""
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.method import (
@@ -18,9 +20,64 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
+@dataclass(eq=False, repr=False)
+class GreedyClassification:
+    """The parameters and stages of greedy classification, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = GREEDY_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    max_kernels: int | None = None
+    tol: float = 1e-3
+    loss: str | Loss = "squared_error"
+    subsample: float | int = 1.0
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+    prefix = prefixes.prefix
+    staged_decision_function = prefixes.staged_decision_function
+    staged_predict = prefixes.staged_classes
+    staged_predict_proba = prefixes.staged_predict_proba
+
+
+@dataclass(eq=False, repr=False)
+class GreedyRegression:
+    """The parameters and stages of greedy regression, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = GREEDY_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    max_kernels: int | None = None
+    tol: float = 1e-3
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    subsample: float | int = 1.0
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+    prefix = prefixes.prefix
+    staged_predict = prefixes.staged_targets
+    __sklearn_tags__ = prefixes.tags_of_several
+
+
 @documented("Group-OMP", "Group-OMP, classifiers")
 @dataclass(eq=False, repr=False)
-class GroupOMPClassifier(ClassifierMKL):
+class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
 
     One kernel after the other is added to the model, the one that fits best what the
@@ -89,37 +146,15 @@ class GroupOMPClassifier(ClassifierMKL):
     array([2])
     """
 
-    _checks = GREEDY_CHECKS
-
-    kernels: Any = None
     alpha: float = STANDARD_RIDGE
-    _: KW_ONLY
-    max_kernels: int | None = None
-    tol: float = 1e-3
-    loss: str | Loss = "squared_error"
-    subsample: float | int = 1.0
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> GreedyMethod:
         return greedy_method(self, self.alpha)
 
-    prefix = prefixes.prefix
-    staged_decision_function = prefixes.staged_decision_function
-    staged_predict = prefixes.staged_classes
-    staged_predict_proba = prefixes.staged_predict_proba
-
 
 @documented("Group-OMP", "mean loss, regressors", "Group-OMP, regressors")
 @dataclass(eq=False, repr=False)
-class GroupOMPRegressor(RegressorMKL):
+class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.
 
     One kernel after the other is added to the model, the one that fits best what the
@@ -191,28 +226,9 @@ class GroupOMPRegressor(RegressorMKL):
     ((60, 2), array([1]))
     """
 
-    _checks = GREEDY_CHECKS
-
-    kernels: Any = None
     alpha: float = STANDARD_RIDGE
     _: KW_ONLY
-    max_kernels: int | None = None
     tol: float = 1e-2
-    loss: str | Loss = "squared_error"
-    epsilon: float | None = None
-    subsample: float | int = 1.0
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> GreedyMethod:
         return greedy_method(self, self.alpha)
-
-    prefix = prefixes.prefix
-    staged_predict = prefixes.staged_targets
-    __sklearn_tags__ = prefixes.tags_of_several

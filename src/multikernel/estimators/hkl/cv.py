@@ -1,12 +1,11 @@
 """HKL with alpha chosen by cross-validation."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from multikernel.estimators.hkl.candidates import hull_search
+from multikernel.estimators.hkl.estimators import HullClassification, HullRegression
 from multikernel.estimators.hkl.method import (
-    HULL_CHECKS,
     documented_classifier,
     documented_regressor,
     hull_method,
@@ -14,13 +13,23 @@ from multikernel.estimators.hkl.method import (
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.kernels.graph import KernelGraph
-from multikernel.losses import Loss
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class HullSearchCV(SearchCV):
+    """Chooses alpha by cross-validation."""
+
+    alphas: Sequence[float] | None = None
+    n_alphas: int = 11
+    alpha_min_ratio: float = 1e-5
+
+    def _method(self) -> AnyMethod:
+        return hull_search(self, hull_method(self))
 
 
 @documented_classifier
 @dataclass(eq=False, repr=False)
-class HKLClassifierCV(SearchCV, ClassifierMKL):
+class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
     The problem is solved on every fold for all
@@ -101,30 +110,10 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
     True
     """
 
-    _checks = HULL_CHECKS
-
-    kernels: KernelGraph | None = None
-    _: KW_ONLY
-    alphas: Sequence[float] | None = None
-    n_alphas: int = 11
-    alpha_min_ratio: float = 1e-5
-    loss: str | Loss = "log_loss"
-    standardize: bool = True
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_kernels: int | None = None
-    certify: bool = False
-    max_iter: int = 1000
-    class_weight: Any = None
-    verbose: int = 0
-
-    def _method(self) -> AnyMethod:
-        return hull_search(self, hull_method(self))
-
 
 @documented_regressor
-@dataclass(eq=False, repr=False)
-class HKLRegressorCV(SearchCV, RegressorMKL):
+@dataclass(eq=False, repr=False, kw_only=True)
+class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
     The problem is solved on every fold for all
@@ -204,23 +193,4 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
     True
     """
 
-    _checks = HULL_CHECKS
-
-    kernels: KernelGraph | None = None
-    _: KW_ONLY
-    alphas: Sequence[float] | None = None
-    n_alphas: int = 11
-    alpha_min_ratio: float = 1e-5
     intervals: bool = False
-    loss: str | Loss = "squared_error"
-    epsilon: float | None = None
-    standardize: bool = True
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_kernels: int | None = None
-    certify: bool = False
-    max_iter: int = 1000
-    verbose: int = 0
-
-    def _method(self) -> AnyMethod:
-        return hull_search(self, hull_method(self))

@@ -1,8 +1,10 @@
 """Hierarchical multiple kernel learning: selection among the nodes of a graph."""
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from multikernel._validation import Check
 from multikernel.estimators.hkl.method import (
     HULL_CHECKS,
     STANDARD_ALPHA,
@@ -16,9 +18,47 @@ from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
+@dataclass(eq=False, repr=False)
+class HullClassification:
+    """The parameters of classification on a graph, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = HULL_CHECKS
+
+    kernels: KernelGraph | None = None
+    _: KW_ONLY
+    loss: str | Loss = "log_loss"
+    standardize: bool = True
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_kernels: int | None = None
+    certify: bool = False
+    max_iter: int = 1000
+    class_weight: Any = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False)
+class HullRegression:
+    """The parameters of regression on a graph, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = HULL_CHECKS
+
+    kernels: KernelGraph | None = None
+    _: KW_ONLY
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_kernels: int | None = None
+    certify: bool = False
+    max_iter: int = 1000
+    verbose: int = 0
+
+
 @documented_classifier
 @dataclass(eq=False, repr=False)
-class HKLClassifier(ClassifierMKL):
+class HKLClassifier(HullClassification, ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
     Minimises, over functions of all nodes v and an intercept,
@@ -93,20 +133,7 @@ class HKLClassifier(ClassifierMKL):
     'x1 * x3'
     """
 
-    _checks = HULL_CHECKS
-
-    kernels: KernelGraph | None = None
     alpha: float = STANDARD_ALPHA
-    _: KW_ONLY
-    loss: str | Loss = "log_loss"
-    standardize: bool = True
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_kernels: int | None = None
-    certify: bool = False
-    max_iter: int = 1000
-    class_weight: Any = None
-    verbose: int = 0
 
     def _method(self) -> HullMethod:
         return hull_method(self, self.alpha)
@@ -114,7 +141,7 @@ class HKLClassifier(ClassifierMKL):
 
 @documented_regressor
 @dataclass(eq=False, repr=False)
-class HKLRegressor(RegressorMKL):
+class HKLRegressor(HullRegression, RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
     Minimises, over functions of all nodes v and an intercept,
@@ -190,20 +217,7 @@ class HKLRegressor(RegressorMKL):
     True
     """
 
-    _checks = HULL_CHECKS
-
-    kernels: KernelGraph | None = None
     alpha: float = STANDARD_ALPHA
-    _: KW_ONLY
-    loss: str | Loss = "squared_error"
-    epsilon: float | None = None
-    standardize: bool = True
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_kernels: int | None = None
-    certify: bool = False
-    max_iter: int = 1000
-    verbose: int = 0
 
     def _method(self) -> HullMethod:
         return hull_method(self, self.alpha)

@@ -1,27 +1,38 @@
 """Local Rademacher MKL, C and theta chosen by cross-validation."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from multikernel.estimators.descriptions import documented
+from multikernel.estimators.local_rademacher.estimators import (
+    TailClassification,
+    TailRegression,
+)
 from multikernel.estimators.local_rademacher.method import (
     DEFAULT_THETAS,
-    TAIL_CHECKS,
     tail_method,
     tail_search,
 )
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import Storage
-from multikernel.gram.normalization import Steps
-from multikernel.losses import Loss
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TailSearchCV(SearchCV):
+    """Chooses C and theta by cross-validation."""
+
+    Cs: Sequence[float] | None = None
+    thetas: Sequence[int] = DEFAULT_THETAS
+    p: float = 2.0
+
+    def _method(self) -> AnyMethod:
+        return tail_search(self, tail_method(self, 0))
 
 
 @documented("local Rademacher", "local Rademacher, classifiers")
 @dataclass(eq=False, repr=False)
-class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
+class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, ClassifierMKL):
     r"""Classification by local Rademacher MKL, C and theta cross-validated.
 
     The problem of `LocalRademacherMKLClassifier` is solved on every fold
@@ -93,36 +104,10 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     (True, True)
     """
 
-    _checks = TAIL_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    Cs: Sequence[float] | None = None
-    thetas: Sequence[int] = DEFAULT_THETAS
-    method: str = "conv"
-    p: float = 2.0
-    n_starts: int = 3
-    loss: str | Loss = "hinge"
-    solver: str = "auto"
-    selection: str = "separate"
-    normalize: Steps = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return tail_search(self, tail_method(self, 0))
-
 
 @documented("local Rademacher")
-@dataclass(eq=False, repr=False)
-class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
+@dataclass(eq=False, repr=False, kw_only=True)
+class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
 
     The problem of `LocalRademacherMKLRegressor` is solved on every fold
@@ -198,28 +183,4 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     (True, True)
     """
 
-    _checks = TAIL_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    Cs: Sequence[float] | None = None
-    thetas: Sequence[int] = DEFAULT_THETAS
-    method: str = "conv"
-    p: float = 2.0
-    n_starts: int = 3
     intervals: bool = False
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    solver: str = "auto"
-    normalize: Steps = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return tail_search(self, tail_method(self, 0))

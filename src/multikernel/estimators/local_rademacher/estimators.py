@@ -1,8 +1,10 @@
 """Multiple kernel learning by local Rademacher complexity."""
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.local_rademacher.method import (
     TAIL_CHECKS,
@@ -15,9 +17,58 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
+@dataclass(eq=False, repr=False)
+class TailClassification:
+    """The parameters of local Rademacher classification, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = TAIL_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    method: str = "conv"
+    n_starts: int = 3
+    loss: str | Loss = "hinge"
+    solver: str = "auto"
+    selection: str = "separate"
+    normalize: Steps = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+
+@dataclass(eq=False, repr=False)
+class TailRegression:
+    """The parameters of local Rademacher regression, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = TAIL_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    method: str = "conv"
+    n_starts: int = 3
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    solver: str = "auto"
+    normalize: Steps = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+
 @documented("local Rademacher", "local Rademacher, classifiers")
 @dataclass(eq=False, repr=False)
-class LocalRademacherMKLClassifier(ClassifierMKL):
+class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
 
     Minimises, over functions of the kernels' spaces, an intercept and kernel weights
@@ -95,28 +146,10 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
     (2, True)
     """
 
-    _checks = TAIL_CHECKS
-
-    kernels: Any = None
     C: float | None = 1.0
     p: float = 2.0
     _: KW_ONLY
     theta: int = 1
-    method: str = "conv"
-    n_starts: int = 3
-    loss: str | Loss = "hinge"
-    solver: str = "auto"
-    selection: str = "separate"
-    normalize: Steps = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> TailMethod:
         return tail_method(self, self.theta, self.C)
@@ -124,7 +157,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
 
 @documented("local Rademacher")
 @dataclass(eq=False, repr=False)
-class LocalRademacherMKLRegressor(RegressorMKL):
+class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.
 
     Minimises, over functions of the kernels' spaces, an intercept and kernel weights
@@ -205,27 +238,10 @@ class LocalRademacherMKLRegressor(RegressorMKL):
     (2, True)
     """
 
-    _checks = TAIL_CHECKS
-
-    kernels: Any = None
     C: float | None = None
     p: float = 2.0
     _: KW_ONLY
     theta: int = 1
-    method: str = "conv"
-    n_starts: int = 3
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    solver: str = "auto"
-    normalize: Steps = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> TailMethod:
         return tail_method(self, self.theta, self.C)

@@ -1,24 +1,31 @@
 """lp-norm multiple kernel learning, C and p chosen by cross-validation."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.candidates import DEFAULT_PS, margin_search
-from multikernel.estimators.lp.method import LP_CHECKS, lp_method
+from multikernel.estimators.lp.estimators import LpClassification, LpRegression
+from multikernel.estimators.lp.method import lp_method
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import Storage
-from multikernel.gram.normalization import Steps
-from multikernel.losses import Loss
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MarginSearchCV(SearchCV):
+    """Chooses C and p by cross-validation."""
+
+    Cs: Sequence[float] | None = None
+    ps: Sequence[float] = DEFAULT_PS
+
+    def _method(self) -> AnyMethod:
+        return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)
 
 
 @documented("lp-norm, classifiers")
 @dataclass(eq=False, repr=False)
-class LpMKLClassifierCV(SearchCV, ClassifierMKL):
+class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
 
     The problem of `LpMKLClassifier` is solved on every fold for pairs
@@ -79,34 +86,10 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     (True, True)
     """
 
-    _checks = LP_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    Cs: Sequence[float] | None = None
-    ps: Sequence[float] = DEFAULT_PS
-    loss: str | Loss = "hinge"
-    solver: str = "auto"
-    selection: str = "separate"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)
-
 
 @documented("several targets", "lp-norm, regressors")
-@dataclass(eq=False, repr=False)
-class LpMKLRegressorCV(SearchCV, RegressorMKL):
+@dataclass(eq=False, repr=False, kw_only=True)
+class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
 
     The problem of `LpMKLRegressor` is solved on every fold for pairs
@@ -169,28 +152,4 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
     (True, True)
     """
 
-    _checks = LP_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    Cs: Sequence[float] | None = None
-    ps: Sequence[float] = DEFAULT_PS
     intervals: bool = False
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    quantile: float = 0.5
-    solver: str = "auto"
-    selection: str = "shared"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)

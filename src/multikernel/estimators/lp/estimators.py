@@ -1,8 +1,10 @@
 """lp-norm multiple kernel learning: any degree of sparsity."""
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import NORMALIZE
@@ -12,9 +14,58 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
+@dataclass(eq=False, repr=False)
+class LpClassification:
+    """The parameters of classification by lp-norm MKL, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = LP_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    loss: str | Loss = "hinge"
+    solver: str = "auto"
+    selection: str = "separate"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+
+@dataclass(eq=False, repr=False)
+class LpRegression:
+    """The parameters of regression by lp-norm MKL, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = LP_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    loss: str | Loss = "epsilon_insensitive"
+    epsilon: float | None = None
+    quantile: float = 0.5
+    solver: str = "auto"
+    selection: str = "shared"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+
 @documented("lp-norm, classifiers")
 @dataclass(eq=False, repr=False)
-class LpMKLClassifier(ClassifierMKL):
+class LpMKLClassifier(LpClassification, ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -69,26 +120,8 @@ class LpMKLClassifier(ClassifierMKL):
     1.0
     """
 
-    _checks = LP_CHECKS
-
-    kernels: Any = None
     C: float | None = 1.0
     p: float = 2.0
-    _: KW_ONLY
-    loss: str | Loss = "hinge"
-    solver: str = "auto"
-    selection: str = "separate"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> MarginMethod:
         return lp_method(self, [self.p], self.C)
@@ -96,7 +129,7 @@ class LpMKLClassifier(ClassifierMKL):
 
 @documented("several targets", "lp-norm, regressors")
 @dataclass(eq=False, repr=False)
-class LpMKLRegressor(RegressorMKL):
+class LpMKLRegressor(LpRegression, RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -156,27 +189,8 @@ class LpMKLRegressor(RegressorMKL):
     1.0
     """
 
-    _checks = LP_CHECKS
-
-    kernels: Any = None
     C: float | None = None
     p: float = 2.0
-    _: KW_ONLY
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    quantile: float = 0.5
-    solver: str = "auto"
-    selection: str = "shared"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> MarginMethod:
         return lp_method(self, [self.p], self.C)

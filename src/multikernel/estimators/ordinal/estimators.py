@@ -12,8 +12,7 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.ordinal.base import OrdinalMKL
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import TARGET_ALPHA
-from multikernel.estimators.search.search import SearchCV
-from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
+from multikernel.estimators.spicy.candidates import AlphaSearchCV
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
     SparseMethod,
@@ -169,7 +168,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
 @documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
-class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
+class SpicyMKLOrdinalCV(AlphaSearchCV, OrdinalMKL):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
     The problem of `SpicyMKLOrdinal` is solved on every fold for all strengths in turn,
@@ -232,9 +231,6 @@ class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
 
     kernels: Any = None
     _: KW_ONLY
-    alphas: Sequence[float] | None = None
-    n_alphas: int = 20
-    alpha_min_ratio: float = ALPHA_MIN_RATIO
     order: Any = None
     l1_ratio: float = 1.0
     normalize: Steps = NORMALIZE
@@ -307,6 +303,3 @@ class SpicyMKLOrdinalCV(SearchCV, OrdinalMKL):
         splitter = check_cv(self.cv, samples, classifier=True)
         learner.cv = list(splitter.split(np.zeros((len(samples), 1)), samples, groups))
         return learner
-
-    def _method(self) -> Any:
-        return alpha_search(self)

@@ -1,27 +1,22 @@
 """Sparse multiple kernel learning by SpicyMKL, alpha chosen by cross-validation."""
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.parameters import NORMALIZE
-from multikernel.estimators.search.search import SearchCV
-from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
+from multikernel.estimators.spicy.candidates import AlphaSearchCV
+from multikernel.estimators.spicy.estimators import (
+    SparseClassification,
+    SparseRegression,
+)
 from multikernel.estimators.spicy.method import (
-    SPARSE_CHECKS,
     documented_classifier,
     documented_regressor,
 )
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import Storage
-from multikernel.gram.normalization import Steps
-from multikernel.losses import Loss
 
 
 @documented_classifier
 @dataclass(eq=False, repr=False)
-class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
+class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     The problem of `SpicyMKLClassifier` is solved on every fold for all
@@ -71,35 +66,10 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     ((8,), True)
     """
 
-    _checks = SPARSE_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    alphas: Sequence[float] | None = None
-    n_alphas: int = 20
-    alpha_min_ratio: float = ALPHA_MIN_RATIO
-    loss: str | Loss = "log_loss"
-    l1_ratio: float = 1.0
-    selection: str = "separate"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 100
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return alpha_search(self)
-
 
 @documented_regressor
-@dataclass(eq=False, repr=False)
-class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     The problem of `SpicyMKLRegressor` is solved on every fold for all
@@ -164,29 +134,4 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     True
     """
 
-    _checks = SPARSE_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    alphas: Sequence[float] | None = None
-    n_alphas: int = 20
-    alpha_min_ratio: float = ALPHA_MIN_RATIO
     intervals: bool = False
-    loss: str | Loss = "squared_error"
-    epsilon: float | None = None
-    quantile: float = 0.5
-    l1_ratio: float = 1.0
-    selection: str = "shared"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 100
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> AnyMethod:
-        return alpha_search(self)

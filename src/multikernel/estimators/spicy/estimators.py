@@ -1,12 +1,15 @@
 """Sparse multiple kernel learning by SpicyMKL."""
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from multikernel._validation import Check
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import CLASS_ALPHA, TARGET_ALPHA
 from multikernel.estimators.spicy.method import (
     NULL_CHECKS,
+    SPARSE_CHECKS,
     SparseMethod,
     documented_classifier,
     documented_regressor,
@@ -18,9 +21,58 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
+@dataclass(eq=False, repr=False)
+class SparseClassification:
+    """The parameters of sparse classification, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = SPARSE_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    loss: str | Loss = "log_loss"
+    l1_ratio: float = 1.0
+    selection: str = "separate"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    class_weight: Any = None
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+
+@dataclass(eq=False, repr=False)
+class SparseRegression:
+    """The parameters of sparse regression, chosen by a search or not."""
+
+    _checks: ClassVar[Mapping[str, Check]] = SPARSE_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
+    quantile: float = 0.5
+    l1_ratio: float = 1.0
+    selection: str = "shared"
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+
 @documented_classifier
 @dataclass(eq=False, repr=False)
-class SpicyMKLClassifier(ClassifierMKL):
+class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -79,23 +131,7 @@ class SpicyMKLClassifier(ClassifierMKL):
 
     _checks = NULL_CHECKS
 
-    kernels: Any = None
     alpha: Any = CLASS_ALPHA
-    _: KW_ONLY
-    loss: str | Loss = "log_loss"
-    l1_ratio: float = 1.0
-    selection: str = "separate"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 100
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, partitions=True)
@@ -103,7 +139,7 @@ class SpicyMKLClassifier(ClassifierMKL):
 
 @documented_regressor
 @dataclass(eq=False, repr=False)
-class SpicyMKLRegressor(RegressorMKL):
+class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -166,24 +202,7 @@ class SpicyMKLRegressor(RegressorMKL):
 
     _checks = NULL_CHECKS
 
-    kernels: Any = None
     alpha: Any = TARGET_ALPHA
-    _: KW_ONLY
-    loss: str | Loss = "squared_error"
-    epsilon: float | None = None
-    quantile: float = 0.5
-    l1_ratio: float = 1.0
-    selection: str = "shared"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 100
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, partitions=True)

@@ -44,7 +44,6 @@ five strengths 0.72, with 500 samples; 0.72 and 0.76 with 2000; 0.73 and 0.78 wi
 
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
 NULL_CHECKS: Mapping[str, Check] = {
-    "l1_ratio": UNIT_INTERVAL,
     "alpha": AnyOf((POSITIVE, OneOf(("null",)), InstanceOf(NullAlpha, "a NullAlpha"))),
 }
 

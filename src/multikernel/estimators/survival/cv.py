@@ -1,6 +1,6 @@
 """Sparse models of times to an event, alpha chosen by cross-validation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -15,8 +15,8 @@ from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.folds import cut_fold, make_splits
 from multikernel.estimators.search.scores import takes
-from multikernel.estimators.search.search import Search, SearchCV, SearchOutcome, Trial
-from multikernel.estimators.spicy.candidates import ALPHA_MIN_RATIO, alpha_search
+from multikernel.estimators.search.search import Search, SearchOutcome, Trial
+from multikernel.estimators.spicy.candidates import AlphaSearchCV, alpha_search
 from multikernel.estimators.spicy.method import SPARSE_CHECKS, SparseMethod
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.likelihood import most_likely_scale
@@ -91,7 +91,7 @@ def survival_scoring(value: Any) -> str | None:
 
 @documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
-class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
+class SpicyMKLSurvivalCV(AlphaSearchCV, SurvivalMKL):
     """Sparse model of times to an event with alpha chosen by cross-validation.
 
     The problem of `SpicyMKLSurvival` is solved on every fold for all
@@ -164,9 +164,6 @@ class SpicyMKLSurvivalCV(SearchCV, SurvivalMKL):
 
     kernels: Any = None
     _: KW_ONLY
-    alphas: Sequence[float] | None = None
-    n_alphas: int = 20
-    alpha_min_ratio: float = ALPHA_MIN_RATIO
     l1_ratio: float = 1.0
     normalize: Steps = NORMALIZE
     fit_intercept: bool = True
