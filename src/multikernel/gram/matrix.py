@@ -55,6 +55,10 @@ class GramMatrix(ABC):
         """Return the entries among chosen samples, shape (n_indices, n_indices)."""
         return self.columns(indices)[indices]
 
+    def between(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
+        return self.columns(columns)[rows]
+
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
         return np.concatenate(
@@ -152,7 +156,15 @@ class MatrixPlusFactor(GramMatrix):
     def within(self, indices: Indices) -> Array:
         """Return the entries among chosen samples, shape (n_indices, n_indices)."""
         rows = self.factor[indices]
-        return self.base.within(indices) + rows @ rows.T
+        entries = self.base.within(indices)
+        entries += rows @ rows.T
+        return entries
+
+    def between(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
+        entries = self.base.between(rows, columns)
+        entries += self.factor[rows] @ self.factor[columns].T
+        return entries
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""

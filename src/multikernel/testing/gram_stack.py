@@ -218,6 +218,9 @@ def _check_matrix(
     _compare(f"{what}, columns", matrix.columns(columns), total[:, columns], tol)
     among = total[np.ix_(columns, columns)]
     _compare(f"{what}, within", matrix.within(columns), among, tol)
+    some = rng.permutation(total.shape[0])[:3]
+    between = total[np.ix_(some, columns)]
+    _compare(f"{what}, between", matrix.between(some, columns), between, tol)
     _compare(f"{what}, diagonal", matrix.diagonal(), total.diagonal(), tol)
     if matrix.array is not None:
         _compare(f"{what}, array", matrix.array, total, tol)

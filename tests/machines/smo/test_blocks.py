@@ -123,5 +123,52 @@ def test_entries_among_samples_are_those_of_the_columns(sign):
     for matrix in (gram, both, dense(NoColumns(gram.factor, np.ones(4)))):
         expected = matrix.columns(samples)[samples]
         assert np.allclose(matrix.within(samples), expected, rtol=1e-12)
+        rows = np.array([21, 0])
+        expected = matrix.columns(samples)[rows]
+        assert np.allclose(matrix.between(rows, samples), expected, rtol=1e-12)
     assert gram.quick_products
     assert both.quick_products
+
+
+class Counting(LowRankMatrix):
+    """Factors that count the entries computed."""
+
+    computed = 0
+
+    def within(self, indices):
+        Counting.computed += indices.size**2
+        return super().within(indices)
+
+    def between(self, rows, columns):
+        Counting.computed += rows.size * columns.size
+        return super().between(rows, columns)
+
+
+@pytest.mark.parametrize("n_bytes", [2**20, 8 * 2 * 40**2])
+def test_entries_that_the_last_block_shares_are_not_computed_again(n_bytes):
+    gram, _ = problem(HingeLoss())
+    gram = Counting(gram.factor, gram.weights)
+    entries, K = blocks.Entries(gram, n_bytes), dense(gram).array
+    first = np.arange(40)
+    for block, new in (
+        (first, 40 * 40),
+        (first[5:30], 0),
+        (first[10:35], 5 * 25),
+        (np.arange(30, 60), 30 * 30),
+    ):
+        Counting.computed = 0
+        entries.go_to(block)
+        assert Counting.computed == new
+        assert np.array_equal(np.sort(entries.samples), block)
+        expected = K[np.ix_(entries.samples, entries.samples)]
+        assert np.allclose(entries.K, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_two_blocks_at_a_time_are_within_the_bytes():
+    gram, _ = problem(HingeLoss())
+    gram = Counting(gram.factor, gram.weights)
+    entries = blocks.Entries(gram, 8 * (40**2 + 30**2) - 1)
+    entries.go_to(np.arange(40))
+    Counting.computed = 0
+    entries.go_to(np.arange(30))
+    assert Counting.computed == 30**2

@@ -58,6 +58,10 @@ class FactorMatrix(GramMatrix):
         rows = rows * np.sqrt(self.weights)
         return rows @ rows.T
 
+    def between(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
+        return (self.Z.rows(rows) * self.weights) @ self.Z.rows(columns).T
+
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
         return self.Z.row_squares(self.weights)
