@@ -1,5 +1,6 @@
 """Cross-validated estimators equal what one would do by hand, fold by fold."""
 
+import itertools
 import re
 import warnings
 import weakref
@@ -574,6 +575,20 @@ def test_a_search_that_is_stopped_before_a_score_is_unfitted():
     assert not hasattr(search, "alpha_")
 
 
+def test_a_search_without_room_for_all_folds_stops_in_one(monkeypatch):
+    from multikernel.estimators.search import search
+
+    monkeypatch.setattr(search, "TOGETHER_BYTES", 0)
+    X, y = binary()
+    lines = itertools.count()
+    model = SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01], cv=3)
+    with pytest.warns(ConvergenceWarning, match="stopped above"):
+        model.fit(X, y, callback=lambda line: next(lines) > 4)
+    scored = [~np.isnan(model.cv_results_[f"split{k}_test_score"]) for k in range(3)]
+    assert scored[0].any()
+    assert not scored[2].any()
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_folds_without_room_beside_one_another_go_one_by_one(monkeypatch, n_jobs):
     from multikernel.estimators.search import search
@@ -581,15 +596,15 @@ def test_folds_without_room_beside_one_another_go_one_by_one(monkeypatch, n_jobs
     X, y = make_classification(60, 4, random_state=0)
     model = SpicyMKLClassifierCV(alphas=[0.1, 0.01], cv=4, n_jobs=n_jobs)
     together = clone(model).fit(X, y)
-    begin, held, most = search.FoldRun.begin, [], []
+    begin, held, most = search.FoldRun.__init__, [], []
 
-    def begun(run, n_copies):
-        begin(run, n_copies)
+    def begun(run, *settings):
+        begin(run, *settings)
         held.append(weakref.ref(run._fold.training))
         most.append(sum(each() is not None for each in held))
 
     monkeypatch.setattr(search, "TOGETHER_BYTES", 0)
-    monkeypatch.setattr(search.FoldRun, "begin", begun)
+    monkeypatch.setattr(search.FoldRun, "__init__", begun)
     alone = clone(model).fit(X, y)
     assert max(most) <= n_jobs < len(held) == 4
     for name in ("split0_test_score", "split3_test_score", "mean_n_active"):

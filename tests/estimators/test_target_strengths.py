@@ -10,6 +10,7 @@ from multikernel.certificates import alpha_max, largest_alphas
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
 from multikernel.estimators.search import target_scores, targets
+from multikernel.estimators.search.scores import Scores
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
 from multikernel.gram import DenseStack
 from multikernel.kernels import GaussianKernel, ParameterGrid
@@ -100,7 +101,7 @@ def test_blocks_of_targets_and_folds_one_by_one_change_nothing(data, monkeypatch
     apart = search(alphas=None, n_alphas=8, n_jobs=2).fit(X, Y)
     np.testing.assert_array_equal(apart.best_index_, together.best_index_)
     np.testing.assert_allclose(apart.predict(X), together.predict(X), atol=0.1)
-    monkeypatch.setattr(targets, "TOGETHER_BYTES", 0.0)
+    monkeypatch.setattr("multikernel.estimators.search.search.TOGETHER_BYTES", 0.0)
     one_by_one = search(alphas=None, n_alphas=8).fit(X, Y)
     np.testing.assert_array_equal(one_by_one.best_index_, together.best_index_)
     assert np.isfinite(one_by_one.target_scores_).all()
@@ -205,7 +206,7 @@ def test_a_target_gives_way_to_the_others_by_a_standard_error():
     scores[:, :, 0] = [0.0, 0.1, 0.5, 0.3]  # The choice of most is 2.
     scores[:, :, 1] = [0.0, 0.1, 0.5, 0.3]
     scores[:, :, 2] = np.array([[0.45], [0.55], [0.4], [0.6]]) * [1.0, 0.9, 0.4, 0.2]
-    outcome = target_scores.TargetOutcome.empty(scores.shape, None)
+    outcome = Scores.empty(*scores.shape)
     outcome.scores[:], outcome.done[:], outcome.n_active[:] = scores, True, 1.0
     means = target_scores.target_means(outcome)
     best = target_scores.best_of_targets(means, scores)
@@ -217,7 +218,7 @@ def test_a_target_gives_way_to_the_others_by_a_standard_error():
 
 
 def test_means_leave_out_folds_without_a_score():
-    outcome = target_scores.TargetOutcome.empty((2, 2, 2), None)
+    outcome = Scores.empty(2, 2, 2)
     outcome.scores[:] = [[[1.0, np.nan], [2.0, np.nan]], [[3.0, 5.0], [2.0, 4.0]]]
     outcome.done[:] = True
     means = target_scores.target_means(outcome)["mean_test_score"]

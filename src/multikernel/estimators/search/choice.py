@@ -1,6 +1,6 @@
 """Which candidate a search chooses, and what is to be said of the choice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.search.scores import FoldScores, comparable
+from multikernel.estimators.search.scores import Scores, comparable
 from multikernel.exceptions import SearchWarning, warn_user
 
 
@@ -61,12 +61,12 @@ def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
     return f"{grid} of your own that go further {'down' if end == 'smallest' else 'up'}"
 
 
-def predicted_alike(folds: Sequence[FoldScores], best: int, samples: Samples) -> str:
+def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
     """Return what a choice predicts for all validation samples, empty if they differ.
 
     That is a class, or some of several labels that all have, or have not.
     """
-    seen = [fold.predicted[best] for fold in folds if best in fold.predicted]
+    seen = [fold[best] for fold in scores.predicted if best in fold]
     answers = np.any(seen, axis=0)
     if samples.several and answers.size:
         alike = np.flatnonzero(answers.reshape(2, -1).sum(axis=0) == 1)
@@ -78,14 +78,14 @@ def predicted_alike(folds: Sequence[FoldScores], best: int, samples: Samples) ->
 
 
 def against_one_class(
-    parameters: Mapping[str, Any], samples: Samples, folds: Sequence[FoldScores]
+    parameters: Mapping[str, Any], samples: Samples, scores: Scores
 ) -> str:
     """Return what helps against predicting one class for everybody.
 
     Scores of an order need some fold that holds every class.
     """
     helps = []
-    ordered = not all(fold.lacks_class for fold in folds)
+    ordered = not scores.lacks_class.all()
     if ordered and parameters.get("scoring", "") in (None, "accuracy"):
         many = not samples.several and len(samples.output_names) > 1
         score = "balanced_accuracy" if many else "roc_auc"
@@ -99,13 +99,10 @@ def against_one_class(
     return ", or ".join(helps) or "look at its decision values, which order samples"
 
 
-def warn_unscored(owner: str, folds: Sequence[FoldScores]) -> None:
+def warn_unscored(owner: str, scores: Scores) -> None:
     """Name the folds that no candidate has a score on, as they lack a class."""
-    lacking = [
-        number
-        for number, fold in enumerate(folds)
-        if fold.lacks_class and np.isnan(fold.scores).all()
-    ]
+    unscored = scores.lacks_class & np.isnan(scores.scores).all(axis=1)
+    lacking = np.flatnonzero(unscored).tolist()
     if lacking:
         warn_user(
             f"{owner}: no validation sample of fold {listed(lacking)} is of some "

@@ -58,7 +58,7 @@ class FoldKeeper:
     splits : sequence of (train, test)
         The folds.
     fit : callable
-        From the training side of a fold and a choice to its attributes.
+        From the training side of a fold, who looks on and a choice to its attributes.
     watch : Watch
         Who looks on.
     jobs : int
@@ -83,7 +83,7 @@ class FoldKeeper:
         def learn(number: int) -> None:
             train, test = self.splits[number]
             training: Data = self.data.part(train, self.jobs + 1)[0].unchecked()
-            models[number] = self.fit(training, best)["_model"]
+            models[number] = self.fit(training, self.watch, best)["_model"]
             f = models[number].decision_values(samples.X[test])
             if samples.offset is not None:
                 f += samples.offset[test]
@@ -112,8 +112,4 @@ def keeping_folds(
     if not (model.refit and getattr(model, "intervals", False)):
         return None
     check_exchangeable(type(model).__name__, data.samples, splits)
-
-    def fit_on(training: Data, best: Any) -> dict[str, Any]:
-        return fit(training, watch, best)
-
-    return FoldKeeper(model, data, splits, fit_on, watch, jobs)
+    return FoldKeeper(model, data, splits, fit, watch, jobs)

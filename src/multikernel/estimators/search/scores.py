@@ -4,9 +4,9 @@ import copy
 import difflib
 import inspect
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -24,38 +24,47 @@ Scorer = Callable[..., float]
 
 
 @dataclass(frozen=True, eq=False)
-class FoldScores:
-    """What one fold says of every candidate.
+class Scores:
+    """What the folds of a search say of every candidate, written as they are solved.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_candidates,)
-        Validation scores.
-    losses : ndarray of shape (n_candidates,)
-        Mean validation losses, which decide between equal scores.
-    predicted : dict of int to ndarray of shape (n_answers,)
+    scores, losses : ndarray of shape (n_folds, n_candidates) or \
+            (n_folds, n_candidates, n_targets)
+        Validation scores, and mean validation losses, which decide between equal ones;
+        of every target where these choose.
+    n_active : ndarray of that shape
+        Kernels in the models.
+    done : ndarray of that shape
+        What was solved for: all, unless paths end early or a callback asks to stop.
+    predicted : list of dict of int to ndarray of shape (n_answers,)
         For candidates that were scored which classes are predicted for any validation
         sample; of several labels, each with and without; empty for a regression.
-    n_active : ndarray of shape (n_candidates,)
-        Kernels in the models.
-    done : ndarray of shape (n_candidates,)
-        Which candidates were solved for: all, unless a callback asked to stop.
-    gaps : ndarray of shape (n_solves,)
-        Relative duality gaps of the solves.
-    lacks_class : bool, default=False
-        Whether no validation sample is of some class.
-    refusal : str, default=""
+    lacks_class : ndarray of shape (n_folds,)
+        On which folds no validation sample is of some class.
+    refusals : list of str
         What the scorer said of such a fold, where it refused to score it.
+    gaps : list of ndarray
+        Relative duality gaps of the solves.
     """
 
     scores: Array
     losses: Array
-    predicted: Mapping[int, Mask]
     n_active: Array
-    done: Array
-    gaps: Array
-    lacks_class: bool = False
-    refusal: str = ""
+    done: Mask
+    predicted: list[dict[int, Mask]]
+    lacks_class: Mask
+    refusals: list[str]
+    gaps: list[Array]
+
+    @classmethod
+    def empty(cls, *shape: int) -> Self:
+        """Return the scores of folds on which nothing is solved for yet."""
+        scores, losses = np.full((2, *shape), np.nan)
+        n_active, done = np.zeros(shape), np.zeros(shape, dtype=bool)
+        predicted: list[dict[int, Mask]] = [{} for _ in range(shape[0])]
+        lacks_class, refusals = np.zeros(shape[0], dtype=bool), [""] * shape[0]
+        return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
 
 
 class FoldScorer:
@@ -234,9 +243,7 @@ def scoring_choice(value: Any) -> str | None:
     )
 
 
-def cv_results(
-    columns: Mapping[str, Array], folds: Sequence[FoldScores]
-) -> dict[str, Any]:
+def cv_results(columns: Mapping[str, Array], found: Scores) -> dict[str, Any]:
     """Return the scores of all folds as scikit-learn's searches do.
 
     The `columns` are the parameters that candidates differ in. Where a callback stopped
@@ -244,10 +251,8 @@ def cv_results(
     was, on what there is of every candidate. Folds without any score count in no mean.
     """
     size = len(next(iter(columns.values())))
-    scores = np.array([fold.scores[:size] for fold in folds])
-    done = np.array([fold.done[:size] for fold in folds])
-    n_active = np.array([fold.n_active[:size] for fold in folds])
-    losses = np.array([fold.losses[:size] for fold in folds])
+    scores, losses = found.scores[:, :size], found.losses[:, :size]
+    done, n_active = found.done[:, :size], found.n_active[:, :size]
     used = scored_folds(scores, done)
     mean, std, mean_active = _moments(scores[used], n_active[used], done[used])
     if not done.any():
@@ -255,7 +260,7 @@ def cv_results(
             "A callback stopped the search before any candidate was scored."
         )
     if not np.isfinite(mean).any():
-        raise ValueError(_without_scores(" and ".join(columns), folds))
+        raise ValueError(_without_scores(" and ".join(columns), found))
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     results: dict[str, Any] = {
         "params": [dict(zip(columns, row, strict=True)) for row in rows]
@@ -272,10 +277,10 @@ def cv_results(
     return results
 
 
-def _without_scores(searched: str, folds: Sequence[FoldScores]) -> str:
+def _without_scores(searched: str, found: Scores) -> str:
     """Return why nothing that is searched over has a score."""
-    says = next((f" The scorer says: {f.refusal}" for f in folds if f.refusal), "")
-    if all(fold.lacks_class for fold in folds):
+    says = next((f" The scorer says: {text}" for text in found.refusals if text), "")
+    if found.lacks_class.all():
         return (
             "No fold of cv validates on samples of every class, and scoring needs all: "
             "leave out the class that has too few members, use fewer or stratified "
@@ -288,13 +293,13 @@ def _without_scores(searched: str, folds: Sequence[FoldScores]) -> str:
     )
 
 
-def scored_folds(scores: Array, done: Array) -> Mask:
+def scored_folds(scores: Array, done: Mask) -> Mask:
     """Return the folds that a scorer has given a score, all of them where it gave none.
 
     Both have shape (n_folds, n_candidates). A fold without some class may have none.
     """
     some = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
-    return some if some.any() else np.ones_like(some)
+    return np.asarray(some if some.any() else np.ones_like(some))
 
 
 def comparable(values: Array) -> Array:
@@ -306,7 +311,7 @@ def comparable(values: Array) -> Array:
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
 
 
-def _moments(scores: Array, n_active: Array, done: Array) -> tuple[Array, Array, Array]:
+def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
     """Return mean and deviation of the scores, and the mean number of kernels."""
     # What no fold was solved for was left out.
     finished = done[:, done.any(axis=0)].all(axis=1)

@@ -1,6 +1,6 @@
 """Choosing parameters by cross-validation: a method, its candidates, and folds."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Generic, Self
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Self
 import numpy as np
 from joblib import effective_n_jobs
 
-from multikernel._typing import Array, Mask
+from multikernel._typing import Array
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link, fit_estimator
@@ -16,7 +16,6 @@ from multikernel.estimators.forecast import Work
 from multikernel.estimators.method import (
     Candidates,
     D,
-    Fold,
     Method,
     P,
     S,
@@ -41,7 +40,7 @@ from multikernel.estimators.search.folds import (
 )
 from multikernel.estimators.search.scores import (
     FoldScorer,
-    FoldScores,
+    Scores,
     cv_results,
     scored_folds,
     scoring_choice,
@@ -77,13 +76,13 @@ class Trial(Generic[D]):
 class SearchOutcome:
     """What a search has computed before it chooses.
 
-    `refit` leads from the candidate chosen to the attributes of its model on all
-    samples, and `keeper` to its models on the folds; each is None where there is to be
-    none.
+    `refit` leads from the candidate chosen, or from the choice of every target, to the
+    attributes of its model on all samples, and `keeper` to its models on the folds;
+    each is None where there is to be none.
     """
 
-    folds: list[FoldScores]
-    refit: Callable[[int], dict[str, Any]] | None
+    scores: Scores
+    refit: Callable[..., dict[str, Any]] | None
     keeper: FoldKeeper | None = None
 
 
@@ -128,81 +127,112 @@ class Search(Generic[D, P, S]):
 
     def solve(self, problem: Trial[D], data: D, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, and what gives the model on all samples."""
-        model = self.model
-        splits = make_splits(self.source.owner, model.cv, data.samples)
-        size = len(problem.candidates)
-        jobs = min(effective_n_jobs(model.n_jobs), len(splits))
-        together = len(splits) * data.n_bytes <= TOGETHER_BYTES
-        n_copies = len(splits) if together else jobs
+        splits = make_splits(self.source.owner, self.model.cv, data.samples)
         candidates = problem.candidates.with_tol(self.cv_tol)
-        keeper = keeping_folds(model, data, splits, candidates.refit, watch, jobs)
-        rounds = 2 if keeper else 1
-        n_solves = size * (rounds * len(splits) + bool(model.refit))
-        n_bytes = (1 + n_copies) * data.n_bytes
-        work = Work(
-            n_solves,
-            1 if data.samples.shared else len(data.samples.targets),
-            # Side by side they may end early, and all end together.
-            n_folds=0 if together else len(splits),
-            n_jobs=jobs,
-            refit=bool(model.refit),
+        jobs = min(effective_n_jobs(self.model.n_jobs), len(splits))
+        return self._on_folds(
+            problem, Folds(self.model, data, splits, candidates, watch, jobs)
         )
-        watch.expect(work, self.source.owner, n_bytes)
+
+    def _on_folds(self, problem: Trial[D], folds: "Folds[D]") -> SearchOutcome:
+        """Return the scores of the folds, on which each candidate is solved for."""
+        n_folds, samples, watch = len(folds.splits), folds.data.samples, folds.watch
+        keeper = self._expect(
+            folds,
+            folds.candidates.refit,
+            n_outputs=1 if samples.shared else len(samples.targets),
+            # Side by side they may end early, and all end together.
+            n_folds=0 if folds.together else n_folds,
+        )
+        scores = Scores.empty(n_folds, len(folds.candidates))
         runs: dict[int, FoldRun[D]] = {}
-        folds: dict[int, FoldScores] = {}
 
         def begin(number: int) -> None:
-            runs[number] = FoldRun(model, data, splits[number], candidates, watch)
-            runs[number].begin(n_copies)
+            runs[number] = FoldRun(folds, number, scores)
 
-        def step(number: int, means: Array | None = None) -> None:
+        def step(means: Array | None, number: int) -> None:
             runs[number].step(means)
-
-        def end(number: int) -> None:
-            # With its kernels: there may be room for one fold's alone.
-            folds[number] = runs.pop(number).scores()
 
         def finish(number: int) -> None:
             watch.fold_begun(number)
             begin(number)
             while not runs[number].ended:
-                step(number)
-            end(number)
+                step(None, number)
+            # With its kernels: there may be room for one fold's alone.
+            runs.pop(number)
             watch.fold_ended(number)
 
-        each = partial(for_each, len(splits), jobs, watch)
-        with quiet_metrics(data.samples, splits):
-            if together:
-                each(begin)
+        with quiet_metrics(samples, folds.splits):
+            if folds.together:
+                folds.each(begin)
                 while not all(run.ended for run in runs.values()):
-                    each(partial(step, means=mean_scores(list(runs.values()))))
-                each(end)
+                    folds.each(partial(step, mean_scores(scores)))
             else:
-                each(finish)
+                folds.each(finish)
         refit = partial(problem.candidates.refit, problem.whole, watch)
-        scores = [folds[number] for number in range(len(splits))]
-        return SearchOutcome(scores, refit if model.refit else None, keeper)
+        return SearchOutcome(scores, refit if self.model.refit else None, keeper)
+
+    def _expect(
+        self,
+        folds: "Folds[D]",
+        fit: Callable[..., dict[str, Any]],
+        *,
+        n_outputs: int,
+        n_folds: int = 0,
+        n_blocks: int = 1,
+    ) -> FoldKeeper | None:
+        """Say what is to be done, and return what keeps the models of the folds."""
+        refit, watch, data = bool(self.model.refit), folds.watch, folds.data
+        keeper = keeping_folds(self.model, data, folds.splits, fit, watch, folds.jobs)
+        rounds = len(folds.splits) * (2 if keeper else 1) + refit
+        n_solves = len(folds.candidates) * rounds * n_blocks
+        work = Work(n_solves, n_outputs, n_folds, folds.jobs, refit)
+        n_bytes = (1 + folds.n_copies) * data.n_bytes
+        watch.expect(work, self.source.owner, n_bytes)
+        return keeper
 
     def publish(
         self, problem: Trial[D], data: D, solution: SearchOutcome
     ) -> dict[str, Any]:
         """Choose a candidate, and return its model on all samples with the scores."""
-        folds, candidates = solution.folds, problem.candidates
-        reached = int(max(fold.n_active.max() for fold in folds))
-        results = cv_results(candidates.columns(reached), folds)
+        scores, candidates = solution.scores, problem.candidates
+        results = cv_results(candidates.columns(int(scores.n_active.max())), scores)
         best = best_candidate(results)
         params = results["params"][best]
-        attributes: dict[str, Any] = {
-            "cv_results_": results,
-            "best_index_": best,
-            "best_params_": params,
-            "best_score_": float(results["mean_test_score"][best]),
-            "n_splits_": len(folds),
-        }
-        if candidates.method.with_tol(self.cv_tol) is not candidates.method:
-            attributes["cv_tol_"] = self.cv_tol
-        gaps = [fold.gaps for fold in folds]
+        attributes = self._chosen(
+            candidates,
+            solution,
+            best,
+            {
+                "cv_results_": results,
+                "best_index_": best,
+                "best_params_": params,
+                "best_score_": float(results["mean_test_score"][best]),
+            },
+        )
+        alike = predicted_alike(scores, best, data.samples)
+        grids, parameters = candidates.edges(params), self.model.get_params(deep=False)
+        advice = against_one_class(parameters, data.samples, scores)
+        warn_unscored(self.source.owner, scores)
+        args = parameters, grids, results, best, alike, advice
+        warn_choice(self.source.owner, *args)
+        return attributes | {"predicted_alike_": alike}
+
+    def _chosen(
+        self,
+        candidates: Candidates[Any, D],
+        solution: SearchOutcome,
+        best: Any,
+        attributes: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Return the attributes with those of the model at a choice on all samples."""
+        scores, tol = solution.scores, self.cv_tol
+        attributes["n_splits_"] = len(scores.scores)
+        if candidates.method.with_tol(tol) is not candidates.method:
+            attributes["cv_tol_"] = tol
+        gaps = [np.empty(0), *scores.gaps]
         if solution.refit is not None:
+            params = attributes["best_params_"]
             attributes |= {f"{name}_": value for name, value in params.items()}
             # Strengths become what they are in the units of the targets.
             attributes |= solution.refit(best)
@@ -211,66 +241,76 @@ class Search(Generic[D, P, S]):
             path = attributes.get("path_")
             if path is not None:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
-        self._warn_unsolved(np.concatenate(gaps))
-        alike = predicted_alike(folds, best, data.samples)
-        attributes["predicted_alike_"] = alike
-        grids, parameters = candidates.edges(params), self.model.get_params(deep=False)
-        advice = against_one_class(parameters, data.samples, folds)
-        warn_unscored(self.source.owner, folds)
-        args = parameters, grids, results, best, alike, advice
-        warn_choice(self.source.owner, *args)
-        return attributes
-
-    def _warn_unsolved(self, gaps: Array) -> None:
-        """Say how many solves ended above the tolerance of folds, if any did."""
-        unsolved = int(np.count_nonzero(~(gaps <= self.cv_tol)))
+        every = np.concatenate(gaps)
+        unsolved = int(np.count_nonzero(~(every <= tol)))
         if unsolved:
             warn_user(
-                f"{unsolved} of {gaps.size} solves along the paths of "
-                f"{self.source.owner} stopped above cv_tol_={self.cv_tol:g}; the "
-                f"largest relative duality gap is {gaps.max():.2e}. Raise max_iter or "
-                "loosen tol.",
+                f"{unsolved} of {every.size} solves along the paths of "
+                f"{self.source.owner} stopped above cv_tol_={tol:g}; the largest "
+                f"relative duality gap is {every.max():.2e}. Raise max_iter or loosen "
+                "tol.",
                 ConvergenceWarning,
             )
+        return attributes
+
+
+@dataclass(frozen=True, eq=False)
+class Folds(Generic[D]):
+    """The folds of a search, and how they are solved for.
+
+    Parameters
+    ----------
+    model : SearchCV
+        The search.
+    data : Data
+        What folds are cut from.
+    splits : sequence of (train, test)
+        The folds.
+    candidates : Candidates
+        What is chosen among, solved for to the gap of folds.
+    watch : Watch
+        Who looks on.
+    jobs : int
+        Folds at a time.
+    """
+
+    model: Any
+    data: D
+    splits: Sequence[Split]
+    candidates: Candidates[Any, D]
+    watch: Watch
+    jobs: int
+
+    @property
+    def together(self) -> bool:
+        """Return whether there is room for the kernels of all folds."""
+        return len(self.splits) * self.data.n_bytes <= TOGETHER_BYTES
+
+    @property
+    def n_copies(self) -> int:
+        """Return how many folds are held at a time."""
+        return len(self.splits) if self.together else self.jobs
+
+    def each(self, work: Callable[[int], None]) -> None:
+        """Call `work` with the number of every fold."""
+        for_each(len(self.splits), self.jobs, self.watch, work)
 
 
 class FoldRun(Generic[D]):
-    """One side of a split that is solved on, candidate by candidate, and scored.
+    """One side of a split that is solved on, candidate by candidate, and scored."""
 
-    `model` is the search itself, and `data` what folds are cut from.
-    """
-
-    # What `begin` makes, which takes memory.
-    _fold: Fold[D]
-    _scorer: FoldScorer
-    _solved: Generator[Solved, Array | None, None]
-
-    def __init__(
-        self,
-        model: Any,
-        data: D,
-        split: Split,
-        candidates: Candidates[Any, D],
-        watch: Watch,
-    ) -> None:
-        self.model, self.data, self.split = model, data, split
-        self.candidates, self.watch = candidates, watch
-        size = len(candidates)
-        self.score, self.n_active = np.full(size, np.nan), np.zeros(size)
-        self.losses = np.full(size, np.nan)
-        self.predicted: dict[int, Mask] = {}
-        self.done = np.zeros(size, dtype=bool)
+    def __init__(self, folds: Folds[D], number: int, scores: Scores) -> None:
+        self.number, self.scores, self.watch = number, scores, folds.watch
         self.chain: Sequence[int] = ()
-        self.ended = watch.stopped
-        self._gaps = [np.empty(0)]
-
-    def begin(self, n_copies: int) -> None:
-        """Cut the fold out of the data; `n_copies` folds are held at a time."""
-        if not self.ended:
-            link = find_link(self.model.loss, self.data.samples)
-            self._fold = cut_fold(self.data, self.split, n_copies, link)
-            self._scorer = FoldScorer(self.model, self.model.scoring, self._fold)
-            self._solved = self.candidates.solve(self._fold.training, self.watch)
+        self.ended = self.watch.stopped
+        if self.ended:
+            return
+        model, data = folds.model, folds.data
+        link = find_link(model.loss, data.samples)
+        self._fold = cut_fold(data, folds.splits[number], folds.n_copies, link)
+        self._scorer = FoldScorer(model, model.scoring, self._fold)
+        self._solved = folds.candidates.solve(self._fold.training, self.watch)
+        scores.lacks_class[number] = self._scorer.lacks_class
 
     def step(self, means: Array | None) -> None:
         """Take the next solved candidates, and score them on the validation side.
@@ -297,36 +337,26 @@ class FoldRun(Generic[D]):
                 break
         if not batch:
             return
+        scores = self.scores
         values = self._fold.decision_values([models.model for models in batch])
         for models, f in zip(batch, values, strict=True):
-            places = np.asarray(models.places, dtype=np.intp)
-            self.score[places] = self._scorer(models.attributes, f)
-            self.losses[places] = self._scorer.loss(f)
-            self.predicted |= dict.fromkeys(models.places, self._scorer.predicted(f))
-            self.n_active[places] = models.n_active
-            self.done[places] = True
-            self._gaps.append(models.gaps)
+            places = self.number, np.asarray(models.places, dtype=np.intp)
+            scores.scores[places] = self._scorer(models.attributes, f)
+            scores.losses[places] = self._scorer.loss(f)
+            answers = dict.fromkeys(models.places, self._scorer.predicted(f))
+            scores.predicted[self.number].update(answers)
+            scores.n_active[places] = models.n_active
+            scores.done[places] = True
+            scores.gaps.append(models.gaps)
+        scores.refusals[self.number] = self._scorer.refusal
 
     def _go_on_to(self, chain: Sequence[int]) -> None:
         """Count the candidates left out of the last chain as done, if it has ended."""
         if chain != self.chain:
             left_out = np.asarray(self.chain, dtype=np.intp)
-            self.watch.advance(int(np.count_nonzero(~self.done[left_out])))
+            done = self.scores.done[self.number, left_out]
+            self.watch.advance(int(np.count_nonzero(~done)))
             self.chain = chain
-
-    def scores(self) -> FoldScores:
-        """Return the scores of every candidate on this fold."""
-        gaps = np.concatenate(self._gaps)
-        return FoldScores(
-            self.score,
-            self.losses,
-            self.predicted,
-            self.n_active,
-            self.done,
-            gaps,
-            self._scorer.lacks_class,
-            self._scorer.refusal,
-        )
 
 
 def loosened(tol: float) -> float:
@@ -340,14 +370,13 @@ def loosened(tol: float) -> float:
     return max(tol, min(LOOSER * tol, LOOSEST))
 
 
-def mean_scores(runs: Sequence[FoldRun[Any]]) -> Array | None:
+def mean_scores(scores: Scores) -> Array | None:
     """Return the mean scores of all folds, nan where one is missing; None at first."""
-    done = np.all([run.done for run in runs], axis=0)
+    done = scores.done.all(axis=0)
     if not done.any():
         return None
-    scores = np.array([run.score for run in runs])
-    used = scored_folds(scores, np.array([run.done for run in runs]))
-    return np.where(done, np.mean(scores[used], axis=0), np.nan)
+    used = scored_folds(scores.scores, scores.done)
+    return np.where(done, np.mean(scores.scores[used], axis=0), np.nan)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

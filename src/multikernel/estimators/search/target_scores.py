@@ -1,90 +1,25 @@
 """What folds say of every target, and which strength each of them chooses."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array, Indices, Mask
+from multikernel._typing import Array, Indices
 from multikernel.estimators.fit import find_link
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.scale import target_scale
 from multikernel.estimators.search.choice import best_candidate
-from multikernel.estimators.search.fold_models import FoldKeeper
-from multikernel.estimators.search.scores import FoldScorer, FoldScores
+from multikernel.estimators.search.scores import FoldScorer, Scores
 
 ERRORS = 1.0
 """Standard errors over folds by which a target gives way to what others choose. Of 100
 targets on 200 samples (see `OF_A_TARGET`) the mean R2 on new samples was 0.4008 with 0,
 0.4045 with a half and 0.4064 with 1 where noise is alike; 0.1755, 0.1786 and 0.1769
 where it is not. One strength for all gives 0.4048 and 0.1662."""
-
-
-@dataclass(frozen=True, eq=False)
-class TargetOutcome:
-    """What a search has computed before every target chooses.
-
-    Parameters
-    ----------
-    scores, losses, n_active : ndarray of shape (n_folds, n_candidates, n_targets)
-        Validation scores and mean losses, and kernels in the models.
-    done : ndarray of that shape
-        What was solved for.
-    gaps : list of ndarray
-        Relative duality gaps of the solves.
-    refit : callable or None
-        From the choices to the attributes of the models on all samples.
-    keeper : FoldKeeper or None
-        From the choices to the models on the folds.
-    """
-
-    scores: Array
-    losses: Array
-    n_active: Array
-    done: Mask
-    gaps: list[Array]
-    refit: Callable[[Indices], dict[str, Any]] | None
-    keeper: FoldKeeper | None = None
-
-    @classmethod
-    def empty(
-        cls,
-        shape: tuple[int, int, int],
-        refit: Callable[[Indices], dict[str, Any]] | None,
-        keeper: FoldKeeper | None = None,
-    ) -> Self:
-        """Return an outcome of (n_folds, n_candidates, n_targets) without a solve."""
-        scores, losses = np.full((2, *shape), np.nan)
-        return cls(
-            scores=scores,
-            losses=losses,
-            n_active=np.zeros(shape),
-            done=np.zeros(shape, dtype=bool),
-            gaps=[],
-            refit=refit,
-            keeper=keeper,
-        )
-
-    def write(self, fold: int, block: Indices, found: "TargetsOfFold") -> None:
-        """Write a fold's scores of a block of targets."""
-        self.scores[fold][:, block] = found.scores
-        self.losses[fold][:, block] = found.losses
-        self.n_active[fold][:, block] = found.n_active
-        self.done[fold][:, block] = found.done
-        self.gaps.extend(found.gaps)
-
-
-class TargetsOfFold(Protocol):
-    """What a fold says of a block of targets, (n_candidates, n_block) each."""
-
-    scores: Array
-    losses: Array
-    n_active: Array
-    done: Mask
-    gaps: list[Array]
 
 
 def fold_of_targets(fold: Fold[Training], block: Indices) -> Fold[Training]:
@@ -171,54 +106,44 @@ def metrics_of_targets() -> dict[str | None, Metric]:
     }
 
 
-def mean_over_targets(outcome: TargetOutcome) -> list[FoldScores]:
+def mean_over_targets(scores: Scores) -> Scores:
     """Return mean scores of all folds over targets, and summed losses.
 
-    A candidate has none where a target has left it out. Targets that a callback has
-    kept from every candidate do not count.
+    Targets that nothing was solved for, as a callback stopped the search before, have
+    no part in them.
     """
-    seen = outcome.done.any(axis=(0, 1))
+    seen = scores.done.any(axis=(0, 1))
     if not seen.any():
         seen = np.ones_like(seen)
-    nothing = np.empty(0)
-    return [
-        FoldScores(
-            scores[:, seen].mean(axis=1),
-            losses[:, seen].sum(axis=1),
-            {},
-            n_active[:, seen].mean(axis=1),
-            done[:, seen].all(axis=1),
-            nothing,
-        )
-        for scores, losses, n_active, done in zip(
-            outcome.scores,
-            outcome.losses,
-            outcome.n_active,
-            outcome.done,
-            strict=True,
-        )
-    ]
+    return replace(
+        scores,
+        scores=scores.scores[:, :, seen].mean(axis=2),
+        losses=scores.losses[:, :, seen].sum(axis=2),
+        n_active=scores.n_active[:, :, seen].mean(axis=2),
+        done=np.asarray(scores.done[:, :, seen].all(axis=2)),
+    )
 
 
-def target_means(outcome: TargetOutcome) -> dict[str, Array]:
+def target_means(scores: Scores) -> dict[str, Array]:
     """Return mean score, loss and number of kernels, (n_candidates, n_targets) each.
 
     They are over the folds that give a target any score. A target that a callback has
     kept from every candidate has the mean of the others.
     """
-    done = outcome.done
+    done = scores.done
     whole = done.all(axis=0)
     # Without a candidate that all folds have, what there is of every one counts.
     counted = done & (whole | ~whole.any(axis=0))
-    scored = (counted & ~np.isnan(outcome.scores)).any(axis=1, keepdims=True)
+    scored = (counted & ~np.isnan(scores.scores)).any(axis=1, keepdims=True)
     counted &= scored | ~scored.any(axis=0)
     by_name = {}
-    names = {"score": "scores", "loss": "losses"}
     columns = {
-        f"mean_test_{key}": getattr(outcome, name) for key, name in names.items()
+        "mean_test_score": scores.scores,
+        "mean_test_loss": scores.losses,
+        "mean_n_active": scores.n_active,
     }
     seen = done.any(axis=(0, 1))
-    for name, values in (columns | {"mean_n_active": outcome.n_active}).items():
+    for name, values in columns.items():
         with np.errstate(invalid="ignore"):
             totals = np.where(counted, values, 0.0).sum(axis=0)
             means = totals / counted.sum(axis=0)

@@ -6,34 +6,29 @@ with them, and the grid. Targets are taken in blocks, which is what bounds the m
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.estimators.forecast import Work
 from multikernel.estimators.grams.method import merge
 from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.method import Candidates, E, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import widened
-from multikernel.estimators.search.fold_models import keeping_folds
-from multikernel.estimators.search.folds import for_each, make_splits
 from multikernel.estimators.search.patience import OF_A_TARGET, no_better
-from multikernel.estimators.search.scores import cv_results
+from multikernel.estimators.search.scores import Scores, cv_results
 from multikernel.estimators.search.search import (
-    TOGETHER_BYTES,
+    Folds,
     Search,
     SearchOutcome,
     Trial,
 )
 from multikernel.estimators.search.target_scores import (
-    TargetOutcome,
     TargetScorer,
     best_of_targets,
     fold_of_targets,
@@ -85,85 +80,54 @@ class TargetCandidates(Candidates[E, Training]):
 class TargetSearch(Search[Training, Problems, list[Solution]]):
     """A `Search` that chooses for every target where `has_own_strengths` says so."""
 
-    def solve(  # type: ignore[override]
-        self, problem: Trial[Training], data: Training, watch: Watch
-    ) -> SearchOutcome | TargetOutcome:
+    def _on_folds(
+        self, problem: Trial[Training], folds: Folds[Training]
+    ) -> SearchOutcome:
         """Return the scores of all folds and targets, and what gives the models."""
-        model, samples = self.model, data.samples
-        if not has_own_strengths(model, samples):
-            return super().solve(problem, data, watch)
-        splits = make_splits(self.source.owner, model.cv, samples)
-        candidates = cast(
-            TargetCandidates[Any], problem.candidates.with_tol(self.cv_tol)
-        )
-        size = len(candidates)
-        jobs = min(effective_n_jobs(model.n_jobs), len(splits))
-        together = len(splits) * data.n_bytes <= TOGETHER_BYTES
-        n_copies = len(splits) if together else jobs
-        blocks = _blocks(problem.whole, n_copies)
-        each_fold = partial(candidates.refit_each, blocks=blocks)
-        keeper = keeping_folds(model, data, splits, each_fold, watch, jobs)
-        rounds = 2 if keeper else 1
-        work = Work(
-            size * (rounds * len(splits) + bool(model.refit)) * len(blocks),
+        samples, watch = folds.data.samples, folds.watch
+        if not has_own_strengths(self.model, samples):
+            return super()._on_folds(problem, folds)
+        blocks = _blocks(problem.whole, folds.n_copies)
+        candidates = cast(TargetCandidates[Any], folds.candidates)
+        keeper = self._expect(
+            folds,
+            partial(candidates.refit_each, blocks=blocks),
             n_outputs=blocks[0].size,
-            n_jobs=jobs,
-            refit=bool(model.refit),
+            n_blocks=len(blocks),
         )
-        n_bytes = (1 + n_copies) * data.n_bytes
-        watch.expect(work, self.source.owner, n_bytes)
+        shape = len(folds.splits), len(candidates), len(samples.targets)
+        scores = Scores.empty(*shape)
+        if not watch.stopped:
+            (_side_by_side if folds.together else _alone)(folds, blocks, scores)
         last = cast(TargetCandidates[Any], problem.candidates).refit_each
         refit = partial(last, problem.whole, watch, blocks=blocks)
-        outcome = TargetOutcome.empty(
-            (len(splits), size, len(samples.targets)),
-            refit if model.refit else None,
-            keeper,
-        )
-        folds = FoldsOfTargets(
-            model, candidates, watch, [partial(data.fold, *s, n_copies) for s in splits]
-        )
-        each = partial(for_each, len(splits), jobs, watch)
-        if together:
-            folds.side_by_side(blocks, outcome, each)
-        else:
-            each(partial(folds.alone, blocks, outcome))
-        return outcome
+        return SearchOutcome(scores, refit if self.model.refit else None, keeper)
 
     def publish(
-        self,
-        problem: Trial[Training],
-        data: Training,
-        solution: SearchOutcome | TargetOutcome,
+        self, problem: Trial[Training], data: Training, solution: SearchOutcome
     ) -> dict[str, Any]:
         """Choose for every target, and return the models with the scores."""
-        if isinstance(solution, SearchOutcome):
+        if not has_own_strengths(self.model, data.samples):
             return super().publish(problem, data, solution)
-        candidates = problem.candidates
+        candidates, scores = problem.candidates, solution.scores
         columns = candidates.columns()
-        results = cv_results(columns, mean_over_targets(solution))
-        means = target_means(solution)
-        best = best_of_targets(means, solution.scores)
-        params = {name: labels[best] for name, labels in columns.items()}
+        results = cv_results(columns, mean_over_targets(scores))
+        means = target_means(scores)
+        best = best_of_targets(means, scores.scores)
         reached = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
-        attributes: dict[str, Any] = {
-            "cv_results_": results,
-            "target_scores_": np.ascontiguousarray(means["mean_test_score"].T),
-            "best_index_": best,
-            "best_params_": params,
-            "best_score_": float(reached.mean()),
-            "n_splits_": len(solution.scores),
-            "predicted_alike_": "",
-        }
-        if candidates.method.with_tol(self.cv_tol) is not candidates.method:
-            attributes["cv_tol_"] = self.cv_tol
-        gaps = [np.empty(0), *solution.gaps]
-        if solution.refit is not None:
-            attributes |= solution.refit(best)
-            if solution.keeper is not None:
-                attributes["_folds"] = solution.keeper(best)
-            path = attributes["path_"].duality_gaps
-            gaps.append(path[~np.isnan(path)])
-        self._warn_unsolved(np.concatenate(gaps))
+        attributes = self._chosen(
+            candidates,
+            solution,
+            best,
+            {
+                "cv_results_": results,
+                "target_scores_": np.ascontiguousarray(means["mean_test_score"].T),
+                "best_index_": best,
+                "best_params_": {name: each[best] for name, each in columns.items()},
+                "best_score_": float(reached.mean()),
+                "predicted_alike_": "",
+            },
+        )
         self._warn_choices(candidates, means, best)
         return attributes
 
@@ -218,79 +182,43 @@ def _blocks(whole: Training, n_folds: int) -> list[Indices]:
     return np.array_split(targets, -(-targets.size // size))
 
 
-@dataclass(frozen=True, eq=False)
-class FoldsOfTargets:
-    """The folds of a search, on which blocks of targets are solved for.
+def _side_by_side(
+    folds: Folds[Training], blocks: Sequence[Indices], scores: Scores
+) -> None:
+    """Solve on all folds, strength after strength.
 
-    Parameters
-    ----------
-    model : SearchCV
-        The search.
-    candidates : TargetCandidates
-        What targets choose among.
-    watch : Watch
-        Who looks on.
-    cuts : sequence of callable
-        Each returns a fold, with kernels of its own.
+    A path of a target ends where its mean score has gone down.
     """
+    n_folds, _, n_targets = scores.scores.shape
+    cuts = [folds.data.fold(*split, n_folds) for split in folds.splits]
+    chain = range(len(folds.candidates))
+    for block in blocks:
+        folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
+        runs = [TargetRun(folds, k, cuts[k], block, scores) for k in range(n_folds)]
+        going = np.ones(block.size, dtype=bool)
 
-    model: Any
-    candidates: TargetCandidates[Any]
-    watch: Watch
-    cuts: Sequence[Callable[[], Fold[Training]]]
+        def step(number: int, runs: Any = runs, going: Mask = going) -> None:
+            runs[number].step(going)
 
-    def side_by_side(
-        self,
-        blocks: Sequence[Indices],
-        outcome: TargetOutcome,
-        each: Callable[[Callable[[int], None]], None],
-    ) -> None:
-        """Solve on all folds, strength after strength; `each` does a work on all.
+        while not all(run.ended for run in runs):
+            folds.each(step)
+            means = scores.scores[:, :, block].mean(axis=0)
+            going &= [not no_better(c, chain, OF_A_TARGET) for c in means.T]
 
-        A path of a target ends where its mean score has gone down.
-        """
-        if self.watch.stopped:
+
+def _alone(folds: Folds[Training], blocks: Sequence[Indices], scores: Scores) -> None:
+    """Solve on one fold after another for all strengths: there is room for no other."""
+
+    def solve(number: int) -> None:
+        if folds.watch.stopped:
             return
-        folds = [cut() for cut in self.cuts]
+        fold = folds.data.fold(*folds.splits[number], folds.n_copies)
         for block in blocks:
-            n_targets = int(blocks[-1][-1]) + 1
-            self.watch.note = f"{block[0]} of {n_targets} targets have a strength"
-            runs = [self._run(fold, block) for fold in folds]
-            going = np.ones(block.size, dtype=bool)
-            while not all(run.ended for run in runs):
-                self._step(runs, going, each)
-                means = np.mean([run.scores for run in runs], axis=0)
-                chain = range(len(means))
-                better = [not no_better(c, chain, OF_A_TARGET) for c in means.T]
-                going = going & better
-            for number, run in enumerate(runs):
-                outcome.write(number, block, run)
-
-    def _step(
-        self,
-        runs: Sequence["TargetRun"],
-        going: Mask,
-        each: Callable[[Callable[[int], None]], None],
-    ) -> None:
-        """Solve for one strength on all folds."""
-        each(lambda number: runs[number].step(going))
-
-    def alone(
-        self, blocks: Sequence[Indices], outcome: TargetOutcome, number: int
-    ) -> None:
-        """Solve on one fold for all strengths: there is room for no other."""
-        if self.watch.stopped:
-            return
-        fold = self.cuts[number]()
-        for block in blocks:
-            run = self._run(fold, block)
+            run = TargetRun(folds, number, fold, block, scores)
             while not run.ended:
                 run.step(np.ones(block.size, dtype=bool))
-            outcome.write(number, block, run)
 
-    def _run(self, fold: Fold[Training], block: Indices) -> "TargetRun":
-        own_fold = fold_of_targets(fold, block)
-        return TargetRun(self.model, own_fold, self.candidates, self.watch)
+    folds.each(solve)
 
 
 class TargetRun:
@@ -298,22 +226,21 @@ class TargetRun:
 
     def __init__(
         self,
-        model: Any,
+        folds: Folds[Training],
+        number: int,
         fold: Fold[Training],
-        candidates: TargetCandidates[Any],
-        watch: Watch,
+        block: Indices,
+        scores: Scores,
     ) -> None:
-        self.fold, self.watch = fold, watch
-        n_targets = len(fold.outside.targets)
-        self.size = len(candidates)
-        shape = self.size, n_targets
-        self.scores, self.losses = np.full(shape, np.nan), np.full(shape, np.nan)
-        self.n_active, self.done = np.zeros(shape), np.zeros(shape, dtype=bool)
-        self.gaps: list[Array] = []
-        self.reached, self.ended = 0, watch.stopped
-        self._ends = np.full(n_targets, self.size)
-        self._scorer = TargetScorer(model, fold)
-        self._paths = candidates.solve_each(fold.training, watch, self._ends)
+        self.number, self.block, self.scores = number, block, scores
+        self.fold, self.watch = fold_of_targets(fold, block), folds.watch
+        self.size = len(folds.candidates)
+        self.reached, self.ended = 0, self.watch.stopped
+        self._ends = np.full(block.size, self.size)
+        self._scorer = TargetScorer(folds.model, self.fold)
+        candidates = cast(TargetCandidates[Any], folds.candidates)
+        training = self.fold.training
+        self._paths = candidates.solve_each(training, self.watch, self._ends)
 
     def step(self, going: Mask) -> None:
         """Solve for the next strength, for the targets that go on."""
@@ -327,12 +254,13 @@ class TargetRun:
             return
         targets = np.flatnonzero([s is not None for s in solved_now])
         f = self.fold.decision_values([merge(models)])[0]
-        number, self.reached = self.reached, self.reached + 1
-        self.scores[number, targets] = self._scorer.scores(f, targets)
-        self.losses[number, targets] = self._scorer.losses(f, targets)
-        self.n_active[number, targets] = [s.active.size for s in models]
-        self.done[number, targets] = True
-        self.gaps.append(np.array([s.duality_gap for s in models]))
+        places, scores = (self.number, self.reached, self.block[targets]), self.scores
+        scores.scores[places] = self._scorer.scores(f, targets)
+        scores.losses[places] = self._scorer.losses(f, targets)
+        scores.n_active[places] = [s.active.size for s in models]
+        scores.done[places] = True
+        scores.gaps.append(np.array([s.duality_gap for s in models]))
+        self.reached += 1
         self.watch.advance(1)
         if self.reached == self.size:
             self._end()
