@@ -1,8 +1,9 @@
-"""Protocol of the machines, learners for one Gram matrix; what all of them share."""
+"""What a machine is, a learner for one Gram matrix; what all of them share."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -47,8 +48,20 @@ class MachineFit:
     converged: bool
 
 
-@runtime_checkable
-class KernelMachine(Protocol):
+LossKind = TypeVar("LossKind", bound=Loss)
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Generic[LossKind]):
+    """What a machine minimises."""
+
+    gram: GramMatrix
+    y: Array
+    loss: LossKind
+    fit_intercept: bool
+
+
+class KernelMachine(ABC):
     r"""Learner for one Gram matrix, of regularisation strength one.
 
     .. math:: \min_{f, b} \sum_i \ell(y_i, f(x_i) + b) + \tfrac12 \|f\|_K^2
@@ -58,8 +71,13 @@ class KernelMachine(Protocol):
     cost a copy of it, and change the dual variable.
     """
 
+    @abstractmethod
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
+
+    @abstractmethod
+    def _solve(self, task: Task[Any], init: MachineFit | None) -> MachineFit:
+        """Solve a task whose shapes are right and whose loss is not `unsupported`."""
 
     def fit(
         self,
@@ -84,7 +102,19 @@ class KernelMachine(Protocol):
             Whether b is free; otherwise it is zero.
         init : MachineFit, optional
             A start, see `warm_start`. Its `f` must belong to `gram`.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the loss is `unsupported`.
+        ValueError
+            If shapes disagree, a target or the Gram matrix is not finite, or there is
+            no optimum: an intercept, and one class only.
+        IndefiniteKernelError
+            If a negative quadratic form is met.
         """
+        check_problem(self, gram, y, loss, init)
+        return self._solve(Task(gram, y, loss, fit_intercept), init)
 
 
 def warm_start(
@@ -162,8 +192,6 @@ NOT_A_KERNEL = (
     "negative eigenvalues."
 )
 
-FitOne = Callable[[Array, Loss, MachineFit | None], MachineFit]
-
 
 def check_problem(
     machine: KernelMachine,
@@ -199,19 +227,17 @@ def check_problem(
 
 
 def fit_outputs(
-    fit_one: FitOne, y: Array, loss: Loss, init: MachineFit | None
+    fit_one: Callable[[Task[Any], MachineFit | None], MachineFit],
+    task: Task[Any],
+    init: MachineFit | None,
 ) -> MachineFit:
     """Fit every output on its own, and put the fits together: their steps add up."""
-    if y.ndim == 1:
-        return fit_one(y, loss, init)
-    fits = [
-        fit_one(
-            np.ascontiguousarray(y[:, k]),
-            of_output(loss, k),
-            None if init is None else _output(init, k),
-        )
-        for k in range(y.shape[1])
-    ]
+    if task.y.ndim == 1:
+        return fit_one(task, init)
+    fits = []
+    for k, y in enumerate(np.ascontiguousarray(task.y.T)):
+        one = replace(task, y=y, loss=of_output(task.loss, k))
+        fits.append(fit_one(one, None if init is None else _output(init, k)))
     return MachineFit(
         np.stack([fit.dual for fit in fits], axis=1),
         np.concatenate([fit.intercept for fit in fits]),

@@ -1,7 +1,6 @@
 """What Newton's methods on one Gram matrix share: points, and steps that lead down."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -10,10 +9,13 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.answers import refuse_nan
-from multikernel.losses.base import Loss
-from multikernel.machines.base import NOT_A_KERNEL, NOT_FINITE, MachineFit
-
-LossKind = TypeVar("LossKind", bound=Loss)
+from multikernel.machines.base import (
+    NOT_A_KERNEL,
+    NOT_FINITE,
+    LossKind,
+    MachineFit,
+    Task,
+)
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,6 @@ class Settings:
 
 
 SETTINGS = Settings()
-
-
-@dataclass(frozen=True, eq=False)
-class Task(Generic[LossKind]):
-    """What is minimised."""
-
-    gram: GramMatrix
-    y: Array
-    loss: LossKind
-    fit_intercept: bool
 
 
 @dataclass(frozen=True, eq=False)

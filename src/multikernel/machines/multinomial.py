@@ -16,20 +16,17 @@ References
 """
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, SoftmaxLoss
 from multikernel.losses.weighted import without_weights
-from multikernel.machines.base import NOT_FINITE, MachineFit, check_problem
+from multikernel.machines.base import NOT_FINITE, KernelMachine, MachineFit, Task
 from multikernel.machines.descent import (
     SETTINGS,
     Point,
-    Task,
     better_start,
     check_form,
     stepped_down,
@@ -61,8 +58,8 @@ CoupledTask = Task[CoupledLoss]
 
 
 @dataclass(frozen=True)
-class Multinomial:
-    """Newton's method in function space for the softmax loss.
+class Multinomial(KernelMachine):
+    """Newton's method in function space for the softmax loss; targets are one-hot.
 
     Parameters
     ----------
@@ -93,35 +90,12 @@ class Multinomial:
             return None
         return "Multinomial is for the softmax loss only."
 
-    def fit(
-        self,
-        gram: GramMatrix,
-        y: Array,
-        loss: Loss,
-        *,
-        fit_intercept: bool,
-        init: MachineFit | None = None,
-    ) -> MachineFit:
-        """Solve the problem; see `KernelMachine.fit`.
-
-        Targets are one-hot, the loss is `SoftmaxLoss`, weighted or not, and a start is
-        any expansion: it need not be dual feasible.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the loss is another one.
-        ValueError
-            If shapes disagree, the Gram matrix holds values that are not finite, or
-            there is no optimum: an intercept and a class without samples.
-        IndefiniteKernelError
-            If a negative quadratic form is met.
-        """
-        check_problem(self, gram, y, loss, init)
-        task = Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
+    def _solve(self, task: "CoupledTask", init: MachineFit | None) -> MachineFit:
+        """Solve the problem from any expansion, which need not be dual feasible."""
+        y, loss = task.y, task.loss
         nothing, b = np.zeros_like(y), np.zeros(y.shape[1])
-        if fit_intercept:
-            b, _ = task.loss.constant_model(y)
+        if task.fit_intercept:
+            b, _ = loss.constant_model(y)
         point, steps = better_start(task, init, Point(nothing, nothing, b)), 0
         violation = _violation(task, point)
         while steps < self.max_steps and violation > self.tol:

@@ -1,26 +1,25 @@
 """Newton's method for smooth losses on one Gram matrix: kernel logistic regression."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg import TINY
 from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import Loss, SmoothConjugateLoss, is_smooth
 from multikernel.machines.base import (
     NOT_FINITE,
+    KernelMachine,
     MachineFit,
+    Task,
     breakdown,
-    check_problem,
     fit_outputs,
 )
 from multikernel.machines.descent import (
     SETTINGS,
     Point,
-    Task,
     better_start,
     objective,
     stepped_down,
@@ -45,7 +44,7 @@ SmoothTask = Task[SmoothConjugateLoss]
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(KernelMachine):
     r"""Newton's method in function space, for losses that are smooth and curved.
 
     With the expansion f = K rho + b a Newton step solves
@@ -95,43 +94,17 @@ class Newton:
             "squared)."
         )
 
-    def fit(
-        self,
-        gram: GramMatrix,
-        y: Array,
-        loss: Loss,
-        *,
-        fit_intercept: bool,
-        init: MachineFit | None = None,
-    ) -> MachineFit:
-        """Solve the problem; see `KernelMachine.fit`.
+    def _solve(self, task: Task[Any], init: MachineFit | None) -> MachineFit:
+        """Solve the problem of every output, from any expansion.
 
-        The loss is a `SmoothConjugateLoss`, and a start is any expansion: it need not
-        be dual feasible.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the loss has no smooth conjugate.
-        ValueError
-            If shapes disagree, a target is not finite, or there is no optimum: an
-            intercept and one class only.
-        IndefiniteKernelError
-            If a negative quadratic form or an indefinite system is met.
+        That need not be dual feasible.
         """
-        check_problem(self, gram, y, loss, init)
+        return fit_outputs(self._fit_one, task, init)
 
-        def fit_one(targets: Array, loss: Loss, start: MachineFit | None) -> MachineFit:
-            smooth = cast(SmoothConjugateLoss, loss)
-            task = Task(gram, targets, smooth, fit_intercept)
-            _check_bounded(task)
-            nothing = np.zeros_like(targets)
-            zero = Point(nothing, nothing, np.zeros(1))
-            return self._fit_one(task, better_start(task, start, zero))
-
-        return fit_outputs(fit_one, y, loss, init)
-
-    def _fit_one(self, task: SmoothTask, point: Point) -> MachineFit:
+    def _fit_one(self, task: "SmoothTask", start: MachineFit | None) -> MachineFit:
+        _check_bounded(task)
+        nothing = np.zeros_like(task.y)
+        point = better_start(task, start, Point(nothing, nothing, np.zeros(1)))
         steps = 0
         violation = _violation(task, point)
         while steps < self.max_steps:

@@ -4,15 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from multikernel._typing import Array
-from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.weighted import is_squared, weights_of
-from multikernel.machines.base import NOT_FINITE, MachineFit, breakdown, check_problem
+from multikernel.machines.base import (
+    NOT_FINITE,
+    KernelMachine,
+    MachineFit,
+    Task,
+    breakdown,
+)
 
 
 @dataclass(frozen=True)
-class Ridge:
+class Ridge(KernelMachine):
     r"""The squared loss: one linear system for all outputs.
 
     At the optimum rho = w (y - f), so that
@@ -47,29 +51,9 @@ class Ridge:
             "that of a linear system."
         )
 
-    def fit(
-        self,
-        gram: GramMatrix,
-        y: Array,
-        loss: Loss,
-        *,
-        fit_intercept: bool,
-        init: MachineFit | None = None,
-    ) -> MachineFit:
-        """Solve the problem in one step; see `KernelMachine.fit`.
-
-        The loss is the squared one, weighted or not; a direct method needs no start.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the loss is not the squared loss.
-        ValueError
-            If shapes disagree, or a target or the Gram matrix is not finite.
-        IndefiniteKernelError
-            If K + diag(1 / w) is not positive definite.
-        """
-        check_problem(self, gram, y, loss, init)
+    def _solve(self, task: Task[Loss], init: MachineFit | None) -> MachineFit:
+        """Solve the problem in one step; a direct method needs no start."""
+        gram, y, loss = task.gram, task.y, task.loss
         targets = y if y.ndim == 2 else y[:, None]
         weights = weights_of(loss, len(y))
         columns = np.column_stack([targets, np.ones(len(y))])
@@ -81,7 +65,7 @@ class Ridge:
             raise ValueError(NOT_FINITE)
         rho, ones = solved[:, :-1], solved[:, -1]
         b = np.zeros(targets.shape[1])
-        if fit_intercept:
+        if task.fit_intercept:
             b = rho.sum(axis=0) / ones.sum()
             rho = rho - np.outer(ones, b)
         # Not targets - rho / w, which a system near singularity solves badly.

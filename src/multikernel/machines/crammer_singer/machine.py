@@ -16,13 +16,11 @@ References
 """
 
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.threads import compiled
 from multikernel.losses.base import Loss
@@ -31,12 +29,12 @@ from multikernel.losses.weighted import without_weights
 from multikernel.machines.base import (
     NOT_A_KERNEL,
     NOT_FINITE,
+    KernelMachine,
     MachineFit,
-    check_problem,
+    Task,
     support_product,
 )
 from multikernel.machines.crammer_singer.face import minimise_on_face, torn_samples
-from multikernel.machines.descent import Task
 from multikernel.machines.smo.rows import RowSource, row_source
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
@@ -78,7 +76,7 @@ SETTINGS = Settings()
 
 
 @dataclass(frozen=True)
-class CrammerSinger:
+class CrammerSinger(KernelMachine):
     """Sweeps over samples, and Newton steps on the face that they lead to.
 
     Parameters
@@ -119,32 +117,9 @@ class CrammerSinger:
             return None
         return "CrammerSinger is for the hinge of all classes at once only."
 
-    def fit(
-        self,
-        gram: GramMatrix,
-        y: Array,
-        loss: Loss,
-        *,
-        fit_intercept: bool,
-        init: MachineFit | None = None,
-    ) -> MachineFit:
-        """Solve the problem; see `KernelMachine.fit`.
-
-        Targets are one-hot, the loss is `CrammerSingerLoss`, weighted or not, and the
-        dual of a start lies in its domain.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the loss is another one.
-        ValueError
-            If shapes disagree, or the Gram matrix holds values that are not finite.
-        IndefiniteKernelError
-            If a negative quadratic form is met.
-        """
-        check_problem(self, gram, y, loss, init)
-        task = Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
-        search = _Sweeps(task, row_source(gram, self.cache_bytes))
+    def _solve(self, task: Task[CoupledLoss], init: MachineFit | None) -> MachineFit:
+        """Solve the problem from a start in the domain, for one-hot targets."""
+        search = _Sweeps(task, row_source(task.gram, self.cache_bytes))
         search.start_from(init)
         best, in_vain = search.proved(), 0
         while best.gap > self.tol and search.rounds < self.max_steps:

@@ -12,7 +12,7 @@ as it is, so that the problem has n variables and not 2 n.
 """
 
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +32,9 @@ from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.machines.base import (
     NOT_A_KERNEL,
     NOT_FINITE,
+    KernelMachine,
     MachineFit,
-    check_problem,
+    Task,
     fit_outputs,
     support_product,
 )
@@ -113,7 +114,7 @@ BAD_SCALES = (
 
 
 @dataclass(frozen=True)
-class SMO:
+class SMO(KernelMachine):
     """Pairs of dual variables, chosen by second order information.
 
     Parameters
@@ -175,43 +176,26 @@ class SMO:
             "of this one is no quadratic program in a box."
         )
 
-    def fit(
-        self,
-        gram: GramMatrix,
-        y: Array,
-        loss: Loss,
-        *,
-        fit_intercept: bool,
-        init: MachineFit | None = None,
-    ) -> MachineFit:
-        """Solve the problem; see `KernelMachine.fit`.
+    def _solve(self, task: Task[Any], init: MachineFit | None) -> MachineFit:
+        """Solve the problem of every output.
 
-        The loss is a `PolyhedralLoss` with at most one piece on either side of zero.
-        The dual of a start must lie in the box and, with an intercept, sum to zero.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the loss is not piecewise linear.
-        ValueError
-            If shapes disagree, the start is infeasible, its `f` belongs to another
-            matrix, or the Gram matrix holds values that are not finite.
-        IndefiniteKernelError
-            If negative curvature beyond rounding is met.
+        The loss has at most one piece on either side of zero. The dual of a start lies
+        in the box and, with an intercept, sums to zero; otherwise a ValueError says so.
         """
-        check_problem(self, gram, y, loss, init)
+        return fit_outputs(self._fit_one, task, init)
 
-        def fit_one(targets: Array, loss: Loss, start: MachineFit | None) -> MachineFit:
-            v = _first_state(cast(PolyhedralLoss, loss), targets, gram)
-            if start is not None:
-                _go_to_start(v, gram, start, paired=fit_intercept)
-            set_slopes(v)
-            outcome = self._run(v, gram, paired=fit_intercept)
-            if outcome.code == STEPS_DONE and self.max_steps is None:
-                warn_user(BAD_SCALES, ConvergenceWarning)
-            return _checked_fit(v, gram, outcome, paired=fit_intercept, tol=self.tol)
-
-        return fit_outputs(fit_one, y, loss, init)
+    def _fit_one(
+        self, task: Task[PolyhedralLoss], start: MachineFit | None
+    ) -> MachineFit:
+        gram, paired = task.gram, task.fit_intercept
+        v = _first_state(task)
+        if start is not None:
+            _go_to_start(v, gram, start, paired=paired)
+        set_slopes(v)
+        outcome = self._run(v, gram, paired=paired)
+        if outcome.code == STEPS_DONE and self.max_steps is None:
+            warn_user(BAD_SCALES, ConvergenceWarning)
+        return _checked_fit(v, gram, outcome, paired=paired, tol=self.tol)
 
     def _run(self, v: Array, gram: GramMatrix, *, paired: bool) -> Outcome:
         """Solve for `v` in place."""
@@ -281,11 +265,11 @@ def _rounding_of_f(v: Array) -> float:
     return EPS * float(size.max() * (size @ np.abs(v[RHO])))
 
 
-def _first_state(loss: PolyhedralLoss, y: Array, gram: GramMatrix) -> Array:
+def _first_state(task: Task[PolyhedralLoss]) -> Array:
     """Return the state at rho = 0 but for its slopes, from the pieces of the loss."""
-    v = np.zeros((DIAGONAL + 1, y.size))
-    v[DIAGONAL] = gram.diagonal()
-    pieces = (np.ascontiguousarray(piece) for piece in loss.dual_pieces(y))
+    v = np.zeros((DIAGONAL + 1, task.y.size))
+    v[DIAGONAL] = task.gram.diagonal()
+    pieces = (np.ascontiguousarray(piece) for piece in task.loss.dual_pieces(task.y))
     if not compiled(LOOPS, "write_pieces")(*pieces, v):
         raise UnsupportedProblemError(
             "SMO needs a loss whose conjugate is linear on either side of zero; this "
