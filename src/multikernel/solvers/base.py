@@ -1,5 +1,6 @@
 """What a solver is: frozen settings with one pure method; paths of many strengths."""
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -96,6 +97,17 @@ def incumbents(
 class PathSolver(Solver, Protocol):
     """A solver that carries more than a solution from one regulariser to the next."""
 
+    def solve(
+        self,
+        problem: Problem,
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Solve the problem, a path of one penalty; see `Solver.solve`."""
+        check_supported(self, problem)
+        return next(self.follow(problem, [problem.regularizer], init, callback))
+
+    @abstractmethod
     def follow(
         self,
         problem: Problem,

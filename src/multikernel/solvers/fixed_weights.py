@@ -20,14 +20,14 @@ from multikernel.losses.weighted import weights_of
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import p_norm
-from multikernel.solvers.base import Solver, check_supported, follow
+from multikernel.solvers.base import PathSolver, Solver, follow
 
 WeightRule = Callable[[GramStack, Array, Array], Array]
 """From the kernels, the targets, and the sample weights to the kernel weights."""
 
 
 @dataclass(frozen=True, eq=False)
-class FixedWeights:
+class FixedWeights(PathSolver):
     """Choose kernel weights by a rule, then solve for the functions alone.
 
     The duality gap is the machine's, for these weights; it says nothing about the
@@ -49,16 +49,6 @@ class FixedWeights:
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
         return self.solver.unsupported(problem)
-
-    def solve(
-        self,
-        problem: Problem,
-        init: Solution | None = None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem, from the warm start `init` where one is given."""
-        check_supported(self, problem)
-        return next(self.follow(problem, [problem.regularizer], init, callback))
 
     def follow(
         self,

@@ -16,7 +16,13 @@ from multikernel.losses.weighted import weights_of
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.base import Solver, check_supported, exponent_of, follow
+from multikernel.solvers.base import (
+    PathSolver,
+    Solver,
+    check_supported,
+    exponent_of,
+    follow,
+)
 from multikernel.solvers.fixed_weights import (
     from_scaled,
     inverse_sizes,
@@ -26,7 +32,7 @@ from multikernel.solvers.fixed_weights import (
 
 
 @dataclass(frozen=True, eq=False)
-class TailConv:
+class TailConv(PathSolver):
     r"""Learn weights with :math:`\|(\mu_m t_m)_m\|_p \le 1`, t the kernels' tail sums.
 
     That is lp-norm learning with the kernels :math:`K_m / t_m`, where
@@ -57,16 +63,6 @@ class TailConv:
         """Return why this solver cannot treat the problem, or None if it can."""
         reason = reason_against(problem, type(self).__name__)
         return reason or self.solver.unsupported(problem)
-
-    def solve(
-        self,
-        problem: Problem,
-        init: Solution | None = None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem, from the warm start `init` where one is given."""
-        check_supported(self, problem)
-        return next(self.follow(problem, [problem.regularizer], init, callback))
 
     def follow(
         self,

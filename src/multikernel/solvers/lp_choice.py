@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, tee
-from typing import Literal
 
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers.base import Solver, exponent_of, follow
+from multikernel.solvers.base import PathSolver, Solver, exponent_of, follow
 from multikernel.solvers.comparison import HessianMKL, SimpleMKL
 from multikernel.solvers.lp import (
     SILP,
@@ -19,17 +18,7 @@ from multikernel.solvers.lp import (
 )
 from multikernel.solvers.spicy import SpicyMKL
 
-LpSolverName = Literal[
-    "newton",
-    "squared_form",
-    "cutting_plane",
-    "alternating",
-    "silp",
-    "simple",
-    "hessian",
-]
-
-LP_SOLVERS: dict[LpSolverName, Callable[..., Solver]] = {
+LP_SOLVERS: dict[str, Callable[..., Solver]] = {
     "newton": InterleavedNewton,
     "squared_form": partial(SquaredForm, SpicyMKL),
     "cutting_plane": CuttingPlane,
@@ -40,7 +29,7 @@ LP_SOLVERS: dict[LpSolverName, Callable[..., Solver]] = {
 }
 """Every solver for `SquaredBlockNorm`, made from keywords ``tol`` and ``max_iter``."""
 
-SPARSE_ONLY: tuple[LpSolverName, ...] = ("squared_form", "silp", "simple", "hessian")
+SPARSE_ONLY = ("squared_form", "silp", "simple", "hessian")
 """These solvers are for p = 1 only."""
 
 IMAGE_BYTES = 2**31
@@ -57,7 +46,7 @@ kernels it is ten times slower: its Newton steps cost the cube of the samples.""
 
 def choose_lp_solver(
     p: float, n_samples: int, n_kernels: int, n_outputs: int = 1
-) -> LpSolverName:
+) -> str:
     """Return the name of the solver that ``solver="auto"`` means.
 
     The interleaved Newton solver needs the fewest passes for every p above 1 and every
@@ -105,8 +94,11 @@ def choose_lp_solver(
 
 
 @dataclass(frozen=True)
-class AutoLpSolver:
+class AutoLpSolver(PathSolver):
     """The solver that `choose_lp_solver` names, once the size of a problem is known.
+
+    For p = 1 a second one takes over where that is stuck above the tolerance: what
+    stops Newton steps on kernel weights does not stop a working set, and the reverse.
 
     Parameters
     ----------
@@ -133,22 +125,6 @@ class AutoLpSolver:
     def unsupported(self, problem: Problem) -> str | None:
         """Return why the problem cannot be treated, or None if it can."""
         return self._chosen(problem).unsupported(problem)
-
-    def solve(
-        self,
-        problem: Problem,
-        init: Solution | None = None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem by the chosen solver.
-
-        For p = 1 a second one takes over where that is stuck above the tolerance: what
-        stops Newton steps on kernel weights does not stop a working set, and the
-        reverse.
-        """
-        solver = self._chosen(problem)
-        solution = solver.solve(problem, init, callback)
-        return self._improved(problem, solver, solution, callback)
 
     def follow(
         self,
@@ -197,5 +173,5 @@ def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
     tol = float(tol)
     if name == "auto":
         return AutoLpSolver(tol, max_iter)
-    kind = {str(key): value for key, value in LP_SOLVERS.items()}[name]
+    kind = LP_SOLVERS[name]
     return kind(tol=tol) if max_iter is None else kind(tol=tol, max_iter=max_iter)

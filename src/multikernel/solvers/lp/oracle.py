@@ -55,16 +55,12 @@ class OraclePoint:
     @property
     def value(self) -> float:
         """Return J, from below: the bracket at rho."""
-        return self.value_at(self.weights)
+        return self.conjugate + float(self.weights @ self.gradient)
 
     @property
     def gradient(self) -> Array:
         """Return the derivatives of J, shape (n_kernels,)."""
         return self.forms / (-2.0 * self.alpha)
-
-    def value_at(self, weights: Array) -> float:
-        """Return the bracket at rho for other weights, a lower bound on J there."""
-        return self.conjugate + float(weights @ self.gradient)
 
 
 @dataclass

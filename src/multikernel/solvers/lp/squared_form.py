@@ -43,7 +43,7 @@ from multikernel.solvers.lp.thinning import thin
 
 
 @dataclass(frozen=True)
-class SquaredForm:
+class SquaredForm(PathSolver):
     r"""Sparse lp-norm learning (p = 1): a search for the strength of a block 1-norm.
 
     A solver for the block 1-norm is led along strengths until the model's sum of norms
@@ -98,15 +98,6 @@ class SquaredForm:
     def stepping(self) -> PathSolver:
         """Return the solver that takes one outer step at a time."""
         return self.solver(tol=SETTINGS.inner * self.tol, max_iter=1)
-
-    def solve(
-        self,
-        problem: Problem,
-        init: Solution | None = None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem; see `Solver.solve`."""
-        return next(self.follow(problem, [problem.regularizer], init, callback))
 
     def follow(
         self,
