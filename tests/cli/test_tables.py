@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from multikernel import SpicyMKLRegressor
-from multikernel.cli._large import PartitionedTable, fitted_partitions
+from multikernel.cli._large import PartitionedTable
 from multikernel.cli._messages import say
 from multikernel.cli._outputs import find_output
 from multikernel.cli._tables import FORMATS, read_table, write_table
@@ -278,7 +278,7 @@ def test_partitions_with_numbers_out_of_reach_are_named(tmp_path):
     parts = dd.from_pandas(frame, npartitions=2)
     table = PartitionedTable(parts, np.arange(3.0), path=tmp_path)
     with pytest.raises(ValueError, match=r"Column 'dose' of .* holds 1e\+308"):
-        fitted_partitions(SpicyMKLRegressor(), table, scale=True, watch=None)
+        table.fitted(SpicyMKLRegressor(), scale=True, watch=None)
 
 
 def test_wide_tables_are_not_read_column_by_column(tmp_path, monkeypatch):

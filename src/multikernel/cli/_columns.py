@@ -26,13 +26,14 @@ class ColumnChoice:
     """What the command line says about columns.
 
     For each view names or patterns of its columns, parted by commas, the columns to
-    compare as categories, and the one of the groups that cross-validation keeps
-    together.
+    compare as categories, the one of the groups that cross-validation keeps together,
+    and the columns of sequences.
     """
 
     views: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
     group: str | None = None
+    sequences: tuple[str, ...] = ()
 
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns of every view asked for, and note those that are in none.
@@ -101,17 +102,15 @@ PLAIN = ColumnChoice()
 """What holds where the command line says nothing."""
 
 
-def parse_columns(
-    views: Iterable[str] | None, categories: Iterable[str] | None, group: str | None
-) -> ColumnChoice:
-    """Return what the options about columns say; a view is ``name=pattern,pattern``.
+def parse_views(views: Iterable[str]) -> dict[str, str]:
+    """Return the patterns of each view; a view is ``name=pattern,pattern``.
 
-    >>> from multikernel.cli._columns import parse_columns
-    >>> parse_columns(["clinic=age,stage*"], None, None).views
+    >>> from multikernel.cli._columns import parse_views
+    >>> parse_views(["clinic=age,stage*"])
     {'clinic': 'age,stage*'}
     """
     patterns: dict[str, str] = {}
-    for text in views or ():
+    for text in views:
         name, _, given = text.partition("=")
         if not name.strip() or not given.strip(", ") or name.strip() in patterns:
             raise ValueError(
@@ -119,7 +118,7 @@ def parse_columns(
                 f"parted by commas, such as expression=expr_*; got {text!r}."
             )
         patterns[name.strip()] = given
-    return ColumnChoice(patterns, tuple(categories or ()), group)
+    return patterns
 
 
 def kernels_on(numbers: Sequence[str], chosen: KernelSet) -> list[Kernel]:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rich.table import Table as RichTable
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -15,7 +14,6 @@ from sklearn.model_selection import (
 
 from multikernel.cli import _report
 from multikernel.cli._console import LiveShare
-from multikernel.cli._messages import console
 from multikernel.cli._methods import METHODS, SPECIAL, Entry, find_method, find_task
 from multikernel.cli._outputs import find_output
 from multikernel.cli._requests import Compare
@@ -131,20 +129,18 @@ def _line(
 
 
 def _show(report: dict[str, Any]) -> None:
-    table = RichTable(
-        title=f"{report['scoring']} on {report['folds']} folds of "
+    _report.print_table(
+        f"{report['scoring']} on {report['folds']} folds of "
         f"{report['n_samples']} samples",
-        title_justify="left",
+        ["method", *_report.right("score", "±", "seconds", "kernels in use")],
+        [
+            (
+                f"{line['method']}: {line['title']}",
+                f"{line['score']:.4g}",
+                f"{line['spread']:.2g}",
+                f"{line['seconds']:.2g}",
+                f"{line['n_active']:.3g} of {line['n_kernels']:.0f}",
+            )
+            for line in report["methods"]
+        ],
     )
-    table.add_column("method")
-    for column in ("score", "±", "seconds", "kernels in use"):
-        table.add_column(column, justify="right")
-    for line in report["methods"]:
-        table.add_row(
-            f"{line['method']}: {line['title']}",
-            f"{line['score']:.4g}",
-            f"{line['spread']:.2g}",
-            f"{line['seconds']:.2g}",
-            f"{line['n_active']:.3g} of {line['n_kernels']:.0f}",
-        )
-    console().print(table)

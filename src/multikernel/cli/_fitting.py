@@ -25,7 +25,6 @@ from multikernel.cli._training import (
     asked_estimator,
     asked_targets,
     blaming_settings,
-    fit_arguments,
     read_whole,
     with_scaling,
 )
@@ -90,7 +89,7 @@ def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
 
 def _reads_by_batches(asked: Fit, method: Entry, targets: list[str]) -> bool:
     """Return whether the file is read by batches, which takes targets and numbers."""
-    numbers_only = not asked.sequence and asked_columns(asked) == PLAIN
+    numbers_only = asked_columns(asked) == PLAIN
     if asked.stream and not method.tasks:
         raise ValueError("--stream is for methods with targets.")
     if asked.stream and not numbers_only:
@@ -112,23 +111,17 @@ def fit_table(
 ) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline, the seconds that it took, and its score."""
     start = time.perf_counter()
-    large = _large.PartitionedTable | _large.SpooledTable
-    if impute is not None and isinstance(table, large):
+    if impute is not None and isinstance(table, _large.LargeTable):
         raise ValueError(
             "--impute is for files that are read as a whole: add --no-stream."
         )
     with LiveFit(title, tol=estimator.tol, n_samples=len(table.X)) as watch:
-        if isinstance(table, _large.PartitionedTable):
-            pipeline, score = _large.fitted_partitions(
-                estimator, table, scale=scale, watch=watch
-            )
-        elif isinstance(table, _large.SpooledTable):
-            pipeline, score = _large.fitted_stream(
-                estimator, table, scale=scale, watch=watch
-            )
+        if isinstance(table, _large.LargeTable):
+            pipeline, score = table.fitted(estimator, scale=scale, watch=watch)
         else:
             pipeline = with_scaling(estimator, table, scale=scale, impute=impute)
-            pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
+            given = {} if table.groups is None else {"model__groups": table.groups}
+            pipeline.fit(table.X, table.y, model__callback=watch, **given)
             score = _score(pipeline, table)
     seconds = time.perf_counter() - start
     return pipeline, {"seconds": seconds, "training_score": score}

@@ -1,12 +1,10 @@
 """Data larger than memory: files read by batches, or in partitions on a cluster."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,16 +16,13 @@ from multikernel._install import how_to_install
 from multikernel.cli._columns import parted
 from multikernel.cli._console import LiveShare
 from multikernel.cli._frames import naming_damage
-from multikernel.cli._outputs import ending
 from multikernel.cli._tables import Table, check_reach, features_of, targets_of
 from multikernel.cli._training import scaler, with_scaling
 from multikernel.datasets import read_batches
 from multikernel.datasets.files import BATCH_ROWS, FORMATS as STREAMED, check_columns
 from multikernel.estimators.read.batches import spool
-from multikernel.gram.files import written
 from multikernel.gram.memory import available_bytes
 from multikernel.gram.temporary import made_folder
-from multikernel.persistence.places import Place, filled
 
 LARGE_SHARE = 8
 """A file is read by batches if the memory is not this many times its size: reading it
@@ -79,11 +74,38 @@ class SpooledTable(Table):
             tell(0.5 + 0.5 * rows.stop / len(self))
         return fitted
 
-    def score(self, model: Any) -> float:
-        """Return the score of a model, which takes the columns as they are now."""
+    def fitted(self, model: Any, *, scale: bool, watch: Any) -> tuple[Pipeline, float]:
+        """Fit a model; return it behind its scaler, with its score."""
+        steps = [("scale", self.scale(watch.scaling))] if scale else []
+        model.fit(self.X, self.y, callback=watch)
         batches = gen_batches(len(self), BATCH_ROWS)
         parts = [model.predict(self.X.iloc[rows]) for rows in batches]
-        return score_of(model, self.y, np.concatenate(parts))
+        score = score_of(model, self.y, np.concatenate(parts))
+        return Pipeline([*steps, ("model", model)]), score
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedTable(Table):
+    """A table whose `X` is a data frame of Dask, read from `path`."""
+
+    path: Path = field(kw_only=True)
+
+    def fitted(self, model: Any, *, scale: bool, watch: Any) -> tuple[Pipeline, float]:
+        """Fit a model; return it behind its scaler, with its score."""
+        X = self.X
+        pipeline = with_scaling(model, self, scale=scale)
+        if scale:
+            mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
+            if not np.isfinite(mean + deviation).all():
+                check_reach(self.path, X.abs().max().compute().to_frame().T)
+            # Two rows with the mean and the variance of all.
+            pair = pd.DataFrame([mean - deviation, mean + deviation])
+            X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)
+        model.fit(X, self.y, callback=watch)
+        return pipeline, score_of(model, self.y, model.predict(X).compute())
+
+
+LargeTable = SpooledTable | PartitionedTable
 
 
 def one_target(target: list[str], reader: str) -> str:
@@ -109,131 +131,32 @@ def columns_of(path: Path) -> list[str]:
         return list(read_schema(path).names)
 
 
+@contextmanager
+def opened_batches(
+    path: Path, drop: Sequence[str] | None, doing: str
+) -> Iterator[Iterator[Any]]:
+    """Lend the batches of a file, without some columns, and show how far one is."""
+    dropped = parted(drop, columns_of(path)) if drop else []
+    with LiveShare(f"{doing} {path.name}") as tell:
+        yield read_batches(path, drop=dropped, tell=tell)
+
+
 def read_spooled(
     path: Path, target: str, drop: Sequence[str], folder: Path | None
 ) -> SpooledTable:
     """Read a CSV or Parquet file into a temporary file of numbers, in a folder."""
     if folder is not None:
         made_folder(folder)
-    drop = parted(drop, columns_of(path)) if drop else []
-    with LiveShare(f"Reading {path.name}") as tell:
-        table = spool(read_batches(path, drop=drop, tell=tell), target, folder)
+    with opened_batches(path, drop, "Reading") as batches:
+        table = spool(batches, target, folder)
     if not table.X.shape[1]:
         raise ValueError(f"{path} has no features: no other columns than those named.")
     frame = pd.DataFrame(table.X, columns=list(table.names or ()), copy=False)
     return SpooledTable(frame, table.y, values=table.X, path=path)
 
 
-def fitted_stream(
-    model: Any, table: SpooledTable, *, scale: bool, watch: Any
-) -> tuple[Pipeline, float]:
-    """Fit a model on a spooled table; return it behind its scaler, with its score."""
-    steps = [("scale", table.scale(watch.scaling))] if scale else []
-    model.fit(table.X, table.y, callback=watch)
-    return Pipeline([*steps, ("model", model)]), table.score(model)
-
-
-class Answer(Protocol):
-    """From some rows of a file to what is written of each."""
-
-    def __call__(self, frame: pd.DataFrame, *, first: bool) -> pd.DataFrame:
-        """Return the answers; with the first rows say what has to be said."""
-
-
-def predict_stream(
-    answer: Answer,
-    path: Path,
-    target: str | None,
-    drop: Sequence[str],
-    output: Place,
-) -> tuple[int, Any, Any]:
-    """Predict the rows of a file, and write the answers, batch by batch.
-
-    Returns the number of rows and, where a column of known targets is named, these and
-    the predictions. The output is moved to its place once it is whole; None is standard
-    output.
-    """
-    n_rows, targets, predicted = 0, [], []
-    drop = parted(drop, columns_of(path)) if drop else []
-    share = LiveShare(f"Predicting {path.name}")
-    with share as tell, _writer(output) as write:
-        for batch in read_batches(path, drop=drop, tell=tell):
-            frame = batch.to_pandas()
-            if target is not None:
-                if target not in frame:
-                    raise ValueError(f"{path} has no {target!r}.")
-                targets.append(frame.pop(target).to_numpy())
-            answers = answer(frame, first=n_rows == 0)
-            if target is not None:
-                predicted.append(answers["prediction"].to_numpy())
-            write(answers)
-            n_rows += len(answers)
-        if not n_rows:
-            raise ValueError(f"{path} has no rows.")
-    if target is None:
-        return n_rows, None, None
-    return n_rows, np.concatenate(targets), np.concatenate(predicted)
-
-
-_Write = Callable[[pd.DataFrame], None]
-"""Writes rows below the rows before."""
-
-
-@contextmanager
-def _writer(place: Place) -> Iterator[_Write]:
-    """Yield a function that appends the rows of a data frame to a file."""
-    if place.is_standard_output:
-        headers = chain([True], repeat(False))
-        yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
-        return
-    by_format = {".csv": _csv_writer, ".parquet": _parquet_writer}
-    writer = by_format[ending(place, STREAMED)]
-    with filled(place) as file, writer(file, place.path) as write:
-        yield write
-
-
-@contextmanager
-def _csv_writer(file: IO[bytes], path: Path) -> Iterator[_Write]:
-    headers = chain([True], repeat(False))
-
-    def write(frame: pd.DataFrame) -> None:
-        with written(path):
-            frame.to_csv(file, mode="wb", index=False, header=next(headers))
-
-    yield write
-
-
-@contextmanager
-def _parquet_writer(file: IO[bytes], path: Path) -> Iterator[_Write]:
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetWriter
-
-    writers: list[Any] = []
-
-    def write(frame: pd.DataFrame) -> None:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-        with written(path):
-            if not writers:
-                writers.append(ParquetWriter(file, table.schema))
-            writers[0].write_table(table)
-
-    try:
-        yield write
-    finally:
-        with written(path):
-            for writer in writers:
-                writer.close()
-
-
 LOCAL = "local"
 """What stands for a cluster on this machine, in place of an address."""
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedTable(Table):
-    """A table whose `X` is a data frame of Dask, read from `path`."""
-
-    path: Path = field(kw_only=True)
 
 
 @contextmanager
@@ -289,21 +212,3 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
         y = frame[target].compute().to_numpy()
     X = frame.drop(columns=named).astype(np.float64)
     return PartitionedTable(X, targets_of(path, y, y.shape[0]), path=path)
-
-
-def fitted_partitions(
-    estimator: Any, table: PartitionedTable, *, scale: bool, watch: Any
-) -> tuple[Pipeline, float]:
-    """Return the fitted pipeline of a table in partitions, and its score."""
-    X = table.X
-    pipeline = with_scaling(estimator, table, scale=scale)
-    if scale:
-        mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
-        if not np.isfinite(mean + deviation).all():
-            check_reach(table.path, X.abs().max().compute().to_frame().T)
-        # Two rows with the mean and the variance of all.
-        pair = pd.DataFrame([mean - deviation, mean + deviation])
-        X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)
-    estimator.fit(X, table.y, callback=watch)
-    predicted = estimator.predict(X).compute()
-    return pipeline, score_of(estimator, table.y, predicted)

@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rich.table import Table as RichTable
 
 from multikernel.cli import _report
 from multikernel.cli._console import LiveFit
-from multikernel.cli._messages import console, say
+from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
 from multikernel.cli._requests import FollowPath
@@ -73,43 +72,42 @@ def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
         )
 
 
-def _path_lines(found: NamedPath) -> list[dict[str, Any]]:
+def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
     """Return one line per alpha, with the kernels that came in there."""
-    in_use = found.norms() > 0
+    in_use = path.norms() > 0
     seen = np.logical_or.accumulate(in_use, axis=0)
-    lines = []
-    for step, alpha in enumerate(found.path.alphas):
-        new = seen[step] & ~seen[step - 1] if step else seen[0]
-        lines.append(
-            {
-                "alpha": alpha,
-                "objective": found.path.objectives[:, step].sum(),
-                "duality_gap": found.path.duality_gaps[:, step].max(),
-                "n_active": in_use[step].sum(),
-                "entered": [found.kernel_names[m] for m in np.flatnonzero(new)],
-            }
-        )
-    return lines
+    new = seen & ~np.vstack([np.zeros_like(seen[:1]), seen[:-1]])
+    return [
+        {
+            "alpha": alpha,
+            "objective": path.path.objectives[:, step].sum(),
+            "duality_gap": path.path.duality_gaps[:, step].max(),
+            "n_active": in_use[step].sum(),
+            "entered": [path.kernel_names[m] for m in np.flatnonzero(new[step])],
+        }
+        for step, alpha in enumerate(path.path.alphas)
+    ]
 
 
 def _show_path(report: dict[str, Any]) -> None:
-    table = RichTable(
-        title=f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
-        title_justify="left",
+    _report.print_table(
+        f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
+        [*_report.right("alpha", "objective", "gap", "active"), "comes in"],
+        [
+            (
+                f"{line['alpha']:.4g}",
+                f"{line['objective']:.5g}",
+                f"{line['duality_gap']:.1e}",
+                str(line["n_active"]),
+                _first_two(line["entered"]),
+            )
+            for line in report["path"]
+        ],
     )
-    for column in ("alpha", "objective", "gap", "active"):
-        table.add_column(column, justify="right")
-    table.add_column("comes in", overflow="fold")
-    for line in report["path"]:
-        entered = line["entered"]
-        more = f" and {len(entered) - 2} more" if len(entered) > 2 else ""
-        table.add_row(
-            f"{line['alpha']:.4g}",
-            f"{line['objective']:.5g}",
-            f"{line['duality_gap']:.1e}",
-            str(line["n_active"]),
-            ", ".join(entered[:2]) + more,
-        )
-    console().print(table)
     if report["plot"] is not None:
         say(f"Plot saved as {report['plot']}")
+
+
+def _first_two(names: list[str]) -> str:
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return ", ".join(names[:2]) + more

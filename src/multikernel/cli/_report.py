@@ -4,11 +4,12 @@ import io
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 from sklearn.base import is_classifier, is_outlier_detector
 
 from multikernel.cli._messages import console, say
@@ -132,6 +133,23 @@ def _jsonable(value: Any) -> Any:
     return value
 
 
+def right(*heads: str) -> list[Column]:
+    """Return columns of numbers for a table."""
+    return [Column(head, justify="right") for head in heads]
+
+
+def print_table(
+    title: str, columns: Sequence[str | Column], rows: Iterable[Sequence[str | Text]]
+) -> None:
+    """Write a table to standard output; what is too long goes on in a further line."""
+    table = Table(*columns, title=title, title_justify="left")
+    for column in table.columns:
+        column.overflow = "fold"
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
 def print_facts(facts: Mapping[str, Any], title: str) -> None:
     """Write names and values to standard output, aligned."""
     table = Table(title=title, title_justify="left", box=None, show_header=False)
@@ -155,40 +173,34 @@ def print_views(report: Mapping[str, Any]) -> None:
     """Write the sums over views to standard output, where there are views."""
     if not report["views"]:
         return
-    table = Table(title="views", title_justify="left")
-    for key in report["views"][0]:
-        table.add_column(key.replace("_", " "), justify="left")
-    for row in report["views"]:
-        table.add_row(*(_readable(value) for value in row.values()))
-    console().print(table)
+    columns = [key.replace("_", " ") for key in report["views"][0]]
+    rows = [[_readable(value) for value in row.values()] for row in report["views"]]
+    print_table("views", columns, rows)
 
 
 def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
     """Write a table of the selected kernels; rows after the first ones are counted."""
     kernels = report["kernels"]
     first = kernels[0] if kernels else {}
-    table = Table(
-        title=f"{report['n_active']} of {report['n_kernels']} kernels in use",
-        title_justify="left",
-    )
-    several = next((key for key in ("class", "target") if key in first), None)
+    output = [key for key in ("class", "target") if key in first]
     measure = "norm" if "norm" in first else "weight"
-    if several:
-        table.add_column(several)
-    table.add_column("kernel", overflow="fold")
-    table.add_column(measure, justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("", min_width=12, style="blue")
     # Weights that are all the same say nothing.
     equal = len({kernel[measure] for kernel in kernels}) == 1
     lengths = "variance_share" if equal else measure
     largest = max((abs(kernel[lengths]) for kernel in kernels), default=0.0) or 1.0
-    for kernel in kernels[:most]:
-        bar = "█" * max(1, round(12 * abs(kernel[lengths]) / largest))
-        numbers = [f"{kernel[key]:.4f}" for key in (measure, "variance_share")]
-        cells = [kernel["name"], *numbers, bar]
-        table.add_row(*([str(kernel[several])] if several else []), *cells)
-    console().print(table)
+    print_table(
+        f"{report['n_active']} of {report['n_kernels']} kernels in use",
+        [*output, "kernel", *right(measure, "share"), Column("", min_width=12)],
+        [
+            (
+                *(str(kernel[key]) for key in output),
+                kernel["name"],
+                *(f"{kernel[key]:.4f}" for key in (measure, "variance_share")),
+                Text("█" * max(1, round(12 * abs(kernel[lengths]) / largest)), "blue"),
+            )
+            for kernel in kernels[:most]
+        ],
+    )
     if len(kernels) > most:
         say(f"... and {len(kernels) - most} more; --json lists all.")
 

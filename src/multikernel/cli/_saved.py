@@ -12,7 +12,7 @@ from sklearn.base import is_outlier_detector
 from multikernel import report as page
 from multikernel.cli import _report, _tables
 from multikernel.cli._columns import NAME, ColumnChoice
-from multikernel.cli._large import by_batches, one_target, predict_stream, score_of
+from multikernel.cli._large import by_batches, one_target, opened_batches, score_of
 from multikernel.cli._messages import say
 from multikernel.cli._methods import with_event
 from multikernel.cli._outputs import file_name, find_output
@@ -24,7 +24,7 @@ from multikernel.cli._requests import (
     SavedOnData,
     Score,
 )
-from multikernel.datasets.files import FORMATS as STREAMED
+from multikernel.datasets.files import FORMATS as STREAMED, check_columns
 from multikernel.estimators.publish.summary import (
     MOST_ROWS,
     default_score,
@@ -32,7 +32,7 @@ from multikernel.estimators.publish.summary import (
 )
 from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
 from multikernel.persistence import MAX_BYTES, load
-from multikernel.persistence.places import Place, write_to
+from multikernel.persistence.places import write_to
 
 
 @contextmanager
@@ -84,38 +84,39 @@ def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
 
 
 def _predicted_by_batches(asked: Predict) -> tuple[int, float | None]:
-    """Predict batch by batch; return the number of rows, and a score."""
-    named = asked.target
-    target = one_target(named, "Predicting by batches") if named else None
-    destination = find_output(asked.output, [asked.model, asked.data], STREAMED)
+    """Predict and write batch by batch; return the number of rows, and a score."""
+    target = asked.target and one_target(asked.target, "Predicting by batches")
+    place = find_output(asked.output, [asked.model, asked.data], STREAMED)
     with opened_model(asked) as estimator:
-        if target is not None and predicts_times(final_estimator(estimator)):
+        if target and predicts_times(final_estimator(estimator)):
             raise ValueError(
                 "A model of times is scored on a file that is read as a whole: add "
                 "--no-stream, or leave out --target."
             )
-        return _predict_stream(estimator, asked, target, destination)
-
-
-def _predict_stream(
-    estimator: Any,
-    asked: Predict,
-    target: str | None,
-    place: Place,
-) -> tuple[int, float | None]:
-    """Predict batch by batch; return the number of rows, and the score."""
-    sequences, categories = _known_texts(estimator)
-    only = _known_features(estimator)
-
-    def answer(frame: pd.DataFrame, *, first: bool) -> pd.DataFrame:
-        part = _tables.known_part(asked.data, frame, only, tell=first)
-        X = _tables.features_of(asked.data, part, (*sequences, *categories))
-        return _answers(estimator, X, asked)
-
-    n_rows, y, answers = predict_stream(
-        answer, asked.data, target, asked.drop or [], place
-    )
-    return n_rows, None if target is None else score_of(estimator, y, answers)
+        sequences, categories = _known_texts(estimator)
+        only, n_rows = _known_features(estimator), 0
+        y, predicted = [], []
+        opened = opened_batches(asked.data, asked.drop, "Predicting")
+        writer = _tables.table_writer(place, STREAMED)
+        with opened as batches, writer as write:
+            for batch in batches:
+                frame = batch.to_pandas()
+                if target:
+                    check_columns(asked.data, frame, [target])
+                    y.append(frame.pop(target).to_numpy())
+                X = _tables.known_part(asked.data, frame, only, tell=n_rows == 0)
+                X = _tables.features_of(asked.data, X, (*sequences, *categories))
+                answers = _answers(estimator, X, asked)
+                if target:
+                    predicted.append(answers["prediction"].to_numpy())
+                write(answers)
+                n_rows += len(answers)
+            if not n_rows:
+                raise ValueError(f"{asked.data} has no rows.")
+        if not target:
+            return n_rows, None
+        score = score_of(estimator, np.concatenate(y), np.concatenate(predicted))
+        return n_rows, score
 
 
 def _known_table(
@@ -132,11 +133,11 @@ def _known_table(
             f"{type(model).__name__}: leave it out."
         )
     sequences, categories = _known_texts(estimator)
-    choice, only = ColumnChoice(categories=categories), _known_features(estimator)
+    choice = ColumnChoice(categories=categories, sequences=sequences)
     (first, *others), targets = data, with_event(target, asked.event)
-    table = _tables.read_table(
-        first, targets, asked.drop or [], sequences, choice, only, others, asked.event
-    )
+    only = _known_features(estimator)
+    table = _tables.read_table(first, targets, asked.drop or [], choice, only, others)
+    table = _tables.as_times(table, asked.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
             f"{', '.join(target)} alone says no time to an event: name the column of "

@@ -2,8 +2,10 @@
 
 import io
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,8 +29,9 @@ from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
 from multikernel.estimators import stack_grams
 from multikernel.estimators.read.kinds import ADVICE, kinds_of, refuse_kinds
 from multikernel.estimators.read.mixed import TEXTS, default_texts
+from multikernel.gram.files import written
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
-from multikernel.persistence.places import Place, write_to
+from multikernel.persistence.places import Place, filled
 
 FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)
@@ -85,21 +88,18 @@ def read_table(
     path: Path,
     target: list[str],
     drop: list[str],
-    sequences: Sequence[str] = (),
     choice: ColumnChoice = PLAIN,
     only: Sequence[str] | None = None,
     others: Sequence[Path] = (),
-    event: str | None = None,
 ) -> Table:
     """Read a CSV, TSV, Parquet, FASTA or npz file; refuse what is not whole.
 
     In an npz file ``X`` holds the features (and ``feature_names`` their names) or ``K``
-    the Gram matrices, of shape (n_kernels, n_rows, n_samples). Of `sequences`, columns
-    of strings to keep, the letters of a FASTA file are always one; columns of text in a
-    view are categories, other text is what estimators take it for. `only` are the
-    features where they are known: others are left out, with a note. `others` are the
-    FASTA files of other classes. The path ``-`` is CSV on standard input. `event` is
-    the target, among others, that says whether events were seen: targets are times.
+    the Gram matrices, of shape (n_kernels, n_rows, n_samples). The letters of a FASTA
+    file are always a column of sequences; columns of text in a view are categories,
+    other text is what estimators take it for. `only` are the features where they are
+    known: others are left out, with a note. `others` are the FASTA files of other
+    classes. The path ``-`` is CSV on standard input.
     """
     source: Any = path
     if str(path) == "-":
@@ -111,35 +111,28 @@ def read_table(
     if others and not all(each.suffix in FASTA for each in (path, *others)):
         raise ValueError("Several files must be FASTA files, one for each class.")
     if path.suffix == ".npz":
-        return as_times(_read_npz(path, target, drop), event)
+        return _read_npz(path, target, drop)
     if path.suffix in FASTA:
         frame = read_fasta_frames([path, *others])
-        sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
+        letters = [COLUMN] if COLUMN not in choice.sequences else []
     else:
-        frame = read_frame(path, source)
+        frame, letters = read_frame(path, source), []
     drop, target, sequences, categories = (
         parted(given, frame.columns)
-        for given in (drop, target, sequences, choice.categories)
+        for given in (drop, target, [*choice.sequences, *letters], choice.categories)
     )
-    choice = replace(choice, categories=tuple(categories))
     group = [choice.group] if choice.group else []
     named = [*drop, *target, *group]
-    check_columns(path, frame.columns, [*sequences, *choice.categories, *named])
+    check_columns(path, frame.columns, [*sequences, *categories, *named])
     y = _read_targets(path, target, frame, len(frame))
     groups = frame[choice.group].to_numpy() if choice.group else None
     features = frame.drop(columns=list(dict.fromkeys(named)))
     features = known_part(path, features, only)
     views = choice.find([str(name) for name in features])
     if views:
-        features = features[
-            list(
-                dict.fromkeys(
-                    c for columns_of_view in views.values() for c in columns_of_view
-                )
-            )
-        ]
+        features = features[list(dict.fromkeys(chain.from_iterable(views.values())))]
     strings = [name for name in sequences if name in features]
-    words = [name for name in choice.categories if name in features]
+    words = [name for name in categories if name in features]
     kinds = dict(zip(map(str, features), kinds_of(features), strict=True))
     texts = [name for name, kind in kinds.items() if kind in TEXTS]
     texts = [name for name in texts if name not in (*strings, *words)]
@@ -155,8 +148,7 @@ def read_table(
     # The type by which estimators know categories, numbers among them.
     if words:
         X = X.astype(dict.fromkeys(words, "category"))
-    table = Table(X, y, None, tuple(strings), tuple(words), views, groups)
-    return as_times(table, event)
+    return Table(X, y, None, tuple(strings), tuple(words), views, groups)
 
 
 def as_times(table: Table, event: str | None) -> Table:
@@ -340,18 +332,54 @@ def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:
     return names
 
 
+Write = Callable[[pd.DataFrame], None]
+"""Writes rows below the rows before."""
+
+
 def write_table(frame: pd.DataFrame, place: Place) -> None:
     """Write predictions as CSV, Parquet or npz, or as CSV to standard output."""
+    with table_writer(place, FORMATS) as write:
+        write(frame)
+
+
+@contextmanager
+def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
+    """Yield a function that appends the rows of a data frame to a file.
+
+    An npz file takes one data frame.
+    """
+    headers = chain([True], repeat(False))
     if place.is_standard_output:
-        frame.to_csv(sys.stdout, index=False)
+        yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
         return
-    kind, data = ending(place, FORMATS), io.BytesIO()
-    if kind == ".csv":
-        frame.to_csv(data, index=False)
-    elif kind == ".parquet":
-        frame.to_parquet(data, index=False)
-    else:
-        # By way of lists: words become arrays of text, which need no pickle.
-        arrays: dict[str, Any] = {str(k): np.array(frame[k].to_list()) for k in frame}
-        np.savez_compressed(data, **arrays)
-    write_to(place, data.getvalue())
+    kind, parquet = ending(place, formats), None
+
+    def append(frame: pd.DataFrame) -> None:
+        nonlocal parquet
+        if kind == ".csv":
+            frame.to_csv(file, mode="wb", index=False, header=next(headers))
+        elif kind == ".npz":
+            # By way of lists: words become arrays of text, which need no pickle.
+            arrays: dict[str, Any] = {
+                str(k): np.array(frame[k].to_list()) for k in frame
+            }
+            np.savez_compressed(file, **arrays)
+        else:
+            import pyarrow as pa
+            from pyarrow.parquet import ParquetWriter
+
+            rows = pa.Table.from_pandas(frame, preserve_index=False)
+            parquet = parquet or ParquetWriter(file, rows.schema)
+            parquet.write_table(rows)
+
+    def write(frame: pd.DataFrame) -> None:
+        with written(place.path):
+            append(frame)
+
+    with filled(place) as file:
+        try:
+            yield write
+        finally:
+            if parquet is not None:
+                with written(place.path):
+                    parquet.close()

@@ -15,7 +15,7 @@ from multikernel.cli._columns import (
     KernelSet,
     SequenceChoice,
     kernels_on,
-    parse_columns,
+    parse_views,
     view_kernels,
 )
 from multikernel.cli._messages import check_choice
@@ -30,7 +30,7 @@ from multikernel.cli._methods import (
     with_event,
 )
 from multikernel.cli._requests import Training
-from multikernel.cli._tables import Table, default_target, read_table
+from multikernel.cli._tables import Table, as_times, default_target, read_table
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.mixed import default_texts
 from multikernel.gram import LowRank, MemoryMapped, Storage
@@ -146,22 +146,18 @@ def asked_task(asked: Training) -> str | None:
 
 
 def asked_columns(asked: Training) -> ColumnChoice:
-    """Return the views, categories and groups that a command names."""
-    return parse_columns(asked.view, asked.category, asked.group)
+    """Return the views, categories, groups and sequences that a command names."""
+    views = parse_views(asked.view or ())
+    categories, sequences = tuple(asked.category or ()), tuple(asked.sequence or ())
+    return ColumnChoice(views, categories, asked.group, sequences)
 
 
 def read_whole(asked: Training, targets: list[str]) -> Table:
     """Read the files of a command as a whole."""
     first, *others = asked.data
-    return read_table(
-        first,
-        targets,
-        asked.drop or [],
-        asked.sequence or [],
-        asked_columns(asked),
-        others=others,
-        event=asked.event,
-    )
+    choice = asked_columns(asked)
+    table = read_table(first, targets, asked.drop or [], choice, others=others)
+    return as_times(table, asked.event)
 
 
 def find_kernels(
@@ -333,9 +329,3 @@ def with_scaling(
     return Pipeline(
         [*preparation(table, scale=scale, impute=impute), ("model", estimator)]
     )
-
-
-def fit_arguments(table: Table, watch: Any) -> dict[str, Any]:
-    """Return the keyword arguments of a pipeline's ``fit``."""
-    given = {"model__callback": watch}
-    return given if table.groups is None else given | {"model__groups": table.groups}

@@ -4,17 +4,11 @@ What describes a command imports nothing that takes long to load, which what it 
 imported by: ``--help`` and completion take a third of a second, and not three.
 """
 
-import inspect
-from collections.abc import Callable
-from pkgutil import resolve_name
-from typing import Any
-
 import typer
 
 from multikernel import __version__
 from multikernel.cli import _requests as requests
-from multikernel.cli._messages import user_errors
-from multikernel.cli._start import loading
+from multikernel.cli._options import command
 
 # Defects of the program keep Python's own traceback; users' errors never show one.
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -44,19 +38,5 @@ COMMANDS: dict[str, tuple[type, str]] = {
 """What each command is asked, and the function that does it."""
 
 
-def _command(request: type, place: str) -> Callable[..., None]:
-    """Return a command, whose options are the fields of a request."""
-
-    @user_errors
-    def command(**options: Any) -> None:
-        with loading():
-            act = resolve_name(f"multikernel.cli.{place}")
-        act(request(**options))
-
-    command.__signature__ = inspect.signature(request)  # type: ignore[attr-defined]
-    command.__doc__ = request.__doc__
-    return command
-
-
 for name, (request, place) in COMMANDS.items():
-    app.command(name)(_command(request, place))
+    app.command(name)(command(request, place))

@@ -1,0 +1,65 @@
+"""How a command gets its options from the fields of a dataclass, its request.
+
+Of the library nothing is imported: help is to be there before that is loaded.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import field, fields
+from pkgutil import resolve_name
+from typing import Any
+
+import typer
+
+from multikernel.cli._messages import user_errors
+from multikernel.cli._start import loading
+
+
+def option(help: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """Return the field of an option; a field that is made otherwise is none."""
+    made = typer.Option(default, *names, help=help, **more)
+    return field(default=default, metadata={"option": made})
+
+
+def argument(help: str) -> Any:
+    """Return the field of an argument, which has to be given."""
+    made = typer.Argument(..., help=help, show_default=False)
+    return field(metadata={"option": made})
+
+
+def complete(name: str) -> Callable[[], list[str]]:
+    """Return what a shell asks for the values of an option, a table of methods."""
+
+    def values() -> list[str]:
+        from multikernel.cli import _methods
+
+        return list(getattr(_methods, name))
+
+    return values
+
+
+def command(request: type, place: str) -> Callable[..., None]:
+    """Return a command, which makes a request and hands it to a function.
+
+    The docstring of the request is its help. The function is loaded when it is called.
+    """
+
+    @user_errors
+    def made(**options: Any) -> None:
+        with loading():
+            act = resolve_name(f"multikernel.cli.{place}")
+        act(request(**options))
+
+    made.__doc__ = request.__doc__
+    parameters = [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=each.metadata["option"],
+            annotation=each.type,
+        )
+        for each in fields(request)
+        if each.metadata
+    ]
+    made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return made
