@@ -14,6 +14,7 @@ from multikernel._validation import (
     POSITIVE,
     Number,
     check_parameter,
+    check_places,
 )
 from multikernel.gram.base import STACK, GramStack
 from multikernel.linalg import EPS
@@ -143,8 +144,8 @@ def recovery_coefficient(
     check_parameter(owner, "gram", gram, STACK)
     check_parameter(owner, "alpha", alpha, POSITIVE)
     check_parameter(owner, "fit_intercept", fit_intercept, FLAG)
-    n_kernels, good = gram.shape[0], _as_places(good)
-    _check(good, n_kernels)
+    n_kernels = gram.shape[0]
+    good = _places(owner, good, n_kernels)
     inside = [_root(gram, int(m), alpha, fit_intercept=fit_intercept) for m in good]
     total = sum(root @ root for root in inside)
     basis, inverse_roots = _pseudo_root(np.asarray(total))
@@ -164,29 +165,18 @@ def recovery_coefficient(
     return RecoveryCoefficient(value, lower, "upper bound", int(worst))
 
 
-def _as_places(good: object) -> Indices:
-    """Return numbers of kernels as an array."""
+def _places(owner: str, good: object, n_kernels: int) -> Indices:
+    """Return numbers of kernels as an array; refuse a set that is none."""
     try:
         places = np.asarray(good)
     except ValueError:  # lists of different lengths
-        places = np.empty(0, dtype=object)
-    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
-        check_parameter(
-            "recovery_coefficient", "good", good, lambda _: "a list of whole numbers"
+        places = np.empty(0)
+    if places.size == 0 or np.unique(places).size < places.size:
+        raise ValueError(
+            f"{owner}: good must name at least one kernel, each once, got {good!r}."
         )
+    check_places(owner, "good", places, n_kernels)
     return places
-
-
-def _check(good: Indices, n_kernels: int) -> None:
-    """Refuse a set of kernels that is none."""
-    if good.size == 0 or np.unique(good).size < good.size:
-        raise ValueError(
-            f"good must name at least one kernel, each once, got {good.tolist()}."
-        )
-    if good.min() < 0 or good.max() >= n_kernels:
-        raise ValueError(
-            f"good must be indices from 0 to {n_kernels - 1}, got {good.tolist()}."
-        )
 
 
 def _root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Array:
@@ -324,9 +314,7 @@ def rademacher_bound(
     check_parameter(owner, "squared_norm", squared_norm, NON_NEGATIVE)
     check_parameter(owner, "largest_diagonal", largest_diagonal, NON_NEGATIVE)
     check_parameter(owner, "target_bound", target_bound, NON_NEGATIVE)
-    check_parameter(owner, "delta", delta, Number(0.0, 1.0, above=True))
-    if delta == 1.0:
-        raise ValueError(f"{owner}: delta must lie below 1, got 1.")
+    check_parameter(owner, "delta", delta, Number(0.0, 1.0, above=True, below=True))
     reach = n_kernels * largest_diagonal * squared_norm
     largest_error = target_bound + math.sqrt(reach)
     confidence = math.sqrt(math.log(3.0 / delta) / (2.0 * n_samples))

@@ -193,19 +193,6 @@ def headline(ax: Axes, text: str) -> None:
     ax.set_title(text, loc="left", fontsize="medium", color=INK)
 
 
-def names_at_ends(
-    ax: Axes, heights: ArrayLike, names: Sequence[str], colors: Sequence[Any]
-) -> None:
-    """Write names beside the right end of a plot, at heights in units of its data."""
-    low, high = ax.get_ylim()
-    shares = (np.asarray(heights, dtype=float) - low) / ((high - low) or 1.0)
-    frame = ("axes fraction", "axes fraction")
-    for height, name, ink in zip(spread(shares, 0.06), names, colors, strict=True):
-        style: dict[str, Any] = {"color": ink, "va": "center", "annotation_clip": False}
-        text = shorten(as_printed(name), 28)
-        note(ax, text, (1.0, float(height)), frame, (6, 0), **style)
-
-
 END_POINTS = 11.0
 """Distance between two labels, in points: a line of small text."""
 
@@ -213,12 +200,14 @@ END_POINTS = 11.0
 def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
     """Write a text at the right end of each line, moved apart where needed.
 
-    The axes have their final limits; long texts are shortened.
+    The axes have their final limits; long texts are shortened. A line ends at its last
+    number, or at the bottom if it has none.
     """
     low, high = ax.get_ylim()
     share = ax.get_position().height * figure_of(ax).get_figheight() * 72.0
-    last = [np.nan_to_num(np.asarray(line.get_ydata(), float))[-1] for line in lines]
-    ends = [(float(value) - low) / (high - low) for value in last]
+    heights = [np.asarray(line.get_ydata(), dtype=float) for line in lines]
+    last = [[low, *height[np.isfinite(height)]][-1] for height in heights]
+    ends = [(float(value) - low) / ((high - low) or 1.0) for value in last]
     places = spread(ends, END_POINTS / share)
     for line, text, end, height in zip(lines, texts, ends, places, strict=True):
         tint = INK if line.get_color() == QUIET else line.get_color()

@@ -287,9 +287,7 @@ class HullPathDisplay:
         panel.set_ylim(bottom=0.0)
         panel.set_xlabel("alpha")
         panel.set_ylabel("norm of the node's function")
-        names = [self.names[k] for k in named]
-        colors = [line.get_color() for line in self.lines_]
-        _style.names_at_ends(panel, self.norms[-1, named], names, colors)
+        _style.label_ends(panel, self.lines_, [self.names[k] for k in named])
         if self.chosen is not None:
             panel.axvline(self.chosen, **_style.DASHED)
         n_entered = int(np.count_nonzero(self.norms.any(axis=0)))

@@ -161,15 +161,8 @@ class TailSpectrumDisplay:
         if len(chosen) < len(self.kernel_names):
             title = f"{len(chosen)} of {len(self.kernel_names)} kernels shown"
             _style.headline(ax, title)
-        low, _ = ax.get_ylim()
-        ends = []
-        for line in self.lines_:
-            heights = np.asarray(line.get_ydata(), dtype=float)
-            seen = heights[np.isfinite(heights)]
-            ends.append(seen[-1] if seen.size else low)
         names = [self.kernel_names[kernel] for kernel in chosen]
-        colors = [line.get_color() for line in self.lines_]
-        _style.names_at_ends(ax, ends, names, colors)
+        _style.label_ends(ax, self.lines_, names)
 
 
 class CutOffDisplay:
