@@ -59,10 +59,9 @@ def known_rows(model: Any, inner: Any, X: Any) -> list[str]:
     n_known, n_rows = count_known(model, inner, X)
     if not n_known:
         return []
-    of = f"At least {n_known} of the {n_rows}"
     return [
-        f"{of} rows handed to this report are samples that the model was fitted on: "
-        "scores on these are better than on new samples."
+        f"At least {n_known} of the {n_rows} rows handed to this report are samples "
+        "that the model was fitted on: scores on these are better than on new samples."
     ]
 
 
@@ -110,16 +109,19 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
 
 def outside_intervals(model: Any, by: str, fits: Bootstrap) -> list[str]:
     """Return that shares of kernels or views lie outside their intervals, if any do."""
-    what = "view_shares" if by == "view" else "variance_shares"
-    names = fits.view_names if by == "view" else fits.kernel_names
-    model_shares = getattr(model, f"{what}_")
-    values = [model_shares[name] for name in names] if by == "view" else model_shares
-    shares = np.atleast_2d(np.transpose(values) if by == "view" else values)
+    if by == "view":
+        what, names = "view_shares", fits.view_names
+        values = np.stack([model.view_shares_[name] for name in names], axis=-1)
+    else:
+        what, names, values = (
+            "variance_shares",
+            fits.kernel_names,
+            model.variance_shares_,
+        )
+    shares = np.atleast_2d(values)
     labels = output_labels(model, len(shares))
     called = _outside(shares, fits.interval(what), names, labels)
-    if not called:
-        return []
-    return [
+    return called and [
         f"The share of {listed(called)} in the variance lies outside its own interval "
         f"of 90 % among the {by}s: fits to resamples differ from this model, and the "
         "interval says how much they differ, not where the share lies."
@@ -128,12 +130,9 @@ def outside_intervals(model: Any, by: str, fits: Bootstrap) -> list[str]:
 
 def outside_split(split: VarianceSplit) -> list[str]:
     """Return that held-out shares lie outside their intervals, if any do."""
-    shares = np.atleast_2d(split.shares)
-    labels = split.output_names if len(shares) > 1 else [None]
-    called = _outside(shares, split.interval(), split.names, labels)
-    if not called:
-        return []
-    return [
+    labels = split.output_names or [None]
+    called = _outside(split.shares, split.interval(), split.names, labels)
+    return called and [
         f"The held-out share of {listed(called)} lies outside its own interval of "
         "90 %: the samples held out are too few for it."
     ]
@@ -145,8 +144,8 @@ def _outside(
     names: Sequence[str],
     labels: Sequence[Any],
 ) -> list[str]:
-    """Return the names of terms whose share, (n_outputs, n_terms), is outside."""
-    low, high = (np.atleast_2d(end) for end in ends)
+    """Return the names of terms whose share, ([n_outputs, ]n_terms), is outside."""
+    shares, low, high = np.atleast_2d(shares, *ends)
     places = np.argwhere((shares < low) | (shares > high))
     return [
         names[k] if labels[row] is None else f"{names[k]} of {labels[row]}"

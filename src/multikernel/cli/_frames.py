@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pandas as pd
 from pandas.errors import ParserWarning
@@ -36,22 +36,24 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
         raise ValueError(f"{path} is no {kind} ({reason}).") from error
 
 
-def read_frame(path: Path, source: Any) -> pd.DataFrame:
-    """Return the table in a file, or in the bytes that stand for one."""
+def read_frame(path: Path, source: BinaryIO | None = None) -> pd.DataFrame:
+    """Return the table in a file, or in an open one that stands for it."""
     if path.suffix == ".parquet":
         with naming_damage(path, "Parquet file"):
             return pd.read_parquet(path)
     # Without the repairs that pandas makes in silence.
-    with naming_damage(path, "CSV file with a header"), warnings.catch_warnings():
+    with (
+        naming_damage(path, "CSV file with a header"),
+        source or path.open("rb") as file,
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("error", ParserWarning)  # rows beyond the header
-        separator = _separator(path, source)
-        header = _header(path, source, separator)
-        frame = _parsed(source, separator, index_col=False, low_memory=False)
+        separator = _separator(path, file)
+        header = _header(file, separator)
+        frame = _parsed(file, separator)
         if separator == ";":
             # Where semicolons part fields, commas are often decimal points.
-            other = _parsed(
-                source, separator, decimal=",", index_col=False, low_memory=False
-            )
+            other = _parsed(file, separator, decimal=",")
             frame = max(
                 frame, other, key=lambda f: sum(k.kind in NUMBERS for k in f.dtypes)
             )
@@ -61,35 +63,33 @@ def read_frame(path: Path, source: Any) -> pd.DataFrame:
     return frame
 
 
-def _header(path: Path, source: Any, separator: str) -> list[str]:
+def _header(file: BinaryIO, separator: str) -> list[str]:
     """Return the names in the first line that is not blank, as they are.
 
     pandas would make names that are there twice different.
     """
-    given = isinstance(source, io.BytesIO)
-    held = io.BytesIO(source.getvalue()) if given else path.open("rb")
-    with io.TextIOWrapper(held, encoding="utf-8-sig", newline="") as lines:
-        records = csv.reader(lines, delimiter=separator)
-        return next((r for r in records if len(r) > 1 or "".join(r).strip()), [])
+    file.seek(0)
+    lines = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    records = csv.reader(lines, delimiter=separator)
+    header = next((r for r in records if len(r) > 1 or "".join(r).strip()), [])
+    lines.detach()  # which would be closed with it
+    return header
 
 
-def _parsed(source: Any, separator: str, **settings: Any) -> pd.DataFrame:
-    """Return a table of text from a file, or once more from bytes."""
-    if isinstance(source, io.BytesIO):
-        source.seek(0)
-    frame: pd.DataFrame = pd.read_csv(source, sep=separator, **settings)
+def _parsed(file: BinaryIO, separator: str, **settings: Any) -> pd.DataFrame:
+    """Return the table of text in a file."""
+    file.seek(0)
+    frame: pd.DataFrame = pd.read_csv(
+        file, sep=separator, index_col=False, low_memory=False, **settings
+    )
     return frame
 
 
-def _separator(path: Path, source: Any) -> str:
+def _separator(path: Path, file: BinaryIO) -> str:
     """Return the separator of a header's fields; tell the user if it is no comma."""
     if path.suffix == ".tsv":
         return "\t"
-    if isinstance(source, io.BytesIO):
-        line = source.readline()
-    else:
-        with path.open("rb") as file:
-            line = file.readline()
+    line = file.readline()
     separator = max(",;\t", key=lambda mark: line.count(mark.encode()))
     if separator != ",":
         name = "semicolons" if separator == ";" else "tabs"

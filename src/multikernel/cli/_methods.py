@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from multikernel import estimators
 from multikernel.cli._messages import check_choice
 
 USUAL = ("classification", "regression")
-TASKS = (*USUAL, "survival", "ordinal")
 LOSS_TASKS: Mapping[str, Sequence[str]] = {
     "log_loss": ("classification",),
     "hinge": ("classification",),
@@ -33,6 +32,7 @@ ENDINGS: Mapping[str, str] = {
     "ordinal": "Ordinal",
 }
 """What the names of the estimators of a task end with."""
+TASKS = (*ENDINGS,)
 
 
 SPECIAL = {"survival": "times to an event", "ordinal": "ordered classes"}
@@ -57,8 +57,8 @@ class Entry:
         Whether its kernels are the nodes of a graph.
     always : bool, default=False
         Whether it always is a search.
-    weights : str or None, default=None
-        The ``kernel_weights`` of its estimators; None for their default.
+    parameters : dict, default={}
+        The parameters of its estimators that make them this method.
     """
 
     title: str
@@ -67,12 +67,7 @@ class Entry:
     search: str | None = "CV"
     graphs: bool = False
     always: bool = False
-    weights: str | None = None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of its estimators that make them this method."""
-        return {} if self.weights is None else {"kernel_weights": self.weights}
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
         """Return the estimator of a task, or the one that also cross-validates."""
@@ -90,6 +85,12 @@ class Entry:
         return kind_of_task
 
 
+def _weighted(weights: str, title: str, **more: Any) -> Entry:
+    """Return a method whose kernel weights are fixed before it is fitted."""
+    fixed = {"kernel_weights": weights}
+    return Entry(title, "FixedWeightsMKL", parameters=fixed, **more)
+
+
 METHODS: Mapping[str, Entry] = {
     "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS),
     "gomp": Entry("MKL-GOMP", "GroupOMP"),
@@ -97,11 +98,9 @@ METHODS: Mapping[str, Entry] = {
     "lp": Entry("lp-norm MKL", "LpMKL"),
     "rademacher": Entry("local Rademacher MKL", "LocalRademacherMKL"),
     "uniform": Entry("the unweighted sum", "FixedWeightsMKL"),
-    "alignment": Entry("centred alignment", "FixedWeightsMKL", weights="alignment"),
-    "easy": Entry("EasyMKL", "FixedWeightsMKL", ("classification",), weights="easy"),
-    "single": Entry(
-        "the best single kernel", "FixedWeightsMKL", weights="single", always=True
-    ),
+    "alignment": _weighted("alignment", "centred alignment"),
+    "easy": _weighted("easy", "EasyMKL", tasks=("classification",)),
+    "single": _weighted("single", "the best single kernel", always=True),
     "one-class": Entry("one-class MKL", "OneClassMKL", (), search=None),
 }
 

@@ -2,8 +2,8 @@
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from multikernel.persistence.places import Place, find_place, standard_output
@@ -54,11 +54,7 @@ def file_name(output: Path | None, place: Place) -> str | None:
     return None if place.is_standard_output else str(output)
 
 
-@contextmanager
-def beside(place: Place, output: Path | None) -> Iterator[None]:
+def beside(place: Place, output: Path | None) -> AbstractContextManager[object]:
     """Have tables on standard error where standard output takes what was asked for."""
-    if output is None or not place.is_standard_output:
-        yield
-        return
-    with contextlib.redirect_stdout(sys.stderr):
-        yield
+    taken = output is not None and place.is_standard_output
+    return contextlib.redirect_stdout(sys.stderr) if taken else contextlib.nullcontext()

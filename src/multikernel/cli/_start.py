@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -38,11 +38,13 @@ def loading() -> Iterator[None]:
         print("           ", end="\r", file=sys.stderr, flush=True)
 
 
-@contextmanager
-def ended_by_sigterm() -> Iterator[None]:
+def ended_by_sigterm() -> AbstractContextManager[None]:
     """Let SIGTERM end what runs as Ctrl-C does, so that temporary files are removed."""
-    with handled(signal.SIGTERM, signal.SIG_DFL, _terminated):
-        yield
+
+    def end(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    return handled(signal.SIGTERM, signal.SIG_DFL, end)
 
 
 @contextmanager
@@ -57,10 +59,6 @@ def handled(number: int, usual: Any, handler: Any) -> Iterator[None]:
         yield
     finally:
         signal.signal(number, usual)
-
-
-def _terminated(number: int, _: FrameType | None) -> None:
-    raise SystemExit(128 + number)
 
 
 def replace_closed_streams() -> None:

@@ -101,7 +101,7 @@ def read_table(
     known: others are left out, with a note. `others` are the FASTA files of other
     classes. The path ``-`` is CSV on standard input.
     """
-    source: Any = path
+    source = None
     if str(path) == "-":
         if sys.stdin is None:
             raise ValueError("Standard input is closed: name a file in place of -.")

@@ -96,7 +96,7 @@ def asked_estimator(
     kernels = find_kernels(asked.kernels, table, sequences, graphs=method.graphs)
     if asked.interactions:
         kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
-    parameters = {"kernels": kernels} | given | method.parameters | settings
+    parameters = {"kernels": kernels, **given, **method.parameters, **settings}
     kind = method.estimator(task, cv=cv)
     check_strength(kind, task, strength)
     return make_estimator(kind, {**parameters, **strength})

@@ -71,12 +71,10 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
         return Place(named, _new_file(named))
     except OSError as error:
         raise OSError(f"Cannot save to {named}: {error.strerror}.") from error
-    if _is_stream(state, sys.stdout):
-        refuse_input(state, named, inputs)
-        return Place(named)
-    if _is_stream(state, sys.stderr):
-        refuse_input(state, named, inputs)
-        return Place(named, errors=True)
+    for stream in (sys.stdout, sys.stderr):
+        if _is_stream(state, stream):
+            refuse_input(state, named, inputs)
+            return Place(named, errors=stream is sys.stderr)
     if stat.S_ISDIR(state.st_mode):
         raise IsADirectoryError(f"Cannot save to {named}: it is a folder.")
     for is_kind, kind in KINDS.items():
@@ -90,12 +88,9 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
 
 def standard_output(inputs: Iterable[PathLike] = ()) -> Place:
     """Return standard output as a place, or raise if that is one of the inputs."""
-    stdout = Place(Path("standard output"))
-    try:
-        state = os.fstat(sys.stdout.fileno())
-    except (AttributeError, OSError, ValueError):
-        return stdout  # no file: a notebook's, a test's
-    if stat.S_ISREG(state.st_mode):  # what is typed or piped may come from anywhere
+    stdout, state = Place(Path("standard output")), _state_of(sys.stdout)
+    # What is typed or piped may come from anywhere.
+    if state is not None and stat.S_ISREG(state.st_mode):
         refuse_input(state, stdout.path, inputs)
     return stdout
 
@@ -142,12 +137,19 @@ def _files_of(inputs: Iterable[PathLike]) -> Iterator[PathLike]:
 
 def _is_stream(state: os.stat_result, stream: Any) -> bool:
     """Return whether a file is what a stream of this process writes to."""
-    try:
-        status = os.fstat(stream.fileno())
-    except (AttributeError, OSError, ValueError):
-        return False  # closed, or no file: a notebook's, a test's
+    status = _state_of(stream)
+    if status is None:
+        return False
     device = stat.S_ISCHR(status.st_mode) and status.st_rdev == state.st_rdev != 0
     return device or os.path.samestat(state, status)
+
+
+def _state_of(stream: Any) -> os.stat_result | None:
+    """Return the state of a stream's file; a notebook's or a test's has none."""
+    try:
+        return os.fstat(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def write_whole(path: PathLike, data: bytes, inputs: Iterable[PathLike] = ()) -> None:
