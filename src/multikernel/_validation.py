@@ -234,9 +234,9 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
     ----------
     owner : str
         The class or function that they belong to.
-    **arrays : (ndarray, tuple of int or str)
+    **arrays : (ndarray or tuple, tuple of int or str)
         An array, and what its axes are: a length, or a name, which stands for the same
-        length wherever it occurs.
+        length wherever it occurs. A tuple, such as one of names, has its length.
 
     Raises
     ------
@@ -255,6 +255,8 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
     lengths: dict[str, int] = {}
     for name, (array, axes) in arrays.items():
         expected = f"shape ({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
+        if isinstance(array, tuple):
+            array = np.empty(len(array))
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
             raise ValueError(
                 f"{owner}: {name} must be an array of numbers of {expected}, got "

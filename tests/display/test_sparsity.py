@@ -89,8 +89,8 @@ def test_models_without_a_choice_are_refused():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"scores": SCORES[:2]}, r"shape \(2, 5, 4\), expected \(3, n_models"),
-        ({"scores": SCORES[0]}, r"shape \(5, 4\), expected"),
+        ({"scores": SCORES[:2]}, r"scores must have .* n_alphas=3, .*\(2, 5, 4\)"),
+        ({"scores": SCORES[0]}, r"scores must have .* got \(5, 4\)"),
         ({"best_alpha": 0.5}, r"best_alpha=0\.5 is none"),
         ({"best_n_kernels": 5}, r"0 to 4 kernels, got best_n_kernels=5"),
     ],

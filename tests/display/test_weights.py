@@ -68,9 +68,9 @@ def test_axes_of_a_subfigure():
 @pytest.mark.parametrize(
     ("weights", "groups", "message"),
     [
-        ([0.5, 0.5], None, "There are 2 kernel weights but 4 kernel names"),
-        (np.ones((3, 4)), ["a", "b"], "3 groups of kernel weights but 2 group names"),
-        (np.ones((2, 4)), None, "2 groups of kernel weights but 1 group names"),
+        ([0.5, 0.5], None, r"n_kernels=4, got \(1, 2\)"),
+        (np.ones((3, 4)), ["a", "b"], r"n_groups=2, .* got \(3, 4\)"),
+        (np.ones((2, 4)), None, r"n_groups=1, .* got \(2, 4\)"),
     ],
 )
 def test_disagreeing_lengths_are_refused(weights, groups, message):

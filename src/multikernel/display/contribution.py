@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
+from multikernel._validation import check_shapes
 from multikernel.display import _style
 from multikernel.display._style import Axes, Figure
 from multikernel.estimators.publish.columns import (
@@ -105,15 +106,11 @@ class ContributionDisplay:
         self.title, self.value_name, self.band_name = title, value_name, band_name
         self.categories = tuple(categories or [None] * len(self.grid))
         shape = tuple(axis.size for axis in self.grid)
-        if len(shape) not in N_POINTS or self.values.shape != shape:
-            raise ValueError(
-                f"values has shape {self.values.shape}, and the grid {shape}: expected "
-                "the same, of one or two columns."
-            )
-        if len(self.column_names) != len(shape):
-            raise ValueError(
-                f"There are {len(shape)} columns and {len(self.column_names)} names."
-            )
+        owner, n_columns = type(self).__name__, len(shape)
+        if n_columns not in N_POINTS:
+            raise ValueError(f"{owner}: grid must be of one or two columns.")
+        names = (self.column_names, (n_columns,))
+        check_shapes(owner, values=(self.values, shape), column_names=names)
 
     @classmethod
     def from_estimator(

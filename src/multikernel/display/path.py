@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_shapes
 from multikernel.display import _style
 from multikernel.display._style import Axes, Figure, Line2D
 from multikernel.estimators import NamedPath
@@ -90,12 +91,12 @@ class RegularizationPathDisplay:
         self.scores = None if scores is None else np.asarray(scores, dtype=float)
         self.best_alpha = best_alpha
         self.score_name = score_name
-        expected = (len(self.alphas), len(self.kernel_names))
-        if self.values.shape != expected:
-            raise ValueError(
-                f"values has shape {self.values.shape}, expected {expected}: one row "
-                "per alpha and one column per kernel name."
-            )
+        check_shapes(
+            type(self).__name__,
+            alphas=(self.alphas, ("n_alphas",)),
+            kernel_names=(self.kernel_names, ("n_kernels",)),
+            values=(self.values, ("n_alphas", "n_kernels")),
+        )
         if self.scores is not None and len(self.scores) != len(self.alphas):
             raise ValueError(
                 f"scores has {len(self.scores)} rows for {len(self.alphas)} alphas."

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
+from multikernel._validation import check_shapes
 from multikernel.display import _style
 from multikernel.display._style import Axes, Figure, Line2D
 from multikernel.inspection.pipelines import SearchScores
@@ -81,21 +82,17 @@ class SparsityPathDisplay:
         self.best_alpha = best_alpha
         self.best_n_kernels = best_n_kernels
         self.score_name = score_name
-        if self.scores.ndim != 3 or len(self.scores) != self.alphas.size:
-            raise ValueError(
-                f"scores has shape {self.scores.shape}, expected "
-                f"({self.alphas.size}, n_models, n_folds): one entry per alpha, number "
-                "of kernels and fold."
-            )
+        if n_kernels is None:
+            n_kernels = np.arange(*self.scores.shape[1:2])
+        self.n_kernels = np.asarray(n_kernels, dtype=int)
+        check_shapes(
+            type(self).__name__,
+            alphas=(self.alphas, ("n_alphas",)),
+            scores=(self.scores, ("n_alphas", "n_models", "n_folds")),
+            n_kernels=(self.n_kernels, ("n_models",)),
+        )
         if best_alpha is not None and best_alpha not in self.alphas:
             raise ValueError(f"best_alpha={best_alpha} is none of the alphas.")
-        sizes = np.arange(self.scores.shape[1]) if n_kernels is None else n_kernels
-        self.n_kernels = np.asarray(sizes, dtype=int)
-        if self.n_kernels.shape != self.scores.shape[1:2]:
-            raise ValueError(
-                f"There are scores of {self.scores.shape[1]} models, and "
-                f"{self.n_kernels.size} values of n_kernels."
-            )
         if best_n_kernels is not None and best_n_kernels not in self.n_kernels:
             raise ValueError(
                 f"There are scores for {self.n_kernels.min()} to "

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import COUNT, check_parameter
+from multikernel._validation import COUNT, check_parameter, check_shapes
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer, Figure
 from multikernel.inspection import Bootstrap, VarianceSplit, variance_split
@@ -94,23 +94,14 @@ class KernelWeightsDisplay:
             ends = (np.asarray(end, dtype=float) for end in intervals)
             self.intervals = [np.atleast_2d(end) for end in ends]
         self.value_name, self.counted, self.zeros = value_name, counted, zeros
-        n_groups, n_kernels = self.kernel_weights.shape
-        if n_kernels != len(self.kernel_names):
-            raise ValueError(
-                f"There are {n_kernels} kernel weights but {len(self.kernel_names)} "
-                "kernel names."
+        axes = ("n_groups", "n_kernels")
+        for values in (self.kernel_weights, *(self.intervals or ())):
+            check_shapes(
+                type(self).__name__,
+                group_names=(self.group_names, axes[:1]),
+                kernel_names=(self.kernel_names, axes[1:]),
+                kernel_weights=(values, axes),
             )
-        if n_groups != len(self.group_names):
-            raise ValueError(
-                f"There are {n_groups} groups of kernel weights but "
-                f"{len(self.group_names)} group names."
-            )
-        for end in self.intervals or ():
-            if end.shape != self.kernel_weights.shape:
-                raise ValueError(
-                    f"The ends of intervals have shape {end.shape}, and kernel_weights "
-                    f"{self.kernel_weights.shape}."
-                )
 
     @classmethod
     def from_estimator(
