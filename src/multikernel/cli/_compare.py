@@ -56,10 +56,7 @@ def run_compare(asked: Compare) -> None:
         "scoring": asked.scoring or MEASURES[task],
         "methods": lines,
     }
-    if asked.json:
-        _report.print_json(report)
-    else:
-        _show(report)
+    _report.give(report, _show, json=asked.json)
 
 
 def _suited(task: str, table: Table) -> list[str]:

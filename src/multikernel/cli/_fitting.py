@@ -68,11 +68,8 @@ def run_fit(asked: Fit) -> None:
         **_report.model_report(pipeline, table.kernel_names),
         "model_file": file_name(asked.output, place),
     }
-    if asked.json:
-        _report.print_json(report)
-        return
     with beside(place, asked.output):
-        _show(report)
+        _report.give(report, _show, json=asked.json)
 
 
 def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:

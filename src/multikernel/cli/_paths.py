@@ -49,11 +49,8 @@ def run_path(asked: FollowPath) -> None:
         "path": _path_lines(path),
         "plot": file_name(asked.plot, picture),
     }
-    if asked.json:
-        _report.print_json(report)
-        return
     with beside(picture, asked.plot):
-        _show_path(report)
+        _report.give(report, _show_path, json=asked.json)
 
 
 def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:

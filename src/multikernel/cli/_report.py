@@ -4,7 +4,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,16 @@ def print_json(report: Mapping[str, Any]) -> None:
     Infinity, a value of p, is written as text.
     """
     sys.stdout.write(json.dumps(_jsonable(report), indent=2, allow_nan=False) + "\n")
+
+
+def give(
+    report: dict[str, Any], show: Callable[[dict[str, Any]], None], *, json: bool
+) -> None:
+    """Write a report to standard output as JSON, or as a function shows it."""
+    if json:
+        print_json(report)
+    else:
+        show(report)
 
 
 def _jsonable(value: Any) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import false_discovery_control
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
@@ -299,14 +300,14 @@ def kernel_tests(
     p_values = np.full(statistics.size, np.nan)
     if analytic and null.rho.shape[1] == 1:
         p_values = analytic_p(stack, null, statistics)
-    has_p = not np.isnan(p_values).any()
+    ranked = permutation_p if np.isnan(p_values).any() else p_values
     return KernelTests(
         kernel_names=training.names.everything,
         statistics=statistics,
         p_values=p_values,
         permutation_p=permutation_p,
         family_wise_p=_shares(largest[None], forms[:, 0]),
-        q_values=benjamini_hochberg(p_values if has_p else permutation_p),
+        q_values=false_discovery_control(np.clip(ranked, 0.0, 1.0)),
         views=training.names.views,
         view_p=_view_tests(training.names.views, forms, largest),
         strengths=np.sort(strengths),
@@ -409,20 +410,3 @@ def _view_tests(
         alone, family = _shares(np.stack([best, largest]), best[[0, 0]])
         tests[view] = (float(alone), float(family))
     return tests
-
-
-def benjamini_hochberg(p_values: Array) -> Array:
-    """Return the q-values of p-values, by Benjamini and Hochberg's rule.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.inspection.association import benjamini_hochberg
-    >>> benjamini_hochberg(np.array([0.5, 0.01, 0.02]))
-    array([0.5 , 0.03, 0.03])
-    """
-    order = np.argsort(p_values)[::-1]
-    ranks = np.arange(p_values.size, 0, -1)
-    q_values = np.empty(p_values.size)
-    q_values[order] = np.minimum.accumulate(p_values[order] * p_values.size / ranks)
-    return np.minimum(q_values, 1.0)
