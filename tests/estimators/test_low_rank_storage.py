@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +14,15 @@ from multikernel.estimators import (
     FixedWeightsMKLRegressor,
     GroupOMPClassifier,
     LpMKLClassifier,
+    LpMKLClassifierCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     regularization_path,
 )
+from multikernel.estimators.fit import read
+from multikernel.estimators.grams.grams import OutsideLandmarks
 from multikernel.estimators.grams.method import fitted_attributes
+from multikernel.estimators.publish.predict import LandmarkGrams
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank
 from multikernel.kernels import (
@@ -218,3 +223,38 @@ def test_prefixes_over_landmarks_are_the_models_of_the_stages():
     for k, staged in enumerate(model.staged_decision_function(new)):
         values = model.prefix(k).decision_function(new)
         np.testing.assert_allclose(values, staged, atol=1e-9)
+
+
+@pytest.fixture
+def evaluated(monkeypatch):
+    """Count how often kernels are evaluated between samples and landmarks."""
+    calls, evaluate = [], LandmarkGrams.__call__
+
+    def counted(self, X, position):
+        calls.append(len(X))
+        return evaluate(self, X, position)
+
+    monkeypatch.setattr(LandmarkGrams, "__call__", counted)
+    return calls
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_a_search_evaluates_kernels_of_a_fold_once(evaluated):
+    X, y, _ = problem()
+    options = {"Cs": [0.1, 1.0, 10.0], "ps": [2.0], "cv": 4, "refit": False}
+    search = LpMKLClassifierCV(KERNELS, storage="low_rank", **options).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).sum() >= 2
+    assert evaluated == [20] * (4 * len(KERNELS))
+
+
+def test_kernels_of_a_fold_are_evaluated_again_at_more_landmarks(evaluated):
+    X, y, _ = problem()
+    model = LpMKLClassifier(KERNELS, storage="low_rank")
+    source = model._method().source
+    training = source.prepare(read(model, source, X, y))
+    outside = OutsideLandmarks(training, X[:5])
+    first = outside(0)
+    assert outside(0) is first
+    training.built = replace(training.built)
+    assert np.array_equal(outside(0), first)
+    assert evaluated == [5, 5]

@@ -325,11 +325,8 @@ def products_of_arrays(matrices: list[Array]) -> Products:
     return products
 
 
-def products_of_cuts(cut: Callable[[int], Array]) -> Products:
-    """Return what `capabilities.outside_products` does, for matrices that are cut out.
-
-    They are held while they are few.
-    """
+def held_while_few(cut: Callable[[int], Array]) -> Callable[[int], Array]:
+    """Return what cuts a matrix out, or gives it from memory: few are held there."""
     held: dict[int, Array] = {}
 
     def matrix(m: int) -> Array:
@@ -339,6 +336,16 @@ def products_of_cuts(cut: Callable[[int], Array]) -> Products:
         if (len(held) + 1) * K.nbytes <= OUTSIDE_BYTES:
             held[m] = K
         return K
+
+    return matrix
+
+
+def products_of_cuts(cut: Callable[[int], Array]) -> Products:
+    """Return what `capabilities.outside_products` does, for matrices that are cut out.
+
+    They are held while they are few.
+    """
+    matrix = held_while_few(cut)
 
     def products(kernels: Indices, coefs: Array) -> Array:
         pairs = zip(kernels.tolist(), coefs, strict=True)

@@ -14,6 +14,7 @@ from multikernel.estimators.publish.predict import (
     KernelGrams,
     LandmarkGrams,
     PrecomputedGrams,
+    Rows,
 )
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
@@ -24,7 +25,12 @@ from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.files import Storage
-from multikernel.gram.matrix import Products, column_runs, products_of_cuts
+from multikernel.gram.matrix import (
+    Products,
+    column_runs,
+    held_while_few,
+    products_of_cuts,
+)
 from multikernel.gram.normalization import GivenScales, Steps, check_steps
 from multikernel.gram.refine import landmarks_of
 from multikernel.gram.steps import CenterStep
@@ -231,6 +237,34 @@ def cross_grams(
     return KernelGrams(kernels, training.X[columns], learnt), columns
 
 
+class OutsideLandmarks:
+    """Kernels between the validation samples of a fold and landmarks, held while few.
+
+    Parameters
+    ----------
+    training : Training
+        The training samples of the fold, among whom landmarks may be added.
+    X : ndarray of shape (n_test, n_columns)
+        The validation samples.
+    """
+
+    def __init__(self, training: "Training", X: Rows) -> None:
+        self.training, self.X = training, X
+        self._built = training.built
+        self._matrix = held_while_few(self._cut)
+
+    def __call__(self, m: int) -> Array:
+        """Return the matrix of one kernel, shape (n_test, rank[ + 1])."""
+        if self.training.built is not self._built:
+            # What is held belongs to the landmarks before.
+            self._built = self.training.built
+            self._matrix = held_while_few(self._cut)
+        return self._matrix(m)
+
+    def _cut(self, m: int) -> Array:
+        return landmark_grams(self.training, np.array([m]))(self.X, 0)
+
+
 def images_outside(
     whole: "Training", training: "Training", train: Indices, test: Indices
 ) -> Products:
@@ -242,13 +276,12 @@ def images_outside(
     stack, normalization = whole.stack, training.built.normalization
     if not stack.in_memory:
         X, everyone = whole.X[test], np.arange(train.size)
+        to_landmarks = OutsideLandmarks(training, X)
 
         def image(m: int, coefs: Array) -> Array:
-            one = np.array([m])
             if landmarks_of(training.stack) is not None:
-                landmark_coefs = over_landmarks(training, m, coefs)
-                return landmark_grams(training, one)(X, 0) @ landmark_coefs
-            grams, _ = cross_grams(training, one, everyone)
+                return to_landmarks(m) @ over_landmarks(training, m, coefs)
+            grams, _ = cross_grams(training, np.array([m]), everyone)
             return grams(X, 0) @ coefs
 
         def images(kernels: Indices, coefs: Array) -> Array:
