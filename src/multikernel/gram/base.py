@@ -152,6 +152,23 @@ class GramStack(ABC):
         return np.zeros(self.shape[0])
 
 
+class Counts(GramStack):
+    """A stack that is the one inside it, and counts what is read of that."""
+
+    stack: GramStack
+
+    @abstractmethod
+    def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
+        """Count products that are made elsewhere, see `capabilities.count`."""
+
+
+def inside(stack: GramStack) -> GramStack:
+    """Return a stack without what counts around it: for questions that read nothing."""
+    while isinstance(stack, Counts):
+        stack = stack.stack
+    return stack
+
+
 def support_images(gram: GramStack, v: Array) -> Array:
     """Return K_m v for every m, reading only the columns of the support of a small one.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import Counts, GramStack, inside
 from multikernel.gram.matrix import (
     IMAGE_BYTES,
     ImageProducts,
@@ -56,12 +56,14 @@ def tall_form(stack: GramStack) -> tuple[TallMatrix, Indices] | None:
     offsets : ndarray of shape (n_kernels + 1,)
         The first column of every kernel, and the end.
     """
-    return stack.tall_form() if isinstance(stack, HasFactors) else None
+    held = inside(stack)
+    return held.tall_form() if isinstance(held, HasFactors) else None
 
 
 def low_rank_form(stack: GramStack) -> "LowRankStack | None":
     """Return the same matrices as factors in memory; None where there are none."""
-    return stack.low_rank_form() if isinstance(stack, HasFactors) else None
+    held = inside(stack)
+    return held.low_rank_form() if isinstance(held, HasFactors) else None
 
 
 # First looks.
@@ -140,9 +142,10 @@ def outside_products(stack: GramStack, rows: Indices, cols: Indices) -> Products
     It maps kernels and a block for each, (n_chosen, n_cols, n_outputs), to the
     products K_m[rows, cols] blocks[m], again and again.
     """
-    if isinstance(stack, HasProducts):
-        return stack.outside_products(rows, cols)
-    return products_of_cuts(lambda m: stack.entries(m, rows, cols))
+    held = inside(stack)
+    if isinstance(held, HasProducts):
+        return held.outside_products(rows, cols)
+    return products_of_cuts(lambda m: held.entries(m, rows, cols))
 
 
 # The terms of a model, f_m = K_m c_m.
@@ -178,9 +181,10 @@ def expansion_length(stack: GramStack) -> int:
     holds K = Z Z^T and takes u of f = Z u, of as many numbers as Z has columns,
     rows filled up with zeros. It is never n_samples then: so they are told apart.
     """
-    if isinstance(stack, TakesCoordinates):
-        return stack.expansion_length
-    return stack.shape[1]
+    held = inside(stack)
+    if isinstance(held, TakesCoordinates):
+        return held.expansion_length
+    return held.shape[1]
 
 
 def own_expansions(stack: GramStack, coefs: Array) -> Array:
@@ -189,7 +193,8 @@ def own_expansions(stack: GramStack, coefs: Array) -> Array:
     What gives them, (n_kernels, n_samples or length[, n_outputs]), becomes
     (n_kernels, expansion_length[, n_outputs]).
     """
-    return stack.own_expansions(coefs) if isinstance(stack, TakesCoordinates) else coefs
+    held = inside(stack)
+    return held.own_expansions(coefs) if isinstance(held, TakesCoordinates) else coefs
 
 
 def term_products(stack: GramStack, coefs: Array) -> TermProducts:
@@ -226,13 +231,14 @@ def term_covariances(
     squares, covariances : ndarray of shape (n_outputs, n_terms)
         Covariances are times the total weight.
     """
-    if isinstance(stack, TakesCoordinates) and kernels.size:
-        return stack.term_covariances(kernels, coefs, weights)
+    held = inside(stack)
+    if isinstance(held, TakesCoordinates) and kernels.size:
+        return held.term_covariances(kernels, coefs, weights)
     images = np.empty(coefs.shape)
     step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
     for start in range(0, kernels.size, step):
         part = slice(start, start + step)
-        images[part] = stack.once(kernels[part]).block_matvec(coefs[part])
+        images[part] = held.once(kernels[part]).block_matvec(coefs[part])
     squares = np.einsum("mik,mik->km", coefs, images)
     return squares, covariances_with_sum(np.moveaxis(images, 0, 2), weights)
 
@@ -257,20 +263,23 @@ class MadeOfMains(GramStack):
 
 def makes_factors(stack: GramStack) -> bool:
     """Return whether kernels get factors once they are taken, for more than a pass."""
-    return isinstance(stack, MadeOfMains) and stack.makes_factors
+    held = inside(stack)
+    return isinstance(held, MadeOfMains) and held.makes_factors
 
 
 def pass_numbers(stack: GramStack) -> float:
     """Return how many numbers one quadratic form of every kernel reads."""
-    if isinstance(stack, MadeOfMains):
-        return stack.pass_numbers()
-    return float(stack.held_numbers().sum())
+    held = inside(stack)
+    if isinstance(held, MadeOfMains):
+        return held.pass_numbers()
+    return float(held.held_numbers().sum())
 
 
 def zero_kernels(stack: GramStack) -> Indices:
     """Return the kernels whose matrix is zero: those with a zero diagonal."""
-    if isinstance(stack, MadeOfMains):
-        return stack.zero_kernels()
+    held = inside(stack)
+    if isinstance(held, MadeOfMains):
+        return held.zero_kernels()
     return np.flatnonzero(~np.any(stack.diagonals() > 0.0, axis=1))
 
 
@@ -312,7 +321,8 @@ class ReadsRows(GramStack):
 
 def row_length(stack: GramStack, wanted: int) -> int:
     """Return how many entries of a row are read for `wanted` entries."""
-    return stack.row_length(wanted) if isinstance(stack, ReadsRows) else wanted
+    held = inside(stack)
+    return held.row_length(wanted) if isinstance(held, ReadsRows) else wanted
 
 
 class AroundOther(HasProducts, HasRoughForms, MadeOfMains, ReadsRows):
@@ -342,14 +352,6 @@ class AroundOther(HasProducts, HasRoughForms, MadeOfMains, ReadsRows):
     def row_length(self, wanted: int) -> int:
         """Return how many entries of a row are read for `wanted` entries."""
         return row_length(self.stack, wanted)
-
-
-class Counts(GramStack):
-    """A stack that counts what is read of it."""
-
-    @abstractmethod
-    def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
-        """Count products that are made with what `tall_form` gave."""
 
 
 def count(stack: GramStack, kernels: int, rows: int, vectors: int = 1) -> None:

@@ -8,23 +8,16 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram import capabilities
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import Counts, GramStack
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import GramMatrix, Products, TermProducts
 from multikernel.gram.refine import (
     Refinable,
-    Refinement,
     full_forms,
-    landmarks_of,
-    refined,
-    residual_traces,
 )
-from multikernel.linalg.tall import TallMatrix
 
 if TYPE_CHECKING:
     Base = GramStack
-    from multikernel.gram.factors.landmarks import Landmarks
-    from multikernel.gram.factors.low_rank import LowRankStack
 else:
     # What is no product goes straight to the stack inside, which knows best.
     Base = object
@@ -152,65 +145,6 @@ class MeteredStack(Base):
         self._count(*self.shape[:2], _vectors(coefs, 2))
         return capabilities.term_products(self.stack, coefs)
 
-    @property
-    def expansion_length(self) -> int:
-        """Return how many numbers give a function in the space of a kernel."""
-        return capabilities.expansion_length(self.stack)
-
-    def own_expansions(self, coefs: Array) -> Array:
-        """Return functions as the stack inside takes them."""
-        return capabilities.own_expansions(self.stack, coefs)
-
-    def term_covariances(
-        self, kernels: Indices, coefs: Array, weights: Array
-    ) -> tuple[Array, Array]:
-        """Return squared norms of terms, and covariances with their sum."""
-        return capabilities.term_covariances(self.stack, kernels, coefs, weights)
-
-    def tall_form(self) -> tuple[TallMatrix, Indices] | None:
-        """Return the stack inside as one tall matrix; `count` what is done with it."""
-        return capabilities.tall_form(self.stack)
-
-    def low_rank_form(self) -> "LowRankStack | None":
-        """Return the same matrices as factors in memory; None where there are none."""
-        return capabilities.low_rank_form(self.stack)
-
-    @property
-    def makes_factors(self) -> bool:
-        """Return whether kernels get factors once they are taken."""
-        return capabilities.makes_factors(self.stack)
-
-    def pass_numbers(self) -> float:
-        """Return how many numbers one quadratic form of every kernel reads."""
-        return capabilities.pass_numbers(self.stack)
-
-    def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero."""
-        return capabilities.zero_kernels(self.stack)
-
-    def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are read for `wanted` entries."""
-        return capabilities.row_length(self.stack, wanted)
-
-    def residual_traces(self, shares: Array) -> Array:
-        """Return the weighted traces of residuals, shape (n_kernels,)."""
-        return residual_traces(self.stack, shares)
-
-    @property
-    def landmarks(self) -> "Landmarks | None":
-        """Return what the factors inside were made of."""
-        return landmarks_of(self.stack)
-
-    def refine(
-        self, refinement: Refinement, max_bytes: int | None = None
-    ) -> "GramStack | None":
-        """Return what the stack inside becomes, which is not counted."""
-        return refined(self.stack, refinement, max_bytes)
-
-    def outside_products(self, rows: Indices, cols: Indices) -> Products:
-        """Return a function that multiplies rows and columns of kernels by blocks."""
-        return capabilities.outside_products(self.stack, rows, cols)
-
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
         matrix = self.stack.combine(weights)
@@ -262,12 +196,9 @@ class MeteredStack(Base):
 
 
 for kind in (
-    capabilities.Counts,
-    capabilities.HasFactors,
+    Counts,
     capabilities.HasProducts,
     capabilities.HasRoughForms,
-    capabilities.MadeOfMains,
-    capabilities.ReadsRows,
     Refinable,
     capabilities.TakesCoordinates,
 ):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, inside
 
 if TYPE_CHECKING:
     from multikernel.gram.factors.landmarks import Landmarks
@@ -74,7 +74,8 @@ class Refinable(GramStack):
 
 def landmarks_of(stack: GramStack) -> "Landmarks | None":
     """Return the landmarks of a stack in factors, None if it has none."""
-    return stack.landmarks if isinstance(stack, Refinable) else None
+    held = inside(stack)
+    return held.landmarks if isinstance(held, Refinable) else None
 
 
 def residual_traces(stack: GramStack, shares: Array) -> Array:
@@ -82,9 +83,10 @@ def residual_traces(stack: GramStack, shares: Array) -> Array:
 
     D has the shares on its diagonal, (n_samples,), sample weights that sum to one.
     """
-    if isinstance(stack, Refinable):
-        return stack.residual_traces(shares)
-    return np.zeros(stack.shape[0])
+    held = inside(stack)
+    if isinstance(held, Refinable):
+        return held.residual_traces(shares)
+    return np.zeros(held.shape[0])
 
 
 def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
@@ -118,6 +120,5 @@ def refined(
     -------
     finer : GramStack or None
     """
-    if isinstance(stack, Refinable):
-        return stack.refine(refinement, max_bytes)
-    return None
+    held = inside(stack)
+    return held.refine(refinement, max_bytes) if isinstance(held, Refinable) else None
