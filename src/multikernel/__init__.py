@@ -1,8 +1,8 @@
 """Multiple kernel learning with certified optimality.
 
 Names are listed in `__init__.pyi` and loaded when they are first asked for, here and in
-`kernels`, `solvers` and `estimators`: an estimator loads what it fits with, and the
-command line speaks at once.
+the packages whose names users import: an estimator loads what it fits with, a picture
+what it draws, and the command line speaks at once.
 """
 
 import lazy_loader

@@ -4,7 +4,7 @@ from typing import Any
 
 from multikernel._validation import check_weights
 from multikernel.estimators.publish.columns import column_names
-from multikernel.estimators.publish.sobol import SobolIndices, sobol_of
+from multikernel.estimators.publish.sobol import SobolIndices as SobolIndices, sobol_of
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
 
 

@@ -1,0 +1,11 @@
+from .files import (
+    Fasta as Fasta,
+    read_batches as read_batches,
+    read_fasta as read_fasta,
+)
+from .generators import (
+    make_additive_regression as make_additive_regression,
+    make_ringnorm as make_ringnorm,
+    make_sparse_means as make_sparse_means,
+)
+from .loaders import available as available, load as load

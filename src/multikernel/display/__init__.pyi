@@ -1,0 +1,15 @@
+from .contribution import ContributionDisplay as ContributionDisplay
+from .convergence import ConvergenceDisplay as ConvergenceDisplay
+from .explanation import ExplanationDisplay as ExplanationDisplay
+from .hull import HullDisplay as HullDisplay, HullPathDisplay as HullPathDisplay
+from .path import RegularizationPathDisplay as RegularizationPathDisplay
+from .sparsity import SparsityPathDisplay as SparsityPathDisplay
+from .spectrum import (
+    CutOffDisplay as CutOffDisplay,
+    TailSpectrumDisplay as TailSpectrumDisplay,
+)
+from .stability import StabilityDisplay as StabilityDisplay
+from .weights import (
+    KernelWeightsDisplay as KernelWeightsDisplay,
+    VarianceSplitDisplay as VarianceSplitDisplay,
+)

@@ -1,0 +1,16 @@
+from .association import KernelTests as KernelTests, kernel_tests as kernel_tests
+from .deviance import deviance_split as deviance_split
+from .importance import group_permutation_importance as group_permutation_importance
+from .intervals import Bootstrap as Bootstrap, bootstrap as bootstrap
+from .posterior import TermPosterior as TermPosterior, term_posterior as term_posterior
+from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
+from .split import (
+    VarianceSplit as VarianceSplit,
+    contributions as contributions,
+    r2_score_split as r2_score_split,
+    variance_split as variance_split,
+)
+from .stability import (
+    Stability as Stability,
+    stability_selection as stability_selection,
+)
