@@ -12,7 +12,7 @@ from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
 from multikernel.estimators.search import target_scores, targets
 from multikernel.estimators.search.scores import Scores
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
-from multikernel.gram import DenseStack
+from multikernel.gram import DenseStack, PartStack, ScaledStack
 from multikernel.kernels import GaussianKernel, ParameterGrid
 from multikernel.losses import SquaredLoss
 from multikernel.problem import Problem
@@ -106,6 +106,26 @@ def test_blocks_of_targets_and_folds_one_by_one_change_nothing(data, monkeypatch
     np.testing.assert_array_equal(one_by_one.best_index_, together.best_index_)
     assert np.isfinite(one_by_one.target_scores_).all()
     assert np.isnan(together.target_scores_).any()
+
+
+def test_folds_hold_neither_kernels_nor_targets_of_their_own(data, monkeypatch):
+    X, Y = data
+    seen = []
+    cut = targets.fold_of_targets
+
+    def spy(fold, block):
+        seen.append(fold)
+        return cut(fold, block)
+
+    monkeypatch.setattr(targets, "fold_of_targets", spy)
+    monkeypatch.setattr(targets, "BLOCK_BYTES", 1.0)
+    search(storage="dense").fit(X, Y)
+    parts = [fold.training.stack for fold in seen]
+    parts = [part.stack if isinstance(part, ScaledStack) else part for part in parts]
+    assert all(isinstance(part, PartStack) for part in parts)
+    assert len({id(part.whole) for part in parts}) == 1
+    for fold in seen:
+        assert fold.training.samples.labels.size == fold.outside.labels.size == 0
 
 
 def test_the_default_grid_is_free_of_the_units_of_targets(data):

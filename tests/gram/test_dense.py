@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.linalg import LinAlgError
 
-from multikernel.gram import DenseMatrix, DenseStack
+from multikernel.gram import DenseMatrix, DenseStack, capabilities
 
 
 @pytest.fixture(name="array")
@@ -203,3 +203,19 @@ def test_a_sum_of_large_matrices_reads_half_of_each(dtype, n_used):
     upper = np.triu(np.ones((733, 733), dtype=bool), 1)
     total = DenseStack(np.where(upper, np.nan, array)).combine(weights).array
     np.testing.assert_allclose(total, exact, rtol=1e-12, atol=1e-12)
+
+
+def test_terms_of_many_outputs_are_described_in_blocks(array, monkeypatch):
+    stack, rng = DenseStack(array), np.random.default_rng(0)
+    n_kernels, n_samples, _ = stack.shape
+    coefs, weights = rng.normal(size=(n_kernels, n_samples, 900)), rng.random(n_samples)
+    arguments = stack, np.arange(n_kernels), coefs, weights
+    together = capabilities.term_covariances(*arguments)
+    monkeypatch.setattr(capabilities, "TERM_BYTES", 8 * n_kernels * n_samples * 100)
+    tracemalloc.start()
+    apart = capabilities.term_covariances(*arguments)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    for some, every in zip(apart, together, strict=True):
+        np.testing.assert_allclose(some, every, rtol=1e-12, atol=1e-12)
+    assert peak < 0.5 * coefs.nbytes

@@ -7,6 +7,7 @@ import pytest
 
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import DenseStack, PartStack, build_part, build_stack
+from multikernel.gram.part import view_part
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -116,3 +117,21 @@ def test_small_parts_are_copied_where_the_limit_allows_it(monkeypatch):
         for limit in (needed, needed - 1)
     ]
     assert kinds == [DenseStack, PartStack]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_views_are_taken_of_small_parts_too(dtype):
+    array = np.random.default_rng(0).normal(size=(3, 9, 9))
+    array = (array @ array.transpose(0, 2, 1)).astype(dtype)
+    whole, rows = DenseStack(array), np.array([0, 2, 3, 7])
+    part = view_part(whole, rows).stack
+    assert isinstance(part, PartStack)
+    assert part.whole is whole
+    some = array[:, rows][:, :, rows].astype(np.float64)
+    check_gram_stack(part, some)
+    vectors = np.random.default_rng(1).normal(size=(4, 6))
+    np.testing.assert_allclose(part.matvec(vectors), some @ vectors)
+    scaled = view_part(whole, rows, normalize="trace").stack
+    np.testing.assert_allclose(scaled.traces(), 4.0)
+    assert view_part(whole, rows, normalize="center") is None
+    assert view_part(part, np.arange(2)) is None

@@ -210,6 +210,11 @@ def term_products(stack: GramStack, coefs: Array) -> TermProducts:
     return ImageProducts(coefs, stack.block_matvec(coefs), stack.diagonals())
 
 
+TERM_BYTES = 2**23
+"""Bytes of the values of all terms that are held at a time. Of 2000 outputs (600
+samples, five terms) all at once took 92 MB."""
+
+
 def term_covariances(
     stack: GramStack, kernels: Indices, coefs: Array, weights: Array
 ) -> tuple[Array, Array]:
@@ -234,13 +239,29 @@ def term_covariances(
     held = inside(stack)
     if isinstance(held, TakesCoordinates) and kernels.size:
         return held.term_covariances(kernels, coefs, weights)
+    n_terms, n_samples, n_outputs = coefs.shape
+    squares, covariances = np.empty((2, n_outputs, n_terms))
+    step = max(1, TERM_BYTES // (8 * max(1, n_terms * n_samples)))
+    # Kernels that are not held are computed once, whatever their images take.
+    step = step if held.in_memory else max(1, n_outputs)
+    for start in range(0, n_outputs, step):
+        outputs = slice(start, start + step)
+        some = coefs[:, :, outputs]
+        images = _images_of_some(held, kernels, some)
+        squares[outputs] = np.einsum("mik,mik->km", some, images)
+        values = np.moveaxis(images, 0, 2)
+        covariances[outputs] = covariances_with_sum(values, weights)
+    return squares, covariances
+
+
+def _images_of_some(stack: GramStack, kernels: Indices, coefs: Array) -> Array:
+    """Return K_m c_m of some kernels, (n_terms, n_samples, n_outputs)."""
     images = np.empty(coefs.shape)
     step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
     for start in range(0, kernels.size, step):
         part = slice(start, start + step)
-        images[part] = held.once(kernels[part]).block_matvec(coefs[part])
-    squares = np.einsum("mik,mik->km", coefs, images)
-    return squares, covariances_with_sum(np.moveaxis(images, 0, 2), weights)
+        images[part] = stack.once(kernels[part]).block_matvec(coefs[part])
+    return images
 
 
 # Kernels that are products of a few matrices.

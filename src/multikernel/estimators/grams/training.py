@@ -28,6 +28,7 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.definite import WITHOUT_PROOF
+from multikernel.gram.part import view_part
 from multikernel.gram.projected import LeastSquares
 from multikernel.gram.refine import refined
 from multikernel.kernels import KernelDictionary
@@ -317,13 +318,15 @@ class Training:
         """Return the same data with `samples`, which differ in their labels at most."""
         return replace(self, samples=samples)
 
-    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
+    def part(
+        self, chosen: Indices, n_copies: int = 1, *, in_place: bool = False
+    ) -> tuple["Training", Indices]:
         """Return some of the samples, as if their Gram matrices were of them alone.
 
         Matrices of all must not be normalised yet. Those in memory are looked at
-        without a copy where kernels are at most scaled, otherwise `n_copies` are held
-        at a time; lazy ones are computed anew. Copies of a sample are left out of the
-        `chosen` ones.
+        without a copy where kernels are at most scaled, and are not small or are to
+        stay `in_place`; otherwise `n_copies` are held at a time. Lazy ones are computed
+        anew. Copies of a sample are left out of the `chosen` ones.
         """
         if self.merges_copies:
             chosen, samples = made_one(self.samples, chosen)
@@ -334,17 +337,24 @@ class Training:
         taken = self.taken
         if not (every or self.precomputed):
             taken = chosen if taken is None else taken[chosen]
-        built = build_part(
-            self.stack,
-            chosen,
-            normalize=self.options.normalize,
-            sample_weight=samples.weights,
-            max_bytes=self.options.max_bytes,
-            n_copies=n_copies,
-        )
+        steps, weights = self.options.normalize, samples.weights
+        built = None
+        if in_place:
+            built = view_part(
+                self.stack, chosen, normalize=steps, sample_weight=weights
+            )
+        if built is None:
+            built = build_part(
+                self.stack,
+                chosen,
+                normalize=steps,
+                sample_weight=weights,
+                max_bytes=self.options.max_bytes,
+                n_copies=n_copies,
+            )
         if built is None:
             X = replace(self, taken=taken).X
-            built = gram_matrices(self.dictionary, X, self.options, samples.weights)
+            built = gram_matrices(self.dictionary, X, self.options, weights)
         rows = self.rows[chosen]
         part = replace(self, samples=samples, built=built, rows=rows, taken=taken)
         return part, chosen
@@ -363,14 +373,16 @@ class Training:
         warn_degenerate(training)
         return training
 
-    def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["Training"]:
+    def fold(
+        self, train: Indices, test: Indices, n_copies: int, *, in_place: bool = False
+    ) -> Fold["Training"]:
         """Return a fold, the same as if its training samples were fitted alone.
 
         Kernels that are held in memory were computed once for all folds; `n_copies`
-        folds are held at a time.
+        folds are held at a time, see `part`.
         """
         # Where folds need copies, so does the model on all samples, held already.
-        training, train = self.part(train, n_copies + 1)
+        training, train = self.part(train, n_copies + 1, in_place=in_place)
         # A part of a kernel's matrix is one: the model on all samples is checked.
         training = training.unchecked()
         if self.precomputed:

@@ -182,6 +182,17 @@ def _blocks(whole: Training, n_folds: int) -> list[Indices]:
     return np.array_split(targets, -(-targets.size // size))
 
 
+def _cut(folds: Folds[Training], number: int) -> Fold[Training]:
+    """Return a fold that holds neither kernels nor targets of its own.
+
+    Blocks of targets are what the memory is for; `fold_of_targets` gives theirs.
+    """
+    split = folds.splits[number]
+    fold = folds.data.fold(*split, folds.n_copies, in_place=True)
+    training = fold.training.among(fold.training.samples.without_targets())
+    return Fold(training, fold.outside.without_targets(), fold.decision_values)
+
+
 def _side_by_side(
     folds: Folds[Training], blocks: Sequence[Indices], scores: Scores
 ) -> None:
@@ -190,7 +201,7 @@ def _side_by_side(
     A path of a target ends where its mean score has gone down.
     """
     n_folds, _, n_targets = scores.scores.shape
-    cuts = [folds.data.fold(*split, n_folds) for split in folds.splits]
+    cuts = [_cut(folds, number) for number in range(n_folds)]
     chain = range(len(folds.candidates))
     for block in blocks:
         folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
@@ -212,7 +223,7 @@ def _alone(folds: Folds[Training], blocks: Sequence[Indices], scores: Scores) ->
     def solve(number: int) -> None:
         if folds.watch.stopped:
             return
-        fold = folds.data.fold(*folds.splits[number], folds.n_copies)
+        fold = _cut(folds, number)
         for block in blocks:
             run = TargetRun(folds, number, fold, block, scores)
             while not run.ended:
