@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pickle import PicklingError
 from typing import Any
 
@@ -139,9 +138,6 @@ def build_stack(
     n_kernels, n_samples = len(dictionary), X.shape[0]
     sample_weight = check_weights(sample_weight, n_samples)
     shape = n_kernels, n_samples, n_samples
-    normalization = partial(
-        empty_normalization, normalize, n_kernels, n_samples, sample_weight
-    )
     if storage == "auto":
         storage = choose_storage(dictionary, X, normalize, storage, max_bytes).storage
     if isinstance(storage, LowRank) and storage.folder is not None:
@@ -153,33 +149,31 @@ def build_stack(
             options=storage,
             max_bytes=max_bytes,
         )
+    learnt = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
     if isinstance(storage, LowRank) or storage == "low_rank":
-        learnt = normalization()
+        options = None if isinstance(storage, str) else storage
         if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
-            thin = None if isinstance(storage, str) else storage
-            given = learnt, sample_weight, thin, max_bytes
-            return build_products(dictionary, X, *given)
+            thin = learnt, sample_weight, options, max_bytes
+            return build_products(dictionary, X, *thin)
         _check_factors(dictionary, X, max_bytes)
         return build_low_rank(
             dictionary,
             X,
             normalize=normalize,
             sample_weight=sample_weight,
-            options=None if isinstance(storage, str) else storage,
+            options=options,
             max_bytes=max_bytes,
         )
     if storage == "by_kernel":
-        return _build_by_kernel(
-            dictionary, X, normalize, normalization(), sample_weight, max_bytes
-        )
+        given = normalize, learnt, sample_weight, max_bytes
+        return _build_by_kernel(dictionary, X, *given)
     if storage == "lazy":
-        return _build_lazy(dictionary, X, normalization(), max_bytes)
+        return _build_lazy(dictionary, X, learnt, max_bytes)
     if isinstance(storage, MemoryMapped) or storage == "memmap":
-        options = MemoryMapped() if isinstance(storage, str) else storage
-        mapped, learnt = map_kernels(dictionary, X, normalize, sample_weight, options)
+        file = MemoryMapped() if isinstance(storage, str) else storage
+        mapped, learnt = map_kernels(dictionary, X, normalize, sample_weight, file)
         return BuiltStack(mapped, learnt, zero_kernels(mapped))
     dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
-    learnt = normalization()
     if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
         return _build_products(dictionary, X, learnt, dtype, max_bytes)
     check_size(shape, dtype.itemsize, max_bytes)

@@ -320,6 +320,12 @@ class ProductsOfMains(MadeOfMains):
         """Return the kernels that are products."""
         return np.flatnonzero(self.terms[:, 1] >= 0)
 
+    @cached_property
+    def _used(self) -> tuple[Indices, Indices]:
+        """Return the mains in any product, and both factors as positions among them."""
+        used, places = np.unique(self.terms[self._pairs], return_inverse=True)
+        return used, places.reshape(-1, 2)
+
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
         return self.matvec(padded_to(values, support, self.shape[1]))

@@ -143,12 +143,6 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
         """Return (n_kernels, n_samples, n_samples)."""
         return len(self.terms), self._places.size, self._places.size
 
-    @cached_property
-    def _used(self) -> tuple[Indices, Indices]:
-        """Return the mains in any product, and both factors as positions among them."""
-        used, places = np.unique(self.terms[self._pairs], return_inverse=True)
-        return used, places.reshape(-1, 2)
-
     @property
     def _many(self) -> bool:
         """Return whether one product over the mains is quicker than all one by one."""

@@ -17,7 +17,6 @@ from multikernel._validation import (
 )
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import STACK, GramStack
-from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix, symmetric_product
 from multikernel.gram.refine import residual_traces
@@ -109,7 +108,6 @@ def leading_spectrum(
     theta: int,
     shares: Array,
     *,
-    start: Array | None = None,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
     """Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
@@ -118,8 +116,7 @@ def leading_spectrum(
     semidefinite, over n; with others they are what repeated samples would give. These
     are n pairs where theta is larger, as there are no more. The sum is exact to `tol`
     of the trace, and where the matrix is held in factors of rank r below n it is exact,
-    at a cost of O(n r^2). Directions near the eigenvectors may be given as a start,
-    (n_samples, n_start).
+    at a cost of O(n r^2).
     """
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
@@ -141,7 +138,7 @@ def leading_spectrum(
         # Its many small steps wait for one another where BLAS has several threads:
         # 0.14 s for 16 eigenvalues at n = 1000 on two, and 0.02 s on one.
         pairs = with_one_blas_thread(
-            lambda: leading_pairs(product, n, count, trace, start=start, tol=tol)
+            lambda: leading_pairs(product, n, count, trace, tol=tol)
         )
     return pairs
 
@@ -210,7 +207,8 @@ def tail_sums(
     errors, products = np.zeros(n_kernels), np.zeros(n_kernels, dtype=np.intp)
 
     def search(m: int) -> None:
-        pairs = leading_spectrum(_alone(stack, m), theta, shares, tol=tol)
+        one = (np.arange(n_kernels) == m).astype(np.float64)
+        pairs = leading_spectrum(stack.combine(one), theta, shares, tol=tol)
         leading[m], errors[m], products[m] = pairs.values, pairs.error, pairs.products
 
     if theta > 0:
@@ -236,15 +234,6 @@ def _check_definite(leading: Array, totals: Array) -> None:
             "eigenvalues, or leave it out.",
             kernel=m,
         )
-
-
-def _alone(stack: GramStack, m: int) -> GramMatrix:
-    """Return one matrix of a stack, without a copy where it is held as it is."""
-    if isinstance(stack, DenseStack) and stack.array.dtype == np.float64:
-        return DenseMatrix(np.asarray(stack.array[m], dtype=np.float64))
-    one = np.zeros(stack.shape[0])
-    one[m] = 1.0
-    return stack.combine(one)
 
 
 def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:

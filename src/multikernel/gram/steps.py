@@ -189,17 +189,11 @@ class MomentStep(ScaleStep):
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
         """Store the factors of some kernels; see `ScaleStep.learn`."""
-        means = stack.traces(self.weights)
-        known_forms = forms
-        sizes = self.sizes(
-            means,
-            lambda: (
-                stack.quadratic_forms(self.weights)
-                if known_forms is None
-                else known_forms
-            ),
-        )
-        self.store(kernels, sizes)
+
+        def forms_here() -> Array:
+            return stack.quadratic_forms(self.weights) if forms is None else forms
+
+        self.store(kernels, self.sizes(stack.traces(self.weights), forms_here))
 
     def learn_moments(self, m: int, moments: Moments) -> None:
         """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""

@@ -60,7 +60,6 @@ def leading_pairs(
     count: int,
     trace: float,
     *,
-    start: Array | None = None,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
     r"""Return the largest eigenvalues of a matrix, as a sum to `tol` of its trace.
@@ -88,8 +87,6 @@ def leading_pairs(
         How many eigenvalues; at most n.
     trace : float
         The matrix's trace.
-    start : ndarray of shape (n, n_start), optional
-        Directions near the leading eigenvectors.
     tol : float, default=1e-6
         Error of the sum, over the trace.
 
@@ -118,7 +115,7 @@ def leading_pairs(
         values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
         largest = np.maximum(values[: -count - 1 : -1], 0.0)
         return LeadingPairs(largest, vectors[:, : -count - 1 : -1], 0.0, n)
-    return _KrylovSpace(matvec, n, count, trace, tol).run(start)
+    return _KrylovSpace(matvec, n, count, trace, tol).run()
 
 
 class _KrylovSpace:
@@ -145,12 +142,9 @@ class _KrylovSpace:
         self.basis = np.empty((min(n, 2 * count + 32), n))
         self.images = np.empty_like(self.basis)
 
-    def run(self, start: Array | None) -> LeadingPairs:
+    def run(self) -> LeadingPairs:
         """Grow the space until the sum of the leading Ritz values is certain."""
-        for direction in () if start is None else start.T:
-            self.extend(direction)
-        if self.size == 0:
-            self.extend(self.rng.standard_normal(self.n))
+        self.extend(self.rng.standard_normal(self.n))
         probed_at, settled = -1, np.inf
         while True:
             pairs, proved = self.pairs()

@@ -117,11 +117,10 @@ class FactoredProducts(ProductsOfMains, Refinable):
         return len(self.terms), n_samples, n_samples
 
     @cached_property
-    def _used(self) -> tuple[Indices, Indices, Indices]:
-        """Return the mains of products, their places there, and where columns begin."""
-        used, places = np.unique(self.terms[self._pairs], return_inverse=True)
-        ends = np.concatenate([[0], np.cumsum(self.mains.stack.ranks[used])])
-        return used, places.reshape(-1, 2), ends
+    def _ends(self) -> Indices:
+        """Return where the columns of the mains of products begin, and the end."""
+        ranks = self.mains.stack.ranks[self._used[0]]
+        return np.concatenate([[0], np.cumsum(ranks)])
 
     def _made(self) -> Iterator[tuple[int, ProductFactor]]:
         """Yield (m, factor) for the products that have a factor so far."""
@@ -146,7 +145,7 @@ class FactoredProducts(ProductsOfMains, Refinable):
             sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
             forms[self.alone] = sums[self.terms[self.alone, 0]]
         if self._pairs.size:
-            used, places, ends = self._used
+            (used, places), ends = self._used, self._ends
             for column in columns:
                 squares = self.mains.inner_products(used, column) ** 2
                 squares = np.add.reduceat(squares, ends[:-1], axis=0)
@@ -172,7 +171,7 @@ class FactoredProducts(ProductsOfMains, Refinable):
 
     def _write_images(self, v: Array, out: Array) -> None:
         """Write the images of products: z_i,a^T (Z_i^T diag(v) Z_j) z_j,a for all a."""
-        used, places, ends = self._used
+        (used, places), ends = self._used, self._ends
         if not self._pairs.size:
             return
         blocks = self.mains.inner_products(used, v)

@@ -31,7 +31,7 @@ from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
-from multikernel.linalg.threads import add_blocks, available_threads, run_blocks
+from multikernel.linalg.threads import add_blocks, run_blocks
 
 DENSE_BYTES = 2**28
 """Bytes up to which what is taken from a lazy stack is computed once and kept."""
@@ -44,8 +44,8 @@ Image = Callable[[Indices, slice, Array], Part]
 """Takes what a `Visit` takes, and returns what is to be added for it."""
 
 Task = TypeVar("Task")
-RadialTask = tuple[RadialPlan, list[slice]]
-"""Some Gaussian kernels, and blocks of rows of them."""
+RadialTask = tuple[RadialPlan, slice]
+"""Some Gaussian kernels, and a block of rows of them."""
 
 Forms = tuple[Indices, Array]
 """Positions of kernels, and what a block gives to their quadratic forms."""
@@ -235,9 +235,7 @@ class LazyStack(HasRoughForms, ReadsRows):
             kernel and row.
         """
         shown = self._shown(visit)
-        few = self.plan.radial.kernels.size < 4 * BATCH * available_threads()
-        tasks = self._radial_tasks(by_block=few)
-        run_blocks(lambda task: self._visit_radial(task, shown), tasks)
+        run_blocks(lambda task: self._visit_radial(task, shown), self._radial_tasks())
         run_blocks(lambda task: self._visit_other(task, shown), self._other_tasks())
 
     def sum_blocks(self, image: Image[Part], add: Callable[[Part], None]) -> None:
@@ -251,8 +249,7 @@ class LazyStack(HasRoughForms, ReadsRows):
             Takes what that returned, on one thread at a time, always in the same order:
             sums are the same bits whichever thread is the first to end.
         """
-        tasks = self._radial_tasks(by_block=True)
-        self._sum_tasks(self._visit_radial, tasks, image, add)
+        self._sum_tasks(self._visit_radial, self._radial_tasks(), image, add)
         self._sum_others(image, add)
 
     def _sum_others(self, image: Image[Part], add: Callable[[Part], None]) -> None:
@@ -303,32 +300,24 @@ class LazyStack(HasRoughForms, ReadsRows):
             diagonals[m] = evaluate_diagonal(self.plan, number, self.samples.cols)
         return diagonals
 
-    def _radial_tasks(self, *, by_block: bool) -> Iterator[RadialTask]:
-        """Cut the work on Gaussian kernels into tasks, of one block or of all rows."""
+    def _radial_tasks(self) -> Iterator[RadialTask]:
+        """Cut the work on Gaussian kernels into tasks for threads."""
         n_rows, n_cols = self.samples.rows.shape[0], self.samples.cols.shape[0]
         for batch in self.plan.radial.batches(BATCH):
-            blocks = list(row_blocks(n_rows, n_cols, batch.kernels.size))
-            if by_block:
-                yield from ((batch, [block]) for block in blocks)
-            else:
-                yield batch, blocks
+            for rows in row_blocks(n_rows, n_cols, batch.kernels.size):
+                yield batch, rows
 
     def _visit_radial(self, task: RadialTask, visit: Visit) -> None:
         """Compute some rows of a batch of Gaussian kernels, and show them."""
-        batch, blocks = task
+        batch, rows = task
+        n_kernels, n_rows = batch.kernels.size, rows.stop - rows.start
         n_cols = self.samples.cols.shape[0]
-        n_kernels = batch.kernels.size
-        first = blocks[0].stop - blocks[0].start
-        buffer = np.empty(n_kernels * first * n_cols)
-        for rows in blocks:
-            n_rows = rows.stop - rows.start
-            stops = np.full(n_rows, n_cols)
-            offsets = np.arange(n_kernels) * (n_rows * n_cols)
-            values = buffer[: n_kernels * n_rows * n_cols]
-            write_exponents(batch, self.samples, rows, stops, offsets, values)
-            np.exp(values, out=values)
-            block = values.reshape(n_kernels, n_rows, n_cols)
-            visit(batch.kernels, rows, block)
+        block = np.empty((n_kernels, n_rows, n_cols))
+        stops = np.full(n_rows, n_cols)
+        offsets = np.arange(n_kernels) * (n_rows * n_cols)
+        write_exponents(batch, self.samples, rows, stops, offsets, block.reshape(-1))
+        np.exp(block, out=block)
+        visit(batch.kernels, rows, block)
 
     def _other_tasks(self) -> Iterator[tuple[int, slice]]:
         """Cut the work on other kernels into tasks for threads."""
