@@ -218,8 +218,7 @@ class SmoothSide(Side):
     def _derivatives(self) -> tuple[Array, Array]:
         """Return slope and curvature of the conjugate in terms of rho."""
         u, loss = -self.rho, self.loss
-        slope = -loss.conjugate_gradient(self.y, u)
-        return slope, loss.conjugate_hessian(self.y, u)
+        return -loss.conjugate_gradient(self.y, u), loss.conjugate_hessian(self.y, u)
 
     def aim(self, step: Array) -> float:
         """Set the direction; stay inside the domain.
