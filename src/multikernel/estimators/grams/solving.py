@@ -9,7 +9,6 @@ pair comes into use.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.third_order import offer_of, with_third_factors
 from multikernel.problem import Solution
 from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers.base import continued, follow_each, follow_some, solve_path
+from multikernel.solvers.base import continued, follow_some, solve_path
 
 
 def solve_outputs(
@@ -73,20 +72,10 @@ def follow_outputs(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> Iterator[list[Solution]]:
-    """Yield the solutions of all problems for recipes in turn, as they are asked for.
-
-    Recipes differ in their penalties, and each solve starts from the one before. If a
-    solution has the matrices refined, its recipe is solved for again: a list that is
-    yielded belongs to the matrices that `training` holds at that time.
-    """
-
-    def follow(
-        done: int, problems: Problems, starts: Sequence[Solution | None]
-    ) -> Iterator[list[Solution]]:
-        remaining = [recipe.penalties for recipe in recipes[done:]]
-        return follow_each(problems.solver, problems.each, remaining, starts, watch)
-
-    return _following(follow, recipes, training, starts)
+    """Yield the solutions of all problems for recipes in turn: `follow_targets`."""
+    every = np.array(len(recipes))
+    for solutions in follow_targets(recipes, training, watch, every, starts):
+        yield [solution for solution in solutions if solution is not None]
 
 
 def follow_targets(
@@ -94,55 +83,28 @@ def follow_targets(
     training: Training,
     watch: Watch | None,
     ends: Indices,
+    starts: Sequence[Solution | None] = (),
 ) -> Iterator[list[Solution | None]]:
-    """Yield the solutions of all targets for recipes in turn, None for those left out.
+    """Yield the solutions of problems for recipes in turn, None for those left out.
 
-    The `ends`, (n_targets,), are the places of the last recipes that targets are solved
-    for. They are looked at before every recipe, and may be brought forward meanwhile.
-    Over short lists of kernels all targets go on: what costs there are the passes.
-    Solutions are over the matrices that `training` holds now.
-    """
-    if is_shortened(training) and watch is not None:
-        return map(list[Solution | None], follow_shortlist(recipes, training, watch))
-
-    def follow(
-        done: int, problems: Problems, starts: Sequence[Solution | None]
-    ) -> Iterator[list[Solution | None]]:
-        steps = (
-            _of_those(recipe, ends >= number)
-            for number, recipe in enumerate(recipes[done:], start=done)
-        )
-        return follow_some(problems.solver, problems.each, steps, starts, watch)
-
-    return _following(follow, recipes, training, ())
-
-
-def _of_those(recipe: Recipe, going: Mask) -> list[BlockRegularizer | None]:
-    """Return the penalties of the targets that go on, None for the others."""
-    pairs = zip(recipe.penalties, going.tolist(), strict=True)
-    return [penalty if on else None for penalty, on in pairs]
-
-
-Each = TypeVar("Each", Solution, Solution | None)
-
-
-def _following(
-    follow: Callable[[int, Problems, Sequence[Solution | None]], Iterator[list[Each]]],
-    recipes: Sequence[Recipe],
-    training: Training,
-    starts: Sequence[Solution | None],
-) -> Iterator[list[Each]]:
-    """Yield the solutions for recipes in turn; solve again after a refinement.
-
-    `follow` solves for the remaining recipes: it takes how many are done, the problems
-    over the matrices of now, and the solutions to start from. When a solution makes
-    `training` refine its matrices, it is dropped, and `follow` is called again.
+    Recipes differ in their penalties, and each solve starts from the one before, when
+    it is asked for. The `ends`, (n_problems,) or one for all, are the places of the
+    last recipes that problems are solved for: they are looked at before every recipe,
+    and may be brought forward meanwhile. If a solution has the matrices refined, it is
+    dropped, and its recipe solved for again: a list that is yielded belongs to the
+    matrices that `training` holds at that time.
     """
     done = 0
     while done < len(recipes):
         problems = training.problems(recipes[0])
         starts = starts or [None] * len(problems.each)
-        for solved_now in follow(done, problems, starts):
+        steps = (
+            _of_those(recipe, ends >= number)
+            for number, recipe in enumerate(recipes[done:], start=done)
+        )
+        for solved_now in follow_some(
+            problems.solver, problems.each, steps, starts, watch
+        ):
             starts = [now or last for now, last in zip(solved_now, starts, strict=True)]
             if training.refine([each for each in solved_now if each is not None]):
                 break  # the same recipe is solved for again, on finer matrices
@@ -150,6 +112,25 @@ def _following(
             done += 1
         else:
             return
+
+
+def _of_those(recipe: Recipe, going: Mask) -> list[BlockRegularizer | None]:
+    """Return the penalties of the problems that go on, None for the others."""
+    penalties = recipe.penalties
+    pairs = zip(penalties, np.broadcast_to(going, len(penalties)), strict=True)
+    return [penalty if on else None for penalty, on in pairs]
+
+
+def follow_listed(
+    recipes: Sequence[Recipe], training: Training, watch: Watch, ends: Indices
+) -> Iterator[Sequence[Solution | None]]:
+    """Yield as `follow_targets`, or over short lists of kernels where these are many.
+
+    There all targets go on: what costs are the passes.
+    """
+    if is_shortened(training):
+        return follow_shortlist(recipes, training, watch)
+    return follow_targets(recipes, training, watch, ends)
 
 
 Follower = Callable[[Sequence[Recipe], Training, Watch], Iterator[list[Solution]]]

@@ -8,8 +8,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.solving import (
+    follow_listed,
     follow_outputs,
-    follow_targets,
     until_settled,
 )
 from multikernel.estimators.grams.training import Recipe, Training
@@ -149,7 +149,7 @@ def _follow_to_choices(
     for _ in until_settled(training, watch):
         paths.n_iter[block] = 0
         for number, solved_now in enumerate(
-            follow_targets(steps, training, watch, places)
+            follow_listed(steps, training, watch, places)
         ):
             for t, solution in enumerate(solved_now):
                 if solution is None or number > places[t]:

@@ -63,7 +63,7 @@ class TargetCandidates(Candidates[E, Training]):
     @abstractmethod
     def solve_each(
         self, training: Training, watch: Watch, ends: Indices
-    ) -> Iterator[list[Solution | None]]:
+    ) -> Iterator[Sequence[Solution | None]]:
         """Yield the solutions of all targets, strength after strength.
 
         A target has none beyond the place where it `ends`; see `follow_targets`.

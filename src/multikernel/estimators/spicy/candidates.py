@@ -19,8 +19,8 @@ from multikernel.estimators.grams.shortlist import (
 )
 from multikernel.estimators.grams.solving import (
     among_more,
+    follow_listed,
     follow_outputs,
-    follow_targets,
     follow_to,
     solve_with_thirds,
 )
@@ -139,12 +139,12 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
 
     def solve_each(
         self, training: Training, watch: Watch, ends: Indices
-    ) -> Iterator[list[Solution | None]]:
+    ) -> Iterator[Sequence[Solution | None]]:
         """Yield the solutions of all targets, strength after strength.
 
-        A target has none beyond the place where it `ends`; see `follow_targets`.
+        A target has none beyond the place where it `ends`; see `follow_listed`.
         """
-        return follow_targets(self._recipes(training), training, watch, ends)
+        return follow_listed(self._recipes(training), training, watch, ends)
 
     def refit_each(
         self, training: Training, watch: Watch, best: Indices, blocks: Sequence[Indices]
