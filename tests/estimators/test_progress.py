@@ -212,7 +212,7 @@ def test_folds_one_after_another_have_a_forecast(monkeypatch):
     """From the end of the first one on; no fold takes another's time for its own."""
     ticks = iter(np.arange(1e6) * 10.0)
     monkeypatch.setattr("time.perf_counter", lambda: float(next(ticks)))
-    search = "multikernel.estimators.search.search"
+    search = "multikernel.estimators.search.folds"
     monkeypatch.setattr(f"{search}.TOGETHER_BYTES", 0)
     lines = []
     model = SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=5)

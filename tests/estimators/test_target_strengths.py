@@ -101,7 +101,7 @@ def test_blocks_of_targets_and_folds_one_by_one_change_nothing(data, monkeypatch
     apart = search(alphas=None, n_alphas=8, n_jobs=2).fit(X, Y)
     np.testing.assert_array_equal(apart.best_index_, together.best_index_)
     np.testing.assert_allclose(apart.predict(X), together.predict(X), atol=0.1)
-    monkeypatch.setattr("multikernel.estimators.search.search.TOGETHER_BYTES", 0.0)
+    monkeypatch.setattr("multikernel.estimators.search.folds.TOGETHER_BYTES", 0.0)
     one_by_one = search(alphas=None, n_alphas=8).fit(X, Y)
     np.testing.assert_array_equal(one_by_one.best_index_, together.best_index_)
     assert np.isfinite(one_by_one.target_scores_).all()

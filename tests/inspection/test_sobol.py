@@ -13,8 +13,7 @@ from multikernel import (
     stack_grams,
     variance_split,
 )
-from multikernel.estimators.publish.drawn import drawn_indices
-from multikernel.estimators.publish.sobol import binned
+from multikernel.estimators.publish.sobol import binned, drawn_indices
 from multikernel.exceptions import DictionaryWarning
 from multikernel.inspection import contributions, sobol_indices
 from multikernel.kernels import (

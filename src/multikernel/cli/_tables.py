@@ -27,8 +27,13 @@ from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read
 from multikernel.cli._outputs import ending
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
 from multikernel.estimators import stack_grams
-from multikernel.estimators.read.kinds import ADVICE, kinds_of, refuse_kinds
-from multikernel.estimators.read.mixed import TEXTS, default_texts
+from multikernel.estimators.read.kinds import (
+    ADVICE,
+    TEXTS,
+    default_texts,
+    kinds_of,
+    refuse_kinds,
+)
 from multikernel.gram.files import written
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 from multikernel.persistence.places import Place, filled

@@ -32,7 +32,7 @@ from multikernel.cli._methods import (
 from multikernel.cli._requests import Training
 from multikernel.cli._tables import Table, as_times, default_target, read_table
 from multikernel.estimators import TableEncoder
-from multikernel.estimators.read.mixed import default_texts
+from multikernel.estimators.read.kinds import default_texts
 from multikernel.gram import LowRank, MemoryMapped, Storage
 from multikernel.kernels import (
     CategoryKernel,

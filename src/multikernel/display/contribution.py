@@ -16,7 +16,7 @@ from multikernel.estimators.publish.columns import (
     has_columns,
     held_columns,
 )
-from multikernel.estimators.read.gram_samples import sample_kernels
+from multikernel.estimators.read.tables import sample_kernels
 from multikernel.inspection import Bootstrap, TermPosterior, pipelines
 from multikernel.kernels.interactions import SEPARATOR
 

@@ -43,8 +43,11 @@ from .ordinal.estimators import (
 from .own import MKLClassifier as MKLClassifier, MKLRegressor as MKLRegressor
 from .progress import ProgressBar as ProgressBar
 from .publish.fitted import variance_shares as variance_shares
-from .read.named_grams import NamedGrams as NamedGrams
-from .read.precomputed import map_grams as map_grams, stack_grams as stack_grams
+from .read.precomputed import (
+    NamedGrams as NamedGrams,
+    map_grams as map_grams,
+    stack_grams as stack_grams,
+)
 from .search.path import (
     NamedPath as NamedPath,
     RegularizationPath as RegularizationPath,

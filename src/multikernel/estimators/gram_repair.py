@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import OneOf, check_parameter, check_symmetric
-from multikernel.estimators.read.named_grams import (
+from multikernel.estimators.read.precomputed import (
     NamedGrams,
     check_same_grams,
+    kernels_first,
     names_of_grams,
+    read_grams,
 )
-from multikernel.estimators.read.precomputed import kernels_first, read_grams
 from multikernel.estimators.reference import REFERENCE
 from multikernel.linalg.threads import aside
 

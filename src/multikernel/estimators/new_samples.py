@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.read.gram_samples import sample_kernels
+from multikernel.estimators.read.tables import sample_kernels
 from multikernel.kernels.grams import (
     CHANGE,
     SampleKernel,

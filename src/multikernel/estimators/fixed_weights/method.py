@@ -24,7 +24,7 @@ from multikernel.estimators.method import AnyMethod, Candidates, Solved
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.patience import no_better, until_stopped
+from multikernel.estimators.search.choice import no_better, until_stopped
 from multikernel.estimators.search.search import Search
 from multikernel.gram import GramStack
 from multikernel.problem import Solution

@@ -21,7 +21,7 @@ from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.patience import no_better, until_stopped
+from multikernel.estimators.search.choice import no_better, until_stopped
 from multikernel.estimators.search.search import Search, loosened
 from multikernel.solvers.hkl import HullSolution
 

@@ -24,7 +24,7 @@ from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.patience import until_stopped
+from multikernel.estimators.search.choice import until_stopped
 from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums

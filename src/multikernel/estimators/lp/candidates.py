@@ -19,8 +19,8 @@ from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
+from multikernel.estimators.search.choice import no_better, until_stopped
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
-from multikernel.estimators.search.patience import no_better, until_stopped
 from multikernel.estimators.search.search import Search, loosened
 from multikernel.losses import Loss
 from multikernel.problem import Solution

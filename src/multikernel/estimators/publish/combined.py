@@ -8,8 +8,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from multikernel._typing import Array
 from multikernel.estimators.publish.predict import CrossGrams
-from multikernel.estimators.read.kinds import is_frame
-from multikernel.estimators.read.numbers import is_text
+from multikernel.estimators.read.kinds import is_frame, is_text
 from multikernel.estimators.read.tables import (
     TEXT_FEATURES,
     Columns,

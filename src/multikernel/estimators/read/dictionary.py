@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.read.kinds import features_of
 from multikernel.estimators.read.learnt import learnt_dictionary
-from multikernel.estimators.read.mixed import features_of
-from multikernel.estimators.read.named_grams import check_gram_names
+from multikernel.estimators.read.precomputed import check_gram_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.tables import TrainingTable, is_precomputed
 from multikernel.exceptions import DictionaryWarning, warn_user

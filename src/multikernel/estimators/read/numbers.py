@@ -14,6 +14,7 @@ from multikernel._validation import LARGEST_VALUE, listed
 from multikernel.estimators.read.kinds import (
     LEFT_TO_NUMPY,
     is_frame,
+    is_text,
     kinds_of,
     names_of,
     refuse_kinds,
@@ -75,15 +76,6 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
             f"Several columns of {name} have the same name: {listed(shared)}. Rename "
             "them, or leave all but one out."
         )
-
-
-def is_text(X: Any) -> bool:
-    """Return whether an array-like of one axis begins with a string."""
-    # A series of polars has a shape, but no number of dimensions.
-    one_axis = isinstance(X, list | tuple) or len(getattr(X, "shape", "no")) == 1
-    # A memory view of an array of strings cannot be gone through.
-    one_axis &= not isinstance(X, memoryview)
-    return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
 
 
 BY_DEFAULT = (

@@ -10,9 +10,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights, listed
-from multikernel.estimators.read.precomputed import without_others
 from multikernel.estimators.read.tables import TrainingTable
 from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.temporary import scratch
 from multikernel.linalg.tables import backing, row_hashes, row_keys
 
 Labels = Array | Indices
@@ -236,6 +236,19 @@ def read_samples(
     n_outputs = len(samples.targets)
     checked = check_offset(owner, offset, n_rows, n_outputs, alike=classes is None)
     return replace(samples, offset=checked[rows])
+
+
+def without_others(X: Array, rows: Indices) -> Array:
+    """Return the matrices between some samples, in a file where they are in one.
+
+    X has shape (n_samples, n_samples, n_kernels), as what is returned.
+    """
+    if backing(X) is None:
+        return np.asarray(X[np.ix_(rows, rows)])
+    array = scratch(None, (X.shape[2], rows.size, rows.size), X.dtype.name)
+    for m in range(X.shape[2]):
+        array[m] = X[:, :, m][np.ix_(rows, rows)]
+    return np.moveaxis(array, 0, -1)
 
 
 def check_offset(

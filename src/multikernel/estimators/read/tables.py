@@ -1,6 +1,6 @@
 """What comes in, checked, whatever it is: arrays, frames, batches, Gram matrices."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,19 +9,30 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
-from multikernel.estimators.read import mixed, numbers
+from multikernel._validation import listed
+from multikernel.estimators.read import kinds, numbers
 from multikernel.estimators.read.batches import spool
-from multikernel.estimators.read.gram_samples import (
-    check_samples,
-    find_names,
-    has_grams,
-    sample_kernels,
+from multikernel.estimators.read.kinds import (
+    column_values,
+    features_of,
+    is_frame,
+    names_of,
 )
-from multikernel.estimators.read.kinds import is_frame
-from multikernel.estimators.read.named_grams import check_same_grams, names_of_grams
-from multikernel.estimators.read.precomputed import read_grams
+from multikernel.estimators.read.precomputed import (
+    check_same_grams,
+    names_of_grams,
+    read_grams,
+)
 from multikernel.estimators.read.targets import read_targets, target_names
-from multikernel.kernels import Interactions, KernelDictionary, ListDictionary, Views
+from multikernel.kernels import (
+    ColumnKernel,
+    Interactions,
+    Kernel,
+    KernelDictionary,
+    ListDictionary,
+    ProductKernel,
+    Views,
+)
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.given import as_kernels
 from multikernel.kernels.grams import Grams, SampleKernel
@@ -32,7 +43,7 @@ from multikernel.kernels.sequence.tables import (
     any_kernel_takes,
     columns_of,
 )
-from multikernel.kernels.views import View, find_views
+from multikernel.kernels.views import View, find_views, names_of_samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +150,7 @@ def check_fit_data(
             views = _find_views(columns, kernels, X, names)
         categories = _category_columns(kernels, views, texts, X)
         named = find_names(kernels, X)
-        checked, layout = mixed.read_mixed(columns, owner, X, categories, named)
+        checked, layout = kinds.read_mixed(columns, owner, X, categories, named)
         if named:
             of_views = [kernel for view in views for kernel in view.kernels or ()]
             pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
@@ -213,14 +224,14 @@ def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
     """
     if kernels is None:
         plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-        return {} if plain else dict(mixed.settled_texts(X))
+        return {} if plain else dict(kinds.settled_texts(X))
     name_columns = find_names(kernels, X)
     sequences = any_kernel_takes(kernels, SEQUENCES)
     if not (
         sequences or any_kernel_takes(kernels, CATEGORIES) or isinstance(kernels, Views)
     ):
         return {}
-    texts = mixed.text_columns(X)
+    texts = kinds.text_columns(X)
     if sequences and not texts:
         raise ValueError(
             "A kernel takes sequences, but X has no strings: give a list of strings, "
@@ -233,7 +244,7 @@ def _find_views(
     columns: "Columns", kernels: Views, X: Any, names: Sequence[str] | None
 ) -> tuple[View, ...]:
     """Return the views of data, and publish their columns."""
-    views = tuple(find_views(kernels, X, mixed.features_of(X, names)))
+    views = tuple(find_views(kernels, X, kinds.features_of(X, names)))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
     columns.missing_views_ = {view.name: view.missing for view in views}
     return views
@@ -251,7 +262,7 @@ def _category_columns(
         return {column for column, kind in texts.items() if kind == CATEGORIES}
     if not any_kernel_takes(kernels, SEQUENCES):
         return set(texts)
-    given_kernels = [resolve_kernel(kernel, mixed.features_of(X)) for kernel in kernels]
+    given_kernels = [resolve_kernel(kernel, kinds.features_of(X)) for kernel in kernels]
     return set(texts) & columns_of(given_kernels, CATEGORIES)
 
 
@@ -263,10 +274,10 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
     numbers.refuse_frames(X, "X")
     if not precomputed:
         layout = None
-        if mixed.known(estimator, "sequence_features_") or mixed.known(
+        if kinds.known(estimator, "sequence_features_") or kinds.known(
             estimator, "category_features_"
         ):
-            checked, layout = mixed.read_mixed(estimator, owner, X, None)
+            checked, layout = kinds.read_mixed(estimator, owner, X, None)
             check_samples(
                 _matrices_in_use(estimator), checked, layout, X, fitting=False
             )
@@ -312,3 +323,72 @@ def _check_spooled(estimator: BaseEstimator, owner: str, X: Any) -> Array:
 def is_precomputed(kernels: object) -> bool:
     """Return whether a ``kernels`` parameter announces Gram matrices."""
     return isinstance(kernels, str) and kernels == "precomputed"
+
+
+BRING = (
+    " multikernel.with_samples(model, {{{view!r}: rows}}) gives a model the rows of "
+    "new samples."
+)
+"""What to do about them at prediction."""
+
+
+def has_grams(kernels: Any) -> bool:
+    """Return whether there are given matrices among views."""
+    views = kernels.views.values() if isinstance(kernels, Views) else ()
+    return any(isinstance(given, Grams) for given in views)
+
+
+def find_names(kernels: Any, X: Any) -> dict[int, Array]:
+    """Return for columns that name samples of given matrices all their names."""
+    return names_of_samples(kernels, features_of(X)) if has_grams(kernels) else {}
+
+
+def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
+    """Yield the given matrices among kernels and their factors, with their column."""
+    for kernel in kernels:
+        if isinstance(kernel, ProductKernel):
+            yield from sample_kernels(kernel.kernels)
+        elif isinstance(kernel, ColumnKernel):
+            inner = kernel.kernel
+            while hasattr(inner, "kernel"):  # what centres it
+                inner = inner.kernel
+            if isinstance(inner, SampleKernel) and isinstance(kernel.columns, tuple):
+                yield int(kernel.columns[0]), inner
+
+
+def check_samples(
+    kernels: Iterable[tuple[int, SampleKernel]],
+    table: Array,
+    layout: Layout,
+    X: Any,
+    *,
+    fitting: bool,
+) -> None:
+    """Raise where matrices lack samples of data, naming these.
+
+    The `kernels` come with their columns in the packed `table`. Samples of a fit need a
+    row and a column.
+    """
+    for column, kernel in kernels:
+        rows = kernel.rows_of(table[:, column])
+        lacking, what = np.flatnonzero(rows < 0), "row"
+        if fitting and not lacking.size:
+            lacking, what = np.flatnonzero(rows >= kernel.K.shape[1]), "column"
+        if not lacking.size:
+            continue
+        names = list(dict.fromkeys(_column(X, layout.numeric[column])[lacking]))
+        advice = "" if fitting else BRING.format(view=kernel.view)
+        raise ValueError(
+            f"View {kernel.view!r}: Grams have no {what} of {listed(names)}, which "
+            f"column {layout.label(layout.numeric[column])} names, first in row "
+            f"{lacking[0]} of X.{advice}"
+        )
+
+
+def _column(X: Any, column: int) -> Any:
+    """Return a column of data as it was given, shape (n_samples,)."""
+    names = names_of(X)
+    if names is not None:
+        return column_values(X[names[column]]).astype(object)
+    array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    return array.reshape(len(array), -1)[:, column].astype(object)

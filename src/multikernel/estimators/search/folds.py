@@ -1,16 +1,17 @@
-"""The folds of a search: their samples, and what training sides without a class learn.
+"""The folds of a search: their samples, what classes they lack, their models.
 
 A class with fewer members than folds is missing on some training sides. Models there
-know the other classes only, and what they say of the missing one is filled in.
+know the other classes only, and what they say of the missing one is filled in. The
+models of all folds at a choice are what intervals rest on.
 """
 
 import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -18,12 +19,15 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
-from multikernel.estimators.method import D, Fold
+from multikernel.estimators.fit import find_link
+from multikernel.estimators.method import Candidates, D, Data, Fold
 from multikernel.estimators.progress import Watch
+from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.linalg.threads import run_blocks
+from multikernel.losses.base import means_of
 
 Split = tuple[Indices, Indices]
 
@@ -32,6 +36,11 @@ NEVER = -1e3
 and has a probability of zero in double precision."""
 
 REMEDY = "use fewer or stratified folds"
+
+
+TOGETHER_BYTES = 2**31
+"""Folds are solved side by side, so that a path may end where their mean score has gone
+down, where kernels for all of them take no more than that; else one after another."""
 
 
 def for_each(
@@ -44,6 +53,48 @@ def for_each(
     else:
         for number in range(n_parts):
             work(number)
+
+
+@dataclass(frozen=True, eq=False)
+class Folds(Generic[D]):
+    """The folds of a search, and how they are solved for.
+
+    Parameters
+    ----------
+    model : SearchCV
+        The search.
+    data : Data
+        What folds are cut from.
+    splits : sequence of (train, test)
+        The folds.
+    candidates : Candidates
+        What is chosen among, solved for to the gap of folds.
+    watch : Watch
+        Who looks on.
+    jobs : int
+        Folds at a time.
+    """
+
+    model: Any
+    data: D
+    splits: Sequence[Split]
+    candidates: Candidates[Any, D]
+    watch: Watch
+    jobs: int
+
+    @property
+    def together(self) -> bool:
+        """Return whether there is room for the kernels of all folds."""
+        return len(self.splits) * self.data.n_bytes <= TOGETHER_BYTES
+
+    @property
+    def n_copies(self) -> int:
+        """Return how many folds are held at a time."""
+        return len(self.splits) if self.together else self.jobs
+
+    def each(self, work: Callable[[int], None]) -> None:
+        """Call `work` with the number of every fold."""
+        for_each(len(self.splits), self.jobs, self.watch, work)
 
 
 def make_splits(owner: str, cv: Any, samples: Samples) -> list[Split]:
@@ -252,3 +303,103 @@ def _with_absent(
     full[:] = absent
     full[..., learnt] = f
     return full
+
+
+def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) -> None:
+    """Raise a sentence where residuals of folds say nothing of new samples."""
+    weights = samples.sample_weight
+    if weights is not None and np.ptp(weights) > 0.0:
+        raise ValueError(
+            f"{owner}: intervals=True counts the residual of every sample once, and "
+            "sample_weight differs between samples: leave one of them out."
+        )
+    if samples.groups is not None:
+        raise ValueError(
+            f"{owner}: intervals=True holds for new samples that stand to the training "
+            "samples as these to one another, which groups say they do not: leave "
+            "intervals or groups out."
+        )
+    counts = np.zeros(samples.rows.size, dtype=np.intp)
+    for _, test in splits:
+        np.add.at(counts, test, 1)
+    wrong = np.flatnonzero(counts != 1)
+    if wrong.size:
+        raise ValueError(
+            f"{owner}: intervals=True needs folds that every sample validates once, "
+            f"and sample {samples.rows[wrong[0]]} validates {counts[wrong[0]]} of the "
+            f"{len(splits)} of cv: take folds without repetition that cover all "
+            "samples, such as KFold."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FoldKeeper:
+    """What gives the models of the folds once a search has chosen.
+
+    They are solved for once more: to hold the models of all candidates, with the
+    samples that they expand in, would take more memory than kernels do.
+
+    Parameters
+    ----------
+    model : SearchCV
+        The search.
+    data : Data
+        What folds are cut from.
+    splits : sequence of (train, test)
+        The folds.
+    fit : callable
+        From the training side of a fold, who looks on and a choice to its attributes.
+    watch : Watch
+        Who looks on.
+    jobs : int
+        Folds at a time.
+    """
+
+    model: Any
+    data: Any
+    splits: Sequence[Split]
+    fit: Callable[..., dict[str, Any]]
+    watch: Watch
+    jobs: int
+
+    def __call__(self, best: Any) -> FoldModels | None:
+        """Return the models at a choice, None where a callback stopped the search."""
+        samples = self.data.samples
+        fold_of = np.empty(samples.rows.size, dtype=np.intp)
+        residuals = np.empty(samples.targets.T.shape)
+        models: dict[int, Any] = {}
+        link = find_link(self.model.loss, samples)
+
+        def learn(number: int) -> None:
+            train, test = self.splits[number]
+            training: Data = self.data.part(train, self.jobs + 1)[0].unchecked()
+            models[number] = self.fit(training, self.watch, best)["_model"]
+            f = models[number].decision_values(samples.X[test])
+            if samples.offset is not None:
+                f += samples.offset[test]
+            fold_of[test] = number
+            residuals[test] = np.abs(samples.targets.T[test] - means_of(link, f))
+
+        for_each(len(self.splits), self.jobs, self.watch, learn)
+        if self.watch.stopped:
+            return None
+        ordered = tuple(models[number] for number in range(len(models)))
+        return FoldModels(ordered, fold_of, residuals)
+
+
+def keeping_folds(
+    model: Any,
+    data: Any,
+    splits: Sequence[Split],
+    fit: Callable[..., dict[str, Any]],
+    watch: Watch,
+    jobs: int,
+) -> FoldKeeper | None:
+    """Return what gives the models of the folds, None where they are not asked for.
+
+    Folds that intervals cannot rest on are refused.
+    """
+    if not (model.refit and getattr(model, "intervals", False)):
+        return None
+    check_exchangeable(type(model).__name__, data.samples, splits)
+    return FoldKeeper(model, data, splits, fit, watch, jobs)

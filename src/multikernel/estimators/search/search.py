@@ -30,11 +30,11 @@ from multikernel.estimators.search.choice import (
     warn_choice,
     warn_unscored,
 )
-from multikernel.estimators.search.fold_models import FoldKeeper, keeping_folds
 from multikernel.estimators.search.folds import (
-    Split,
+    FoldKeeper,
+    Folds,
     cut_fold,
-    for_each,
+    keeping_folds,
     make_splits,
     quiet_metrics,
 )
@@ -53,10 +53,6 @@ LOOSER, LOOSEST = 10.0, 1e-2
 """How many times the tolerance of the model folds are solved to, up to this gap where
 that is not the tolerance itself. Scores on a hundred samples differ by more than models
 at gaps of a hundredth and of a thousandth do."""
-
-TOGETHER_BYTES = 2**31
-"""Folds are solved side by side, so that a path may end where their mean score has gone
-down, where kernels for all of them take no more than that; else one after another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +130,7 @@ class Search(Generic[D, P, S]):
             problem, Folds(self.model, data, splits, candidates, watch, jobs)
         )
 
-    def _on_folds(self, problem: Trial[D], folds: "Folds[D]") -> SearchOutcome:
+    def _on_folds(self, problem: Trial[D], folds: Folds[D]) -> SearchOutcome:
         """Return the scores of the folds, on which each candidate is solved for."""
         n_folds, samples, watch = len(folds.splits), folds.data.samples, folds.watch
         keeper = self._expect(
@@ -174,7 +170,7 @@ class Search(Generic[D, P, S]):
 
     def _expect(
         self,
-        folds: "Folds[D]",
+        folds: Folds[D],
         fit: Callable[..., dict[str, Any]],
         *,
         n_outputs: int,
@@ -252,48 +248,6 @@ class Search(Generic[D, P, S]):
                 ConvergenceWarning,
             )
         return attributes
-
-
-@dataclass(frozen=True, eq=False)
-class Folds(Generic[D]):
-    """The folds of a search, and how they are solved for.
-
-    Parameters
-    ----------
-    model : SearchCV
-        The search.
-    data : Data
-        What folds are cut from.
-    splits : sequence of (train, test)
-        The folds.
-    candidates : Candidates
-        What is chosen among, solved for to the gap of folds.
-    watch : Watch
-        Who looks on.
-    jobs : int
-        Folds at a time.
-    """
-
-    model: Any
-    data: D
-    splits: Sequence[Split]
-    candidates: Candidates[Any, D]
-    watch: Watch
-    jobs: int
-
-    @property
-    def together(self) -> bool:
-        """Return whether there is room for the kernels of all folds."""
-        return len(self.splits) * self.data.n_bytes <= TOGETHER_BYTES
-
-    @property
-    def n_copies(self) -> int:
-        """Return how many folds are held at a time."""
-        return len(self.splits) if self.together else self.jobs
-
-    def each(self, work: Callable[[int], None]) -> None:
-        """Call `work` with the number of every fold."""
-        for_each(len(self.splits), self.jobs, self.watch, work)
 
 
 class FoldRun(Generic[D]):

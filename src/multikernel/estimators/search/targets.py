@@ -19,11 +19,10 @@ from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.method import Candidates, E, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.search.choice import widened
-from multikernel.estimators.search.patience import OF_A_TARGET, no_better
+from multikernel.estimators.search.choice import OF_A_TARGET, no_better, widened
+from multikernel.estimators.search.folds import Folds
 from multikernel.estimators.search.scores import Scores, cv_results
 from multikernel.estimators.search.search import (
-    Folds,
     Search,
     SearchOutcome,
     Trial,

@@ -29,8 +29,8 @@ from multikernel.estimators.method import AnyMethod, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of, target_scale
+from multikernel.estimators.search.choice import no_better, until_stopped
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.patience import no_better, until_stopped
 from multikernel.estimators.search.search import SearchCV, loosened
 from multikernel.estimators.search.target_paths import chosen_recipe, refit_targets
 from multikernel.estimators.search.targets import TargetCandidates, TargetSearch
