@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -79,10 +79,27 @@ def own_method(model: Any) -> OwnMethod:
     return OwnMethod(source, loss_of(model), model.regularizer, solver, alpha)
 
 
-class SolverTolerance:
-    """The tolerance of an estimator whose solver is an object."""
+@dataclass(eq=False, repr=False)
+class OwnParameters:
+    """The parameters of learning with any loss, penalty and solver, and its method."""
 
-    solver: Solver | None
+    _checks: ClassVar[Mapping[str, Check]] = CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    regularizer: BlockRegularizer | None = None
+    solver: Solver | None = None
+    normalize: Steps = NORMALIZE
+    penalty_weights: Any = None
+    fit_intercept: bool = True
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+
+    def _method(self) -> OwnMethod:
+        return own_method(self)
 
     @property
     def tol(self) -> float:
@@ -93,7 +110,7 @@ class SolverTolerance:
 
 @documented("mean loss, classifiers")
 @dataclass(eq=False, repr=False)
-class MKLClassifier(SolverTolerance, ClassifierMKL):
+class MKLClassifier(OwnParameters, ClassifierMKL):
     r"""Classification with any loss, penalty and solver, also of one's own.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -152,30 +169,14 @@ class MKLClassifier(SolverTolerance, ClassifierMKL):
     (True, 2)
     """
 
-    _checks = CHECKS
-
-    kernels: Any = None
     loss: str | Loss = "log_loss"
     _: KW_ONLY
-    regularizer: BlockRegularizer | None = None
-    solver: Solver | None = None
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
     class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> OwnMethod:
-        return own_method(self)
 
 
 @documented("mean loss, regressors")
 @dataclass(eq=False, repr=False)
-class MKLRegressor(SolverTolerance, RegressorMKL):
+class MKLRegressor(OwnParameters, RegressorMKL):
     r"""Regression with any loss, penalty and solver, also of one's own.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -239,22 +240,6 @@ class MKLRegressor(SolverTolerance, RegressorMKL):
     (True, 2)
     """
 
-    _checks = CHECKS
-
-    kernels: Any = None
     loss: str | Loss = "squared_error"
     _: KW_ONLY
     epsilon: float | None = None
-    regularizer: BlockRegularizer | None = None
-    solver: Solver | None = None
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-
-    def _method(self) -> OwnMethod:
-        return own_method(self)

@@ -41,7 +41,7 @@ from multikernel.solvers import GreedyPath
 
 
 @dataclass(frozen=True, eq=False)
-class ReorderedGrams:
+class ReorderedGrams(CrossGrams):
     """Some of the kernels of a model, in another order.
 
     Parameters

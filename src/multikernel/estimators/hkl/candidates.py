@@ -14,7 +14,6 @@ from multikernel.estimators.hkl.data import HullData, hull_model
 from multikernel.estimators.hkl.method import (
     HullMethod,
     HullTask,
-    hull_attributes,
     warn_unproven,
 )
 from multikernel.estimators.method import Candidates, Solved
@@ -154,7 +153,7 @@ class HullCandidates(Candidates[HullMethod, HullData]):
         # Without certify a solve ends by the gap over the nodes that it examined.
         certify = self.method.solver.certify
         gaps = [s.duality_gap if certify else s.reduced_gap for s in found]
-        attributes = partial(hull_attributes, task, data, found)
+        attributes = partial(self.method.publish, task, data, found)
         size, chain = model.active.size, range(self.alphas.size)
         return Solved([place], model, size, 0, np.array(gaps), attributes, chain)
 

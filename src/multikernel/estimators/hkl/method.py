@@ -175,10 +175,47 @@ class HullMethod:
         return solutions
 
     def publish(
-        self, problem: HullTask, data: HullData, solution: Sequence[HullSolution]
+        self, problem: HullTask, data: HullData, solutions: Sequence[HullSolution], /
     ) -> dict[str, Any]:
-        """Return the fitted attributes."""
-        return hull_attributes(problem, data, solution)
+        """Return what a fit publishes, with the model that predicts as ``_model``.
+
+        Attributes of one output lose their first axis.
+        """
+        samples, model = data.samples, hull_model(data, solutions)
+        graph = model.graph
+        names = tuple(graph.name(node, data.columns) for node in model.nodes)
+        # Over several outputs they are the root of their sum of squares.
+        norms = np.array([float(np.linalg.norm(coef)) for coef in model.coefs])
+        dual = np.array([solution.dual for solution in solutions])
+        strongest = np.argsort(-norms, kind="stable")
+        shares = variance_shares(model.contributions(data.X), samples.sample_weight)
+        node_norms = np.array(
+            [np.linalg.norm(model.coefs[k], axis=0) for k in model.active]
+        )
+        node_norms = node_norms.reshape(model.active.size, model.intercept.size).T
+        return spread_terms(node_norms, shares, model.active, len(names)) | {
+            "hull_": list(model.nodes),
+            "node_norms_": norms,
+            "node_degrees_": [graph.degrees(node) for node in model.nodes],
+            "selected_nodes_": {
+                names[k]: float(norms[k]) for k in strongest if norms[k] > 0.0
+            },
+            "kernel_weights_": single(kernel_weights(model)),
+            "active_kernels_": model.active,
+            "dual_coef_": single(samples.scatter(dual)),
+            "intercept_": model.intercept,
+            "objective_": single([s.objective for s in solutions]),
+            "duality_gap_": single([s.duality_gap for s in solutions]),
+            "reduced_gap_": single([s.reduced_gap for s in solutions]),
+            "n_searched_": single([s.n_searched for s in solutions]),
+            "n_iter_": iterations([[s] for s in solutions]),
+            "history_": history_array(solutions, problem.objective_scale),
+            "solver_": "HullSearch",
+            **status_attributes(worst_status(solutions)),
+            **{f"{name}_": number for name, number in problem.numbers.items()},
+            "_model": model,
+            "_names": HullNames(None, len(names), names=names),
+        }
 
 
 def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
@@ -197,50 +234,6 @@ def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
         model.fit_intercept,
         search,
     )
-
-
-def hull_attributes(
-    task: HullTask, data: HullData, solutions: Sequence[HullSolution]
-) -> dict[str, Any]:
-    """Return what a fit publishes, with the model that predicts as ``_model``.
-
-    Attributes of one output lose their first axis.
-    """
-    samples, model = data.samples, hull_model(data, solutions)
-    graph = model.graph
-    names = tuple(graph.name(node, data.columns) for node in model.nodes)
-    # Over several outputs they are the root of their sum of squares.
-    norms = np.array([float(np.linalg.norm(coef)) for coef in model.coefs])
-    dual = np.array([solution.dual for solution in solutions])
-    strongest = np.argsort(-norms, kind="stable")
-    shares = variance_shares(model.contributions(data.X), samples.sample_weight)
-    node_norms = np.array(
-        [np.linalg.norm(model.coefs[k], axis=0) for k in model.active]
-    )
-    node_norms = node_norms.reshape(model.active.size, model.intercept.size).T
-    return spread_terms(node_norms, shares, model.active, len(names)) | {
-        "hull_": list(model.nodes),
-        "node_norms_": norms,
-        "node_degrees_": [graph.degrees(node) for node in model.nodes],
-        "selected_nodes_": {
-            names[k]: float(norms[k]) for k in strongest if norms[k] > 0.0
-        },
-        "kernel_weights_": single(kernel_weights(model)),
-        "active_kernels_": model.active,
-        "dual_coef_": single(samples.scatter(dual)),
-        "intercept_": model.intercept,
-        "objective_": single([s.objective for s in solutions]),
-        "duality_gap_": single([s.duality_gap for s in solutions]),
-        "reduced_gap_": single([s.reduced_gap for s in solutions]),
-        "n_searched_": single([s.n_searched for s in solutions]),
-        "n_iter_": iterations([[s] for s in solutions]),
-        "history_": history_array(solutions, task.objective_scale),
-        "solver_": "HullSearch",
-        **status_attributes(worst_status(solutions)),
-        **{f"{name}_": number for name, number in task.numbers.items()},
-        "_model": model,
-        "_names": HullNames(None, len(names), names=names),
-    }
 
 
 def kernel_weights(model: HullModel) -> Array:

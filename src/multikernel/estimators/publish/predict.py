@@ -1,10 +1,10 @@
 """Fitted additive models: only active kernels are evaluated, in chunks of rows."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
-from typing import Protocol
 
 import numpy as np
 
@@ -39,13 +39,15 @@ CENTRED = (
 """Why such kernels are no functions of any two samples."""
 
 
-class CrossGrams(Protocol):
+class CrossGrams(ABC):
     """The normalised kernels of a model between new samples and those it keeps."""
 
     @property
+    @abstractmethod
     def widths(self) -> tuple[int, ...]:
         """Return how many columns the matrix of each kernel has."""
 
+    @abstractmethod
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise a ValueError unless the kernels take the data of an estimator.
 
@@ -56,7 +58,9 @@ class CrossGrams(Protocol):
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""
+        return None
 
+    @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols).
 
@@ -66,16 +70,19 @@ class CrossGrams(Protocol):
     @property
     def shared(self) -> int:
         """Return how many matrices `at` holds at most."""
+        return 0
 
     def at(self, X: Rows) -> Callable[[int], Array]:
         """Return the matrices of new samples, by positions, which share their parts."""
+        return partial(self, X)
 
+    @abstractmethod
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
 
 
 @dataclass(frozen=True, eq=False)
-class KernelGrams:
+class KernelGrams(CrossGrams):
     """Kernels evaluated on data.
 
     Parameters
@@ -167,7 +174,7 @@ class KernelGrams:
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkGrams:
+class LandmarkGrams(CrossGrams):
     """Kernels between new samples and their own landmarks, or their features.
 
     `Landmarks.coefficients` gives the coefficients; where kernels are centred, the
@@ -249,12 +256,6 @@ class LandmarkGrams:
             K = roots[0][:, None] * K * roots[1]
         return np.asarray(self.scales[position] * K)
 
-    shared = 0
-
-    def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return the matrices of new samples, by positions."""
-        return partial(self, X)
-
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, rank[ + 1])."""
         new = np.asarray(X, dtype=np.float64)
@@ -278,7 +279,7 @@ class LandmarkGrams:
 
 
 @dataclass(frozen=True, eq=False)
-class PrecomputedGrams:
+class PrecomputedGrams(CrossGrams):
     """Kernels cut from precomputed matrices of shape (n_samples, n_fit, n_kernels).
 
     Parameters
@@ -310,22 +311,12 @@ class PrecomputedGrams:
         check_places("PrecomputedGrams", "indices", self.indices, n_kernels)
         check_places("PrecomputedGrams", "columns", self.columns, n_features)
 
-    def columns_of(self, position: int) -> Columns | None:
-        """Return None: a matrix is of the samples as they are."""
-        return None
-
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Say that matrices are no functions."""
         raise ValueError(
             "Precomputed matrices are known between new and training samples only, so "
             "their combination is no function of other samples."
         )
-
-    shared = 0
-
-    def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return the matrices of new samples, by positions."""
-        return partial(self, X)
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""

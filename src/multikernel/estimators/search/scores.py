@@ -16,9 +16,11 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link, named, publish
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
+from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import target_scale
 from multikernel.estimators.search.folds import learnt_classes
 from multikernel.estimators.tasks import class_codes, log_probabilities
+from multikernel.losses import Loss
 
 Scorer = Callable[..., float]
 
@@ -67,6 +69,13 @@ class Scores:
         return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
 
 
+def losses_of(search: Any, samples: Samples) -> list[Loss]:
+    """Return the losses of all outputs of a search, in the scale of some samples."""
+    loss = loss_of(search)
+    scale = target_scale(type(search).__name__, samples, loss.kind())
+    return loss.on(scale)[0]
+
+
 class FoldScorer:
     """Scores the models of one fold by any of scikit-learn's scorers.
 
@@ -96,9 +105,7 @@ class FoldScorer:
         # Of classes, all; what else has the scale of the targets learns from these.
         classes = fold.outside.classes is not None
         samples = fold.outside if classes else fold.training.samples
-        loss = loss_of(search)
-        scale = target_scale(type(search).__name__, samples, loss.kind())
-        self.losses = loss.on(scale)[0]
+        self.losses = losses_of(search, samples)
         self.X = fold.inputs(whole=self.whole)
         samples = fold.outside
         everyone = np.arange(samples.rows.size)

@@ -11,9 +11,8 @@ from multikernel.estimators.fit import find_link
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import loss_of
-from multikernel.estimators.scale import target_scale
 from multikernel.estimators.search.choice import best_candidate
-from multikernel.estimators.search.scores import FoldScorer, Scores
+from multikernel.estimators.search.scores import FoldScorer, Scores, losses_of
 
 ERRORS = 1.0
 """Standard errors over folds by which a target gives way to what others choose. Of 100
@@ -46,11 +45,9 @@ class TargetScorer:
         self.search, self.fold = search, fold
         outside = fold.outside
         self.y, self.weights = outside.targets.T, outside.sample_weight
-        loss, samples = loss_of(search), fold.training.samples
-        scale = target_scale(type(search).__name__, samples, loss.kind())
-        self._losses = loss.on(scale)[0]
+        self._losses = losses_of(search, fold.training.samples)
         name = search.scoring
-        if name is None and loss.deviance() is None:
+        if name is None and loss_of(search).deviance() is None:
             name = "r2"
         straight = find_link(search.loss, outside) == "identity"
         self.metric = metrics_of_targets().get(name) if straight else None
