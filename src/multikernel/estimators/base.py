@@ -362,19 +362,16 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _decision_values(self, X: Any, offset: Any = None) -> Array:
         """Return the decision values, shape (n_samples, n_outputs)."""
-        f = self._values_without_offset(X)
+        state: FittedModel | None = vars(self).get("_state")
+        if state is not None and state.known is not None and state.known[0] is X:
+            f = state.known[1]  # a search has left them for X
+        else:
+            model, checked = self._model_and_data(X)
+            f = model.decision_values(checked)
         if offset is None:
             return f
         owner, alike = type(self).__name__, not hasattr(self, "classes_")
         return f + check_offset(owner, offset, *f.shape, alike=alike)
-
-    def _values_without_offset(self, X: Any) -> Array:
-        """Return decision values at X, computed unless a search has left them for X."""
-        state: FittedModel | None = vars(self).get("_state")
-        if state is not None and state.known is not None and state.known[0] is X:
-            return state.known[1]
-        model, checked = self._model_and_data(X)
-        return model.decision_values(checked)
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
         """Return the fitted model, and new data as it takes them."""

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from multikernel.estimators.base import BaseMKL
@@ -108,7 +107,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
     """
     source = _source_of(model)
     if y is None:
-        y = _stand_in(model, len(X))
+        # Of one problem: two classes, or positive numbers.
+        y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
     samples = read(model, source, X, y)
     choice = _choice(source, samples)
     n_problems = 1 if samples.shared else len(samples.targets)
@@ -139,12 +139,6 @@ def _source_of(model: Any) -> GramSource:
             "are computed as its search asks for them: nothing is predicted of it."
         )
     return source
-
-
-def _stand_in(model: Any, n_samples: int) -> NDArray[Any]:
-    """Return targets of one problem: two classes, or positive numbers."""
-    labels = np.arange(n_samples) % 2
-    return labels if is_classifier(model) else 1.0 + labels
 
 
 def _choice(source: GramSource, samples: Samples) -> Choice:

@@ -71,14 +71,6 @@ class OwnMethod(GramMethod):
         return replace(self, regularizer=penalty, alpha=1.0)
 
 
-def own_method(model: Any) -> OwnMethod:
-    """Return the method of an estimator."""
-    solver = SpicyMKL() if model.solver is None else model.solver
-    source = gram_source(model, takes_columns=True)
-    alpha = CLASS_ALPHA if is_classifier(model) else TARGET_ALPHA
-    return OwnMethod(source, loss_of(model), model.regularizer, solver, alpha)
-
-
 @dataclass(eq=False, repr=False)
 class OwnParameters:
     """The parameters of learning with any loss, penalty and solver, and its method."""
@@ -99,7 +91,10 @@ class OwnParameters:
     random_state: Any = None
 
     def _method(self) -> OwnMethod:
-        return own_method(self)
+        source = gram_source(self, takes_columns=True)
+        alpha = CLASS_ALPHA if is_classifier(self) else TARGET_ALPHA
+        solver = self.solver or SpicyMKL()
+        return OwnMethod(source, loss_of(self), self.regularizer, solver, alpha)
 
     @property
     def tol(self) -> float:

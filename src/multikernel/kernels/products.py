@@ -255,6 +255,6 @@ def _resolve_factors(kernel: ProductKernel, features: Features) -> Kernel:
     return replace(kernel, kernels=factors)
 
 
-def parts(kernel: Kernel) -> tuple[Kernel, ...]:
+def factors_of(kernel: Kernel) -> tuple[Kernel, ...]:
     """Return the factors of a product, or the kernel alone."""
     return tuple(kernel.kernels) if isinstance(kernel, ProductKernel) else (kernel,)

@@ -10,8 +10,6 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import NON_NEGATIVE, Check, shown
-from multikernel.estimators.grams.method import solved
-from multikernel.estimators.grams.solving import follow_outputs
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.lp.candidates import (
@@ -24,7 +22,6 @@ from multikernel.estimators.method import AnyMethod, Candidates, Solved
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.choice import no_better, until_stopped
 from multikernel.estimators.search.search import Search
 from multikernel.gram import GramStack
 from multikernel.problem import Solution
@@ -224,7 +221,8 @@ class KernelCandidates(Candidates[MarginMethod, Training]):
         method = self.method
         solver = FixedWeights(partial(one_kernel, m=m), method.solver)
         alone = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
-        return MarginCandidates(alone, self.Cs, np.array([np.inf]), with_p=False)
+        place = m * len(self.Cs)
+        return MarginCandidates(alone, self.Cs, np.array([np.inf]), False, place)
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the number of the kernel and the C of every candidate."""
@@ -240,16 +238,8 @@ class KernelCandidates(Candidates[MarginMethod, Training]):
         self, training: Training, watch: Watch
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models of each kernel, C rising while scores do."""
-        size = len(self.Cs)
         for m in range(self.n_kernels):
-            recipes = self.alone(m).recipes(training, 0)
-            chain = range(m * size, (m + 1) * size)
-            path = until_stopped(follow_outputs(recipes, training, watch))
-            for number, recipe, solutions in zip(chain, recipes, path, strict=False):
-                model = solved(number, recipe, training, solutions)
-                means = yield replace(model, chain=chain)
-                if no_better(means, chain):
-                    break
+            yield from self.alone(m).solve(training, watch)
             if watch.stopped:
                 return
 

@@ -5,55 +5,41 @@ rest is a problem over projected kernels, see `multikernel.gram.projected`. Its 
 its gap and its norms hold for the whole problem.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.gram import GramStack
 from multikernel.gram.projected import LeastSquares, ProjectedStack
 from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, centred
 
 
-def residual_problems(fit: LeastSquares, problems: Sequence[Problem]) -> list[Problem]:
-    """Return problems over what the columns leave, on one stack of matrices.
+def residual_problems(
+    fit: LeastSquares | None, problems: list[Problem]
+) -> list[Problem]:
+    """Return problems over what columns leave, on one stack; as they are without any.
 
     Raises
     ------
     UnsupportedProblemError
         If a loss is not the squared one.
     """
-    gram = ProjectedStack(problems[0].gram, fit.projection)
-    return [_residual_problem(fit, problem, gram) for problem in problems]
-
-
-def _residual_problem(fit: LeastSquares, problem: Problem, gram: GramStack) -> Problem:
-    if not is_squared(problem.loss):
-        raise UnsupportedProblemError(
-            "Unpenalized columns need loss='squared_error' here, got "
-            f"{getattr(problem.loss, 'loss', problem.loss)!r}."
+    if fit is None:
+        return problems
+    gram, left_over = ProjectedStack(problems[0].gram, fit.projection), []
+    for problem in problems:
+        if not is_squared(problem.loss):
+            raise UnsupportedProblemError(
+                "Unpenalized columns need loss='squared_error' here, got "
+                f"{getattr(problem.loss, 'loss', problem.loss)!r}."
+            )
+        y = fit.projection.residual(centred(problem).y)
+        left_over.append(
+            replace(problem, gram=gram, y=y, fit_intercept=False, offset=0.0)
         )
-    y = fit.projection.residual(centred(problem).y)
-    return replace(problem, gram=gram, y=y, fit_intercept=False, offset=0.0)
-
-
-def completed(
-    fit: LeastSquares, expansion: BlockFunctions, gram: GramStack, targets: Array
-) -> BlockFunctions:
-    """Return a model over projected kernels as one over the kernels themselves.
-
-    `gram` holds these, and the `targets` are of shape (n_outputs, n_samples).
-    """
-    coefs = fit.projection.of_each(expansion.coefs, transposed=True)
-    f = np.zeros(targets.shape[::-1])
-    if expansion.active.size:
-        f = gram.once(expansion.active).block_matvec(coefs).sum(axis=0)
-    intercept, effects = fitted(fit, targets, f)
-    return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
+    return left_over
 
 
 def fitted(fit: LeastSquares, targets: Array, f: Array) -> tuple[Array, Array]:

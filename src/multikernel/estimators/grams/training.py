@@ -16,7 +16,7 @@ from multikernel.estimators.grams.grams import (
     gram_matrices,
     images_outside,
 )
-from multikernel.estimators.grams.least_squares import completed, residual_problems
+from multikernel.estimators.grams.least_squares import fitted, residual_problems
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
@@ -205,21 +205,21 @@ class Training:
 
         That is the same but where there are columns without a penalty.
         """
-        if self.least_squares is None or expansion.effects is not None:
+        fit, targets = self.least_squares, self.residuals
+        if fit is None or expansion.effects is not None:
             return expansion
-        return completed(self.least_squares, expansion, self.stack, self.residuals)
+        coefs = fit.projection.of_each(expansion.coefs, transposed=True)
+        f = np.zeros(targets.shape[::-1])
+        if expansion.active.size:
+            f = self.stack.once(expansion.active).block_matvec(coefs).sum(axis=0)
+        intercept, effects = fitted(fit, targets, f)
+        return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
 
     @property
     def residuals(self) -> Array:
         """Return the targets less their offsets, shape (n_outputs, n_samples)."""
         samples = self.samples
         return samples.targets - (0.0 if samples.offset is None else samples.offset.T)
-
-    def residual_problems(self, problems: list[Problem]) -> list[Problem]:
-        """Return problems over what columns without a penalty leave."""
-        if self.least_squares is None:
-            return problems
-        return residual_problems(self.least_squares, problems)
 
     def _solver(self, recipe: Recipe) -> Solver:
         """Return the solver of a recipe, which also fits thresholds or free columns."""
@@ -437,7 +437,7 @@ class Training:
             for each in zip(targets, offsets, losses, recipe.penalties, strict=True)
         ]
         if self.design is not None and is_squared(problems[0].loss):
-            problems = self.residual_problems(problems)
+            problems = residual_problems(self.least_squares, problems)
         elif self.design is not None:
             columns = self.design(self.X)
             problems = [replace(problem, columns=columns) for problem in problems]

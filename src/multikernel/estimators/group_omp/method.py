@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
+from multikernel.estimators.grams.least_squares import residual_problems
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.group_omp.stages import make_stages
@@ -124,7 +125,7 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     if offset is not None and y.ndim == 1:
         offset = offset[:, 0]
     problem = training.problem(y, offset, recipe.losses[0], recipe.penalties[0])
-    return training.residual_problems([problem])[0]
+    return residual_problems(training.least_squares, [problem])[0]
 
 
 def warn_interrupted(owner: str, path: GreedyPath) -> None:

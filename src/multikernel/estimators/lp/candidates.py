@@ -55,11 +55,14 @@ class MarginCandidates(Candidates[MarginMethod, Training]):
         Ascending.
     with_p : bool
         Whether p is a parameter of the estimator.
+    place : int, default=0
+        Of the first pair among all candidates, where there are others.
     """
 
     Cs: Array
     ps: Array
     with_p: bool
+    place: int = 0
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C of every pair, and p."""
@@ -90,7 +93,7 @@ class MarginCandidates(Candidates[MarginMethod, Training]):
         for j in range(size)[::-1]:
             recipes = self.recipes(training, j)
             # Indices of the pairs with this p, C rising.
-            chain = range(j, size * len(recipes), size)
+            chain = range(self.place + j, self.place + size * len(recipes), size)
             first, top = max(0, (best or 0) - 1), best
             followed = follow_outputs(recipes[first:], training, watch, start)
             before: Sequence[Solution | None] = ()

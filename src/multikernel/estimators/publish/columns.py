@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Indices
-from multikernel.kernels import ColumnKernel, Kernel, ProductKernel
+from multikernel.kernels import ColumnKernel, Kernel
 from multikernel.kernels.columns import select_columns
 from multikernel.kernels.interactions import SEPARATOR
+from multikernel.kernels.products import factors_of
 
 
 def held_columns(model: Any) -> Indices:
@@ -21,18 +22,13 @@ def held_columns(model: Any) -> Indices:
     return np.concatenate([np.setdiff1d(everything, sequences), sequences])
 
 
-def factors(kernel: Kernel) -> tuple[Kernel, ...]:
-    """Return the kernels that a product is made of, and any other kernel alone."""
-    return tuple(kernel.kernels) if isinstance(kernel, ProductKernel) else (kernel,)
-
-
 def columns_read(model: Any, kernel: int) -> list[tuple[int, ...]]:
     """Return the columns of the data that each factor of a kernel reads, ascending.
 
     The model's kernels are functions of samples: no given matrices, and no graph.
     """
     held, sets = held_columns(model), []
-    for factor in factors(model._state.names.dictionary[kernel]):
+    for factor in factors_of(model._state.names.dictionary[kernel]):
         columns = held
         if isinstance(factor, ColumnKernel):
             row = held[None].astype(float)

@@ -25,7 +25,7 @@ from multikernel.kernels.columns import (
     resolve_kernel,
     select_columns,
 )
-from multikernel.kernels.products import parts
+from multikernel.kernels.products import factors_of
 from multikernel.linalg.tables import row_chunks
 from multikernel.linalg.threads import run_blocks
 
@@ -135,7 +135,9 @@ class KernelGrams(CrossGrams):
     @cached_property
     def _repeated(self) -> frozenset[int]:
         """Return which parts several kernels have, by their identities."""
-        counts = Counter(id(part) for kernel in self.kernels for part in parts(kernel))
+        counts = Counter(
+            id(part) for kernel in self.kernels for part in factors_of(kernel)
+        )
         return frozenset(part for part, number in counts.items() if number > 1)
 
     @property
@@ -157,7 +159,7 @@ class KernelGrams(CrossGrams):
 
         def matrix(position: int) -> Array:
             kernel = self.kernels[position]
-            factors = parts(kernel)
+            factors = factors_of(kernel)
             compute = partial(reduce, np.multiply, map(values, factors))
             step = self.normalization, position
             return cross_gram(kernel, new, self.X, *step, compute)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.publish.columns import factors, held_columns, kernels_in_use
+from multikernel.estimators.publish.columns import held_columns, kernels_in_use
 from multikernel.estimators.publish.fitted import single
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel, kernel_name
 from multikernel.kernels.columns import Columns, Features, label_of, resolve_indices
 from multikernel.kernels.interactions import SEPARATOR
-from multikernel.kernels.products import CenteredKernel
+from multikernel.kernels.products import CenteredKernel, factors_of
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 MOST_VALUES = 64
@@ -105,7 +105,7 @@ def sobol_of(
         Names of all columns of the data.
     """
     kernels = kernels_in_use(model, "Sobol indices")
-    parts = [[_places(f, X.shape[1]) for f in factors(k)] for k in kernels]
+    parts = [[_places(f, X.shape[1]) for f in factors_of(k)] for k in kernels]
     weights = equal_shares(len(X), sample_weight)
     units = {places for one in parts for places in one}
     columns = sorted(set().union(*units))
@@ -137,7 +137,7 @@ def training_table(model: Any) -> tuple[Array, Array]:
     mains = getattr(dictionary, "mains", None) or used
     columns: dict[int, Array] = {}
     weights = np.ones(1)
-    for factor in (factor for kernel in mains for factor in factors(kernel)):
+    for factor in (factor for kernel in mains for factor in factors_of(kernel)):
         inner = getattr(factor, "kernel", None)
         if isinstance(inner, CenteredKernel) and inner.samples is not None:
             weights = equal_shares(len(inner.samples), inner.weights)
@@ -149,7 +149,7 @@ def training_table(model: Any) -> tuple[Array, Array]:
     lacking = [
         kernel_name(factor)
         for kernel in used
-        for factor in factors(kernel)
+        for factor in factors_of(kernel)
         if not columns.keys() >= set(_places(factor, width))
     ]
     if lacking:
@@ -215,7 +215,7 @@ def _group(
     on_these = [
         factor
         for kernel in kernels
-        for factor in factors(kernel)
+        for factor in factors_of(kernel)
         if _places(factor, X.shape[1]) == places
     ]
     categories = any(_is_of_categories(factor) for factor in on_these)

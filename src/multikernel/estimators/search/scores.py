@@ -164,7 +164,8 @@ class FoldScorer:
         with np.errstate(over="ignore", invalid="ignore"):
             if joint is not None:
                 each = joint.value((targets > 0.0).astype(np.float64), f)
-            elif self._competing():
+            elif self._many() and is_likelihood(self.search.loss):
+                # Of several problems, scaled to sum to one.
                 logs = log_probabilities(f, self.link)
                 each = -logs[np.arange(len(f)), samples.labels]
             else:
@@ -178,10 +179,6 @@ class FoldScorer:
         samples = self.fold.outside
         many = samples.classes is not None and samples.classes.size > 2
         return many and not samples.several
-
-    def _competing(self) -> bool:
-        """Return whether probabilities of several problems are scaled to sum to one."""
-        return self._many() and is_likelihood(self.search.loss)
 
     def predicted(self, f: Array) -> Mask:
         """Return which classes decision values stand for, (n_answers,)."""

@@ -57,15 +57,13 @@ class TargetScorer:
         """Return the scores of decision values of some targets, (n_test, n_chosen)."""
         if self.metric is not None:
             return self.metric(self.y[:, targets], f, self.weights)
-        pairs = zip(targets.tolist(), f.T, strict=True)
-        return np.array([self._score_alone(t, values) for t, values in pairs])
-
-    def _score_alone(self, t: int, f: Array) -> float:
-        """Return the score of a target, of a model that has no other."""
-        if t not in self._alone:
-            one = fold_of_targets(self.fold, np.array([t]))
-            self._alone[t] = FoldScorer(self.search, self.search.scoring, one)
-        return self._alone[t](dict, f[:, None])
+        scores = []
+        for t, values in zip(targets.tolist(), f.T, strict=True):
+            if t not in self._alone:
+                one = fold_of_targets(self.fold, np.array([t]))
+                self._alone[t] = FoldScorer(self.search, self.search.scoring, one)
+            scores.append(self._alone[t](dict, values[:, None]))
+        return np.array(scores)
 
     def losses(self, f: Array, targets: Indices) -> Array:
         """Return the mean losses of decision values of some targets, (n_chosen,)."""

@@ -25,7 +25,7 @@ from multikernel.kernels.columns import (
 from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
 from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.grams import SampleKernel
-from multikernel.kernels.products import CenteredKernel, ProductKernel
+from multikernel.kernels.products import CenteredKernel, ProductKernel, factors_of
 from multikernel.kernels.sequence.base import SequenceKernel
 from multikernel.kernels.sequence.letters import from_texts, pack, unpack
 from multikernel.kernels.views import OptionalKernel
@@ -210,7 +210,7 @@ def any_kernel_takes(kernels: object, kind: str) -> bool:
         _kind_taken(factor.kernel if isinstance(factor, ColumnKernel) else factor)
         == kind
         for kernel in kernels
-        for factor in _factors(kernel)
+        for factor in factors_of(kernel)
     )
 
 
@@ -219,12 +219,7 @@ def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
     return {
         int(column)
         for kernel in kernels
-        for factor in _factors(kernel)
+        for factor in factors_of(kernel)
         if isinstance(factor, ColumnKernel) and _kind_taken(factor.kernel) == kind
         for column in (factor.columns if isinstance(factor.columns, tuple) else ())
     }
-
-
-def _factors(kernel: Kernel) -> Sequence[Kernel]:
-    """Return the factors of a product, and any other kernel itself."""
-    return kernel.kernels if isinstance(kernel, ProductKernel) else (kernel,)
