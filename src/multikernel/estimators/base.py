@@ -136,7 +136,19 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ConvergenceWarning
             If the solver stopped above the tolerance; the message gives the gap.
         """
-        fit_estimator(self, X, y, sample_weight, callback, offset=offset)
+        return self._learn(X, y, sample_weight, offset, callback)
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        offset: Any,
+        callback: Callback | None,
+        groups: Any = None,
+    ) -> Self:
+        """Fit the model; what learns by another one does so here."""
+        fit_estimator(self, X, y, sample_weight, callback, groups, offset)
         return self
 
     @classmethod

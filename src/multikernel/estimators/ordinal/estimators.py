@@ -242,57 +242,6 @@ class SpicyMKLOrdinalCV(AlphaSearchCV, OrdinalMKL):
     verbose: int = 0
     random_state: Any = None
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        groups: Any = None,
-        offset: Any = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Choose alpha, and fit the model that it gives.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the samples. An integer weight does what as many
-            copies of the sample would do, a weight of zero what leaving it out would.
-        groups : array-like of shape (n_samples,), default=None
-            Labels of groups for splitters that ask for them, such as
-            `sklearn.model_selection.GroupKFold`.
-        offset : None
-            Not used.
-        callback : callable, default=None
-            Called with a `Progress` once per outer iteration; the search stops where it
-            returns True, and keeps what is done.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the data are wrong, or all samples are of one class; the
-            message says which and how.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If solves stopped above the tolerance; the message says how many.
-        multikernel.exceptions.SearchWarning
-            If the choice lies at an end of its grid, or has no kernel.
-        """
-        return self._learn(X, y, sample_weight, offset, callback, groups)
-
     def _learner(
         self, loss: CumulativeLogitLoss, samples: Indices, groups: Any
     ) -> Self:

@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import find_link, fit_estimator
+from multikernel.estimators.fit import find_link
 from multikernel.estimators.forecast import Work
 from multikernel.estimators.method import (
     Candidates,
@@ -368,7 +368,8 @@ class SearchCV(BaseMKL):
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets, as in ``fit`` of the estimator without a search.
+            Targets, times to an event or classes, as in ``fit`` of the estimator
+            without a search.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
@@ -380,6 +381,7 @@ class SearchCV(BaseMKL):
             Known parts of the decision values, which kernels, columns and intercept
             are added to, such as log(exposure) with loss="poisson" or the decision
             values of an earlier model. Predictions take the offsets of their samples.
+            Not for times to an event, nor for ordered classes.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`. Where it returns True the search stops and
@@ -408,5 +410,4 @@ class SearchCV(BaseMKL):
         multikernel.exceptions.SearchWarning
             If the choice lies at an end of its grid, or has no kernel.
         """
-        fit_estimator(self, X, y, sample_weight, callback, groups, offset)
-        return self
+        return self._learn(X, y, sample_weight, offset, callback, groups)

@@ -24,7 +24,7 @@ from multikernel.estimators.survival.times import Times
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import LogLogisticLoss
-from multikernel.problem import Callback, Solution
+from multikernel.problem import Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,57 +174,6 @@ class SpicyMKLSurvivalCV(AlphaSearchCV, SurvivalMKL):
     check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        groups: Any = None,
-        offset: Any = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Choose alpha, and fit the model that it gives.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
-        y : structured array, or data frame or array of two columns
-            Times to the event, as in ``fit`` of `SpicyMKLSurvival`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the samples. An integer weight does what as many
-            copies of the sample would do, a weight of zero what leaving it out would.
-        groups : array-like of shape (n_samples,), default=None
-            Labels of groups for splitters that ask for them, such as
-            `sklearn.model_selection.GroupKFold`.
-        offset : None
-            Not used: an offset of log times is a factor of the times themselves.
-        callback : callable, default=None
-            Called with a `Progress` once per outer iteration; the search stops where it
-            returns True, and keeps what is done.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the data are wrong, or no event was seen; the message says
-            which and how.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If solves stopped above the tolerance; the message says how many.
-        multikernel.exceptions.SearchWarning
-            If the choice lies at an end of its grid, or has no kernel.
-        """
-        return self._learn(X, y, sample_weight, offset, callback, groups)
 
     def _learner(
         self, loss: LogLogisticLoss, samples: tuple[Times, Indices, Any], groups: Any
