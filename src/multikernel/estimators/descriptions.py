@@ -19,42 +19,6 @@ from sklearn.base import ClassifierMixin
 Estimator = TypeVar("Estimator", bound=type)
 
 
-OF_EVERY_SEARCH = (
-    "best_params_",
-    "best_index_",
-    "best_score_",
-    "cv_results_",
-    "predicted_alike_",
-    "cv_tol_",
-    "n_splits_",
-)
-
-OF_EVERY_FIT = (
-    "kernel_weights_",
-    "block_norms_",
-    "variance_shares_",
-    "view_weights_, view_shares_",
-    "category_features_, categories_",
-    "active_kernels_",
-    "kernel_names_",
-    "dual_coef_",
-    "intercept_",
-    "support_",
-    "objective_",
-    "duality_gap_",
-    "n_iter_",
-    "history_",
-    "status_",
-    "status_message_",
-    "solver_",
-    "storage_, storage_reason_",
-    "psd_checked_",
-    "classes_",
-    "n_features_in_",
-    "feature_names_in_",
-)
-
-
 def documented(
     *sections: str, lacks: Sequence[str] = ()
 ) -> Callable[[Estimator], Estimator]:
@@ -86,9 +50,10 @@ def documented(
         for section in ("every estimator", task, *sections):
             described |= _sections()[section]
         parameters = list(signature(estimator).parameters)
-        searched = OF_EVERY_SEARCH if "cv" in parameters else ()
+        searched = _sections()["of every search"] if "cv" in parameters else ()
         missing = lacks if classifies else (*lacks, "classes_")
-        attributes = [a for a in (*searched, *OF_EVERY_FIT) if a not in missing]
+        every = (*searched, *_sections()["of every fit"])
+        attributes = [name for name in every if name not in missing]
         heading = r"^(\w[\w ]+)\n-+\n"
         about, *rest = re.split(
             heading, cleandoc(estimator.__doc__), flags=re.MULTILINE

@@ -11,7 +11,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
-from multikernel.estimators.grams.solving import solve_outputs
+from multikernel.estimators.grams.solving import solve_outputs, solve_with_thirds
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Problems, Recipe, Scales, Training
 from multikernel.estimators.method import Solved
@@ -74,6 +74,8 @@ class GramMethod(ABC):
         """Return the solutions of all outputs, with their gaps, from warm starts."""
         watch.expect_problems(len(problems.each))
         solutions = solve_outputs(problems, data, watch, starts)
+        # Products of three kernels, where they are asked for; else the same solutions.
+        solutions = solve_with_thirds(problems.recipe, data, watch, solutions)
         warn_unfinished(self.source.owner, data, solutions)
         return solutions
 

@@ -1,6 +1,6 @@
 """Sparse learning: a mean loss with a sum of block norms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,16 +16,13 @@ from multikernel._validation import (
     OneOf,
 )
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.grams.method import GramMethod, warn_unfinished
-from multikernel.estimators.grams.solving import solve_outputs, solve_with_thirds
+from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.training import Problems, Recipe, Training
+from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.parameters import default_of, loss_of
-from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import Scale, target_scale
 from multikernel.estimators.spicy.null_alpha import NullAlpha
 from multikernel.exceptions import SearchWarning, warn_user
-from multikernel.problem import Solution
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
 
@@ -88,21 +85,6 @@ class SparseMethod(GramMethod):
             method = replace(self, alpha=strength / (self.l1_ratio or 1.0))
         scale = target_scale(owner, data.samples, self.loss.kind())
         return method.recipe_at(scale, data.samples.total_weight)
-
-    def solve(
-        self,
-        problems: Problems,
-        data: Training,
-        watch: Watch,
-        starts: Sequence[Solution] = (),
-    ) -> list[Solution]:
-        """Return the solutions of all outputs; see `GramMethod.solve`."""
-        watch.expect_problems(len(problems.each))
-        solutions = solve_outputs(problems, data, watch, starts)
-        # Products of three kernels, where they are asked for; else the same solutions.
-        solutions = solve_with_thirds(problems.recipe, data, watch, solutions)
-        warn_unfinished(self.source.owner, data, solutions)
-        return solutions
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
