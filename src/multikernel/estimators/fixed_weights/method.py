@@ -14,14 +14,13 @@ from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.lp.candidates import (
     MarginCandidates,
-    default_margins,
+    margin_grid,
     margin_search,
 )
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod
 from multikernel.estimators.method import AnyMethod, Candidates, Solved
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.search import Search
 from multikernel.gram import GramStack
 from multikernel.problem import Solution
@@ -191,11 +190,7 @@ def weighted_search(model: Any) -> AnyMethod:
         return margin_search(model, method, [np.inf], with_p=False)
 
     def candidates(whole: Training) -> KernelCandidates:
-        if model.Cs is None:
-            loss = method.recipe(whole).losses[0]
-            Cs = default_margins(loss, whole, np.ones(1))
-        else:
-            Cs = grid_of(model.Cs)[:, None]
+        Cs = margin_grid(model.Cs, method, whole, np.ones(1))
         return KernelCandidates(method, Cs, whole.stack.shape[0])
 
     return Search(model, method, candidates)

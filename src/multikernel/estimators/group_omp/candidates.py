@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.shortlist import greedy_list, is_shortened
-from multikernel.estimators.grams.training import Problems, Recipe, Training
+from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.group_omp.method import (
     GreedyMethod,
     joint_problem,
@@ -20,8 +20,6 @@ from multikernel.estimators.group_omp.stages import PublishedPath, published_pat
 from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import BlockFunctions
-from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.search import Search
 from multikernel.problem import Problem, Status
 from multikernel.solvers import GreedyPath
 
@@ -133,22 +131,3 @@ def _expansion(path: PublishedPath, k: int) -> BlockFunctions:
     shared = np.broadcast_to(path.coefs[k], (k, *path.coefs.shape[1:]))
     effects = None if path.effects is None else path.effects[k]
     return BlockFunctions(np.sort(path.order[:k]), shared, path.intercepts[k], effects)
-
-
-def prefix_search(
-    model: Any, method: GreedyMethod
-) -> Search[Training, Problems, GreedyPath]:
-    """Return the search of an estimator among sparsities and strengths.
-
-    The method has an alpha of one.
-    """
-
-    def candidates(whole: Training) -> PrefixCandidates:
-        alphas = grid_of(RIDGES if model.alphas is None else model.alphas)[::-1]
-        n_kernels = whole.stack.shape[0]
-        most = n_kernels if model.max_kernels is None else model.max_kernels
-        return PrefixCandidates(
-            method, alphas, most=min(most, n_kernels), open_end=most < n_kernels
-        )
-
-    return Search(model, method, candidates)

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.group_omp.candidates import prefix_search
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.group_omp.candidates import RIDGES, PrefixCandidates
 from multikernel.estimators.group_omp.estimators import (
     GreedyClassification,
     GreedyRegression,
 )
 from multikernel.estimators.group_omp.method import greedy_method
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.scale import grid_of
+from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 
@@ -22,7 +24,17 @@ class GreedySearchCV(SearchCV):
     alphas: Sequence[float] | None = None
 
     def _method(self) -> AnyMethod:
-        return prefix_search(self, greedy_method(self))
+        method = greedy_method(self)
+
+        def candidates(whole: Training) -> PrefixCandidates:
+            alphas = grid_of(RIDGES if self.alphas is None else self.alphas)[::-1]
+            n_kernels = whole.stack.shape[0]
+            most = n_kernels if self.max_kernels is None else self.max_kernels
+            return PrefixCandidates(
+                method, alphas, most=min(most, n_kernels), open_end=most < n_kernels
+            )
+
+        return Search(self, method, candidates)
 
 
 @documented("Group-OMP", "Group-OMP, classifiers", lacks=("cv_tol_",))

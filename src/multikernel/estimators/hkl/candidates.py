@@ -19,9 +19,8 @@ from multikernel.estimators.hkl.method import (
 from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.choice import no_better, until_stopped
-from multikernel.estimators.search.search import Search, loosened
+from multikernel.estimators.search.search import loosened
 from multikernel.solvers.hkl import HullSolution
 
 FIRST_ALPHA = 1.0
@@ -94,25 +93,6 @@ def hull_path(
         np.array([[s.duality_gap for s in path] for path in paths]),
         np.array([[s.reduced_gap for s in path] for path in paths]),
     )
-
-
-def hull_search(
-    model: Any, method: HullMethod
-) -> Search[HullData, HullTask, Sequence[HullSolution]]:
-    """Return the search of an estimator among strengths.
-
-    They are its ``alphas``, descending, or ``n_alphas`` from FIRST_ALPHA down to
-    ``alpha_min_ratio`` times that. The alpha of `method` must equal 1, as candidates
-    multiply it.
-    """
-
-    def candidates(whole: HullData) -> HullCandidates:
-        if model.alphas is not None:
-            return HullCandidates(method, grid_of(model.alphas)[::-1])
-        ratios = np.geomspace(1.0, model.alpha_min_ratio, model.n_alphas)
-        return HullCandidates(method, FIRST_ALPHA * ratios)
-
-    return Search(model, method, candidates)
 
 
 @dataclass(frozen=True, eq=False)

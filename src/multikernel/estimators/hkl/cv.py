@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from multikernel.estimators.hkl.candidates import hull_search
+import numpy as np
+
+from multikernel.estimators.hkl.candidates import FIRST_ALPHA, HullCandidates
+from multikernel.estimators.hkl.data import HullData
 from multikernel.estimators.hkl.estimators import HullClassification, HullRegression
 from multikernel.estimators.hkl.method import (
     documented_classifier,
@@ -11,7 +14,8 @@ from multikernel.estimators.hkl.method import (
     hull_method,
 )
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.scale import grid_of
+from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 
@@ -24,7 +28,15 @@ class HullSearchCV(SearchCV):
     alpha_min_ratio: float = 1e-5
 
     def _method(self) -> AnyMethod:
-        return hull_search(self, hull_method(self))
+        method = hull_method(self)
+
+        def candidates(whole: HullData) -> HullCandidates:
+            if self.alphas is not None:
+                return HullCandidates(method, grid_of(self.alphas)[::-1])
+            ratios = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
+            return HullCandidates(method, FIRST_ALPHA * ratios)
+
+        return Search(self, method, candidates)
 
 
 @documented_classifier

@@ -3,18 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from multikernel.estimators.descriptions import documented
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import (
     TailClassification,
     TailRegression,
 )
 from multikernel.estimators.local_rademacher.method import (
     DEFAULT_THETAS,
+    TailCandidates,
     tail_method,
-    tail_search,
 )
+from multikernel.estimators.lp.candidates import margin_grid
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 
@@ -27,7 +31,15 @@ class TailSearchCV(SearchCV):
     p: float = 2.0
 
     def _method(self) -> AnyMethod:
-        return tail_search(self, tail_method(self, 0))
+        method = tail_method(self, 0)
+
+        def candidates(whole: Training) -> TailCandidates:
+            sums = np.array([method.weight_sum(whole.stack.shape[0])])
+            Cs = margin_grid(self.Cs, method, whole, sums)[:, 0]
+            thetas = np.unique(np.asarray(self.thetas, dtype=np.intp))
+            return TailCandidates(method, Cs, thetas, method.p)
+
+        return Search(self, method, candidates)
 
 
 @documented("local Rademacher", "local Rademacher, classifiers")

@@ -17,15 +17,13 @@ from multikernel.estimators.grams.method import (
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.grams.useless import warn_short
-from multikernel.estimators.lp.candidates import default_margins, margin_path
+from multikernel.estimators.lp.candidates import margin_path
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
-from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.choice import until_stopped
-from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution
@@ -280,21 +278,3 @@ def _followed(
     penalties = [recipe.penalties for recipe in recipes]
     begun: Sequence[Solution | None] = starts or [None] * len(problems)
     return follow_each(recipes[0].solver, problems, penalties, begun, watch)
-
-
-def tail_search(
-    model: Any, method: TailMethod
-) -> Search[Training, Problems, list[Solution]]:
-    """Return the search of an estimator among C and theta; its method's are unused."""
-
-    def candidates(whole: Training) -> TailCandidates:
-        if model.Cs is None:
-            loss = MarginMethod.recipe(method, whole).losses[0]
-            sums = np.array([method.weight_sum(whole.stack.shape[0])])
-            Cs = default_margins(loss, whole, sums)[:, 0]
-        else:
-            Cs = grid_of(model.Cs)
-        thetas = np.unique(np.asarray(model.thetas, dtype=np.intp))
-        return TailCandidates(method, Cs, thetas, method.p)
-
-    return Search(model, method, candidates)

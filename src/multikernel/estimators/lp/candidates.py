@@ -22,7 +22,6 @@ from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.choice import no_better, until_stopped
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.search import Search, loosened
-from multikernel.losses import Loss
 from multikernel.problem import Solution
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
@@ -34,11 +33,17 @@ the logistic loss and not yet its factor of four; of the fixed grid of Kloft et 
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
 
-def default_margins(loss: Loss, training: Training, weight_sums: Array) -> Array:
-    """Return the values of C to try where none are given, in units of `margin_unit`.
+def margin_grid(
+    given: Any, method: MarginMethod, training: Training, weight_sums: Array
+) -> Array:
+    """Return the values of C to try, (n_Cs, n_sums): given ones, or default ones.
 
-    Each sum of kernel weights has a column, ascending: shape (n_Cs, n_sums).
+    Default ones are multiples of `margin_unit`, with a column for each sum of kernel
+    weights; all ascend.
     """
+    if given is not None:
+        return np.tile(grid_of(given)[:, None], weight_sums.size)
+    loss = MarginMethod.recipe(method, training).losses[0]
     units = [margin_unit(loss, training, size) for size in weight_sums.tolist()]
     return np.outer(C_MULTIPLES, units)
 
@@ -166,14 +171,10 @@ def margin_search(
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 
     def candidates(whole: Training) -> MarginCandidates:
-        if model.Cs is None:
-            loss = method.recipe(whole).losses[0]
-            n_kernels = whole.stack.shape[0]
-            alike = [replace(method, p=p) for p in exponents.tolist()]
-            sums = np.array([each.weight_sum(n_kernels) for each in alike])
-            Cs = default_margins(loss, whole, sums)
-        else:
-            Cs = np.tile(grid_of(model.Cs)[:, None], exponents.size)
+        n_kernels = whole.stack.shape[0]
+        alike = [replace(method, p=p) for p in exponents.tolist()]
+        sums = np.array([each.weight_sum(n_kernels) for each in alike])
+        Cs = margin_grid(model.Cs, method, whole, sums)
         return MarginCandidates(method, Cs, exponents, with_p)
 
     return Search(model, method, candidates)
