@@ -16,7 +16,7 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
-from multikernel.estimators.lp.candidates import C_MULTIPLES
+from multikernel.estimators.lp.cv import C_MULTIPLES
 from multikernel.estimators.lp.method import curvature_unit
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import GaussianKernel, kernel_names, median_dictionary

@@ -1,17 +1,91 @@
 """Choosing C for weights that no solver learns, or the best single kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
+import numpy as np
+
+from multikernel._typing import Array
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fixed_weights.estimators import (
     WeightedClassification,
     WeightedRegression,
 )
-from multikernel.estimators.fixed_weights.method import weight_checks, weighted_search
-from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.fixed_weights.method import (
+    WeightedSumMethod,
+    weight_checks,
+    weighted_method,
+)
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.lp.cv import (
+    MarginCandidates,
+    margin_grid,
+    margin_search,
+)
+from multikernel.estimators.lp.method import MarginMethod
+from multikernel.estimators.method import AnyMethod, Candidates, Solved
+from multikernel.estimators.progress import Watch
+from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import GramStack
+from multikernel.solvers import FixedWeights
+
+
+def one_kernel(gram: GramStack, y: Array, sample_weight: Array, *, m: int) -> Array:
+    """Return a weight of one for one kernel, zero for the others."""
+    weights = np.zeros(gram.shape[0])
+    weights[m] = 1.0
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCandidates(Candidates[MarginMethod, Training]):
+    """All kernels, each alone, with all values of C.
+
+    Parameters
+    ----------
+    Cs : ndarray of shape (n_Cs, 1)
+        Ascending.
+    n_kernels : int
+        How many kernels there are.
+    """
+
+    Cs: Array
+    n_kernels: int
+
+    def alone(self, m: int) -> MarginCandidates:
+        """Return the candidates of one kernel."""
+        method = self.method
+        solver = FixedWeights(partial(one_kernel, m=m), method.solver)
+        alone = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
+        place = m * len(self.Cs)
+        return MarginCandidates(alone, self.Cs, np.array([np.inf]), False, place)
+
+    def columns(self, most: int | None = None) -> dict[str, Array]:
+        """Return the number of the kernel and the C of every candidate."""
+        size = len(self.Cs)
+        numbers: Any = np.repeat(np.arange(self.n_kernels), size)
+        return {"kernel": numbers, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
+
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+        """Return the values of C; the order of kernels means nothing."""
+        return {"C": self.Cs[:, 0]}
+
+    def solve(
+        self, training: Training, watch: Watch
+    ) -> Generator[Solved, Array | None, None]:
+        """Yield the models of each kernel, C rising while scores do."""
+        for m in range(self.n_kernels):
+            yield from self.alone(m).solve(training, watch)
+            if watch.stopped:
+                return
+
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+        """Return the attributes of one kernel's model."""
+        m, number = divmod(best, len(self.Cs))
+        return self.alone(m).refit(training, watch, number)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -21,7 +95,16 @@ class WeightedSearchCV(SearchCV):
     Cs: Sequence[float] | None = None
 
     def _method(self) -> AnyMethod:
-        return weighted_search(self)
+        method = weighted_method(self)
+        asked = self.kernel_weights
+        if not (isinstance(asked, str) and asked == "single"):
+            return margin_search(self, method, [np.inf], with_p=False)
+
+        def candidates(whole: Training) -> KernelCandidates:
+            Cs = margin_grid(self.Cs, method, whole, np.ones(1))
+            return KernelCandidates(method, Cs, whole.stack.shape[0])
+
+        return Search(self, method, candidates)
 
 
 @documented("fixed weights", "fixed weights, classifiers")

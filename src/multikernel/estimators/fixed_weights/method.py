@@ -1,6 +1,6 @@
-"""The machine on a weighted sum of kernels, and the search for the best single one."""
+"""The machine on a weighted sum of kernels, whose weights no solver learns."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
@@ -12,16 +12,8 @@ from multikernel._typing import Array
 from multikernel._validation import NON_NEGATIVE, Check, shown
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Problems, Training
-from multikernel.estimators.lp.candidates import (
-    MarginCandidates,
-    margin_grid,
-    margin_search,
-)
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod
-from multikernel.estimators.method import AnyMethod, Candidates, Solved
 from multikernel.estimators.parameters import SequenceOf, loss_of
-from multikernel.estimators.progress import Watch
-from multikernel.estimators.search.search import Search
 from multikernel.gram import GramStack
 from multikernel.problem import Solution
 from multikernel.solvers import FixedWeights, alignment_weights, easy_weights
@@ -128,13 +120,6 @@ def given_weights(
     return weights
 
 
-def one_kernel(gram: GramStack, y: Array, sample_weight: Array, *, m: int) -> Array:
-    """Return a weight of one for one kernel, zero for the others."""
-    weights = np.zeros(gram.shape[0])
-    weights[m] = 1.0
-    return weights
-
-
 def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
     """Raise a sentence for a rule that cannot be called, or lacks a parameter."""
     try:
@@ -180,65 +165,3 @@ def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
     solver = FixedWeights(partial(given_weights, weights=weights), machine)
     total = float(weights.sum())
     return WeightedSumMethod(source, loss, C, np.inf, solver, total=total)
-
-
-def weighted_search(model: Any) -> AnyMethod:
-    """Return the search of an estimator among C, or among single kernels and C."""
-    method = weighted_method(model)
-    single = isinstance(model.kernel_weights, str) and model.kernel_weights == "single"
-    if not single:
-        return margin_search(model, method, [np.inf], with_p=False)
-
-    def candidates(whole: Training) -> KernelCandidates:
-        Cs = margin_grid(model.Cs, method, whole, np.ones(1))
-        return KernelCandidates(method, Cs, whole.stack.shape[0])
-
-    return Search(model, method, candidates)
-
-
-@dataclass(frozen=True, eq=False)
-class KernelCandidates(Candidates[MarginMethod, Training]):
-    """All kernels, each alone, with all values of C.
-
-    Parameters
-    ----------
-    Cs : ndarray of shape (n_Cs, 1)
-        Ascending.
-    n_kernels : int
-        How many kernels there are.
-    """
-
-    Cs: Array
-    n_kernels: int
-
-    def alone(self, m: int) -> MarginCandidates:
-        """Return the candidates of one kernel."""
-        method = self.method
-        solver = FixedWeights(partial(one_kernel, m=m), method.solver)
-        alone = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
-        place = m * len(self.Cs)
-        return MarginCandidates(alone, self.Cs, np.array([np.inf]), False, place)
-
-    def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return the number of the kernel and the C of every candidate."""
-        size = len(self.Cs)
-        numbers: Any = np.repeat(np.arange(self.n_kernels), size)
-        return {"kernel": numbers, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
-
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C; the order of kernels means nothing."""
-        return {"C": self.Cs[:, 0]}
-
-    def solve(
-        self, training: Training, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
-        """Yield the models of each kernel, C rising while scores do."""
-        for m in range(self.n_kernels):
-            yield from self.alone(m).solve(training, watch)
-            if watch.stopped:
-                return
-
-    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes of one kernel's model."""
-        m, number = divmod(best, len(self.Cs))
-        return self.alone(m).refit(training, watch, number)

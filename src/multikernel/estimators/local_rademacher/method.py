@@ -1,34 +1,27 @@
 """Local Rademacher complexity: lp-norm weights, bounded by what the spectra leave."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, Check, Number, OneOf
 from multikernel.estimators.grams.method import (
-    fitted_attributes,
-    solved,
     warn_unfinished,
 )
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Problems, Recipe, Training
 from multikernel.estimators.grams.useless import warn_short
-from multikernel.estimators.lp.candidates import margin_path
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
-from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.fitted import iterations, single
-from multikernel.estimators.search.choice import until_stopped
+from multikernel.estimators.publish.fitted import single
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution
 from multikernel.solvers import DCSolution, Solver, TailConv, TailDC
-from multikernel.solvers.base import follow_each
 
 THETA: Check = Number(0, integer=True)
 
@@ -173,108 +166,3 @@ def certified(solutions: Sequence[Solution]) -> list[Solution]:
         else solution
         for solution in solutions
     ]
-
-
-DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
-"""Those of the paper, and none: the plain lp-norm model is always a candidate."""
-
-
-@dataclass(frozen=True, eq=False)
-class TailCandidates(Candidates[TailMethod, Training]):
-    """All pairs of C and theta; in a list of them C rises slower than theta.
-
-    Parameters
-    ----------
-    Cs : ndarray of shape (n_Cs,)
-        Ascending.
-    thetas : ndarray of shape (n_thetas,)
-        Ascending.
-    p : float
-        Norm of the kernel weights.
-    """
-
-    Cs: Array
-    thetas: Indices
-    p: float
-
-    def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return C and theta of every pair."""
-        return {
-            "C": np.repeat(self.Cs, self.thetas.size),
-            "theta": np.tile(self.thetas, self.Cs.size),
-        }
-
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C; theta may well be zero."""
-        return {"C": self.Cs}
-
-    def solve(
-        self, training: Training, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
-        """Yield the models of all pairs, each solved from a neighbour's solution."""
-        sums = self._sums(training)
-        starts: Sequence[Solution] = ()
-        for j, theta in enumerate(self.thetas.tolist()):
-            recipes = self._recipes(training, sums, theta)
-            followed = _followed(recipes, training, watch, starts)
-            for i, solved_now in enumerate(until_stopped(followed)):
-                # Smallest C and next theta: near, and far from separated data.
-                starts = solved_now if i == 0 else starts
-                number = i * self.thetas.size + j
-                model = solved(number, recipes[i], training, solved_now)
-                gaps = [solution.duality_gap for solution in certified(solved_now)]
-                yield replace(model, gaps=np.array(gaps))
-            if watch.stopped:
-                return
-
-    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes for one pair, and the path of all C for its theta."""
-        i, j = divmod(best, self.thetas.size)
-        sums, theta = self._sums(training), int(self.thetas[j])
-        recipes = self._recipes(training, sums, theta)
-        Cs = self.Cs
-        path = list(until_stopped(_followed(recipes, training, watch, ())))
-        if len(path) <= i:
-            # Once stopped, no path leads to the choice: one iteration is made there.
-            Cs, recipes = Cs[[i]], [recipes[i]]
-            path, i = [next(_followed(recipes, training, watch, ()))], 0
-        if not watch.stopped:
-            owner = self.method.source.owner
-            warn_unfinished(owner, training, certified(path[i]))
-        attributes = fitted_attributes(recipes[i], training, path[i])
-        attributes |= method_attributes(recipes[i], path[i])
-        paths = list(zip(*map(certified, path), strict=True))
-        return attributes | {
-            "n_iter_": iterations(paths),
-            "path_": margin_path(Cs, recipes, paths),
-            "Cs_": self.Cs,
-            "thetas_": self.thetas,
-            "tail_sums_": sums.tails,
-        }
-
-    def _sums(self, training: Training) -> TailSums:
-        """Return the tail sums of all kernels on the samples of a fold."""
-        largest = int(self.thetas[-1])
-        return tail_sums(training.stack, largest, training.samples.weights)
-
-    def _recipes(
-        self, training: Training, sums: TailSums, theta: int
-    ) -> list[TailRecipe]:
-        """Return the recipes of all C for one theta."""
-        return [
-            replace(self.method, C=C).with_tails(training, sums, theta)
-            for C in self.Cs.tolist()
-        ]
-
-
-def _followed(
-    recipes: Sequence[Recipe],
-    training: Training,
-    watch: Watch,
-    starts: Sequence[Solution],
-) -> Iterator[list[Solution]]:
-    """Yield the solutions of all outputs for recipes that differ in C, in turn."""
-    problems = training.problems(recipes[0]).each
-    penalties = [recipe.penalties for recipe in recipes]
-    begun: Sequence[Solution | None] = starts or [None] * len(problems)
-    return follow_each(recipes[0].solver, problems, penalties, begun, watch)

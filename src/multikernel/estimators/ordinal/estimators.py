@@ -12,7 +12,7 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.ordinal.base import OrdinalMKL
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import TARGET_ALPHA
-from multikernel.estimators.spicy.candidates import AlphaSearchCV
+from multikernel.estimators.spicy.cv import AlphaSearchCV
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
     SparseMethod,

@@ -16,7 +16,7 @@ from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.folds import cut_fold, make_splits
 from multikernel.estimators.search.scores import takes
 from multikernel.estimators.search.search import Search, SearchOutcome, Trial
-from multikernel.estimators.spicy.candidates import AlphaSearchCV, alpha_search
+from multikernel.estimators.spicy.cv import AlphaSearchCV, alpha_search
 from multikernel.estimators.spicy.method import SPARSE_CHECKS, SparseMethod
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.likelihood import most_likely_scale
