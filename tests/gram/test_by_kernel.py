@@ -145,7 +145,7 @@ def test_refinement_is_that_of_the_factors():
     assert finer.factored.ranks[2] > stack.factored.ranks[2]
     np.testing.assert_array_equal(finer.factored.ranks[:2], stack.factored.ranks[:2])
     assert finer.residual_bounds(v)[3] < stack.residual_bounds(v)[3]
-    assert finer.landmarks.chosen[3].size == finer.factored.ranks[2]
+    assert finer.landmarks.kernels[3].chosen.size == finer.factored.ranks[2]
 
 
 def test_kernels_of_one_sort_have_one_storage():

@@ -69,7 +69,7 @@ def whole(X, built, normalize=None):
     if marks.cosine:
         roots = np.sqrt(np.einsum("mii->mi", raw))
         raw = raw / roots[:, :, None] / roots[:, None, :]
-    if any(shift is not None for shift in marks.shifts):
+    if any(kernel.shift is not None for kernel in marks.kernels):
         C = np.eye(len(X)) - np.outer(np.ones(len(X)), marks.weights)
         raw = C @ raw @ C.T
     return marks.scales[:, None, None] * raw
@@ -196,8 +196,8 @@ def test_parts_keep_the_landmarks_of_all_samples():
         c = rng.standard_normal((20, 2))
         values, constant = finer.stack.landmarks.coefficients(finer.stack, m, c)
         images = finer.stack.columns(np.arange(20))[m] @ c
-        if finer.stack.landmarks.chosen[m].size:
-            K = DICTIONARY[m](X[chosen], X[finer.stack.landmarks.chosen[m]])
+        if finer.stack.landmarks.kernels[m].chosen.size:
+            K = DICTIONARY[m](X[chosen], X[finer.stack.landmarks.kernels[m].chosen])
         else:
             K = X[chosen]
         np.testing.assert_allclose(K @ values + constant, images, atol=1e-7)
@@ -234,8 +234,8 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     C = rng.standard_normal((60, 2))
     values, constant = finer.stack.landmarks.coefficients(finer.stack, 1, C)
     images = finer.stack.columns(np.arange(60))[1] @ C
-    chosen = finer.stack.landmarks.chosen[1]
-    assert finer.stack.landmarks.triangles[1] is None
+    chosen = finer.stack.landmarks.kernels[1].chosen
+    assert finer.stack.landmarks.kernels[1].triangle is None
     K = DICTIONARY[1](X, X[chosen])  # a Gaussian is its own cosine
     np.testing.assert_allclose(K @ values + constant, images, atol=1e-6)
 
@@ -245,7 +245,10 @@ def test_parts_are_completed_beside_landmarks_of_others():
     few = capped(X, rank=10).stack
     part = cut_low_rank(few, chosen, normalize="trace")
     other = cut_low_rank(few, chosen + 1)
-    assert part.stack.landmarks.triangles[1] is other.stack.landmarks.triangles[1]
+    assert (
+        part.stack.landmarks.kernels[1].triangle
+        is other.stack.landmarks.kernels[1].triangle
+    )
     options = LowRank(first=10, max_rank=40)
     marks = replace(part.stack.landmarks, options=options)
     part = replace(part, stack=replace(part.stack, landmarks=marks))
@@ -308,12 +311,14 @@ def check_gaps(seed, rank, normalize, penalty, loss, outputs):
 def over_landmarks(built, m, coefs):
     """Return the expansion over the samples that has landmarks only."""
     stack, marks = built.stack, built.stack.landmarks
-    if not marks.chosen[m].size or not marks.scales[m]:
+    if not marks.kernels[m].chosen.size or not marks.scales[m]:
         return coefs
     values, _ = marks.coefficients(stack, m, coefs.reshape(len(coefs), -1))
     over = np.zeros_like(coefs)
     # The kernels of the dense stack are scaled, those of the model are not.
-    over[marks.chosen[m]] = (values / marks.scales[m]).reshape(-1, *coefs.shape[1:])
+    over[marks.kernels[m].chosen] = (values / marks.scales[m]).reshape(
+        -1, *coefs.shape[1:]
+    )
     return over
 
 

@@ -1,7 +1,7 @@
 """Kernels of high rank held whole, kernels of low rank as factors, in one stack."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import low_rank_form
 from multikernel.gram.dense import DenseMatrix
-from multikernel.gram.factors.landmarks import Landmarks
+from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import (
@@ -236,24 +236,20 @@ class ByKernelStack(Refinable):
         factors = self.factored.landmarks
         assert factors is not None
         assert self.dictionary is not None
-        n_kernels = self.is_whole.size
-        rows_of_each, scales = [factors.rows] * n_kernels, np.ones(n_kernels)
-        for number, m in enumerate(np.flatnonzero(~self.is_whole).tolist()):
-            rows_of_each[m] = factors.chosen[number]
-        scales[~self.is_whole] = factors.scales
-        if self.scales is not None:
-            scales[self.is_whole] = self.scales
-        same = {each.name: getattr(factors, each.name) for each in fields(factors)}
-        del same["_shared"]
+        scales = np.ones(self.whole.shape[0]) if self.scales is None else self.scales
+        of_whole = [KernelLandmarks(factors.rows, None, s) for s in scales.tolist()]
+        kernels = tuple(
+            of_whole[position] if is_whole else factors.kernels[position]
+            for is_whole, position in zip(self.is_whole, self.positions, strict=True)
+        )
         return SampleLandmarks(
-            **same
-            | {
-                "dictionary": self.dictionary,
-                "chosen": tuple(rows_of_each),
-                "triangles": (None,) * n_kernels,
-                "scales": scales,
-                "shifts": (None,) * n_kernels,
-            }
+            self.dictionary,
+            factors.X,
+            factors.rows,
+            factors.weights,
+            factors.cosine,
+            factors.options,
+            kernels,
         )
 
 

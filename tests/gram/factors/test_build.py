@@ -103,15 +103,15 @@ def test_rows_that_the_sample_lacks_join_it():
     dense = build_stack(KERNELS, X, storage="dense").stack
     left = dense.traces() - built.stack.traces()
     assert np.all(left <= 1e-6 * dense.traces())
-    assert 9.0 in built.stack.landmarks.X[built.stack.landmarks.chosen[0], 0]
+    assert 9.0 in built.stack.landmarks.X[built.stack.landmarks.kernels[0].chosen, 0]
 
 
 def test_landmarks_do_not_depend_on_the_order_of_the_sample():
     X = draw()
     one = build_blocked(KERNELS, in_blocks(X)).stack.landmarks
     other = build_blocked(KERNELS, in_blocks(X, sample=X[::-1])).stack.landmarks
-    for own, others in zip(one.chosen, other.chosen, strict=True):
-        np.testing.assert_array_equal(one.X[own], other.X[others])
+    for own, others in zip(one.kernels, other.kernels, strict=True):
+        np.testing.assert_array_equal(one.X[own.chosen], other.X[others.chosen])
 
 
 def test_rounding_is_no_reason_for_landmarks():

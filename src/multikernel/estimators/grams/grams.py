@@ -203,7 +203,7 @@ def landmark_grams(training: "Training", active: Indices) -> LandmarkGrams:
     kernels, columns, samples = [], [], []
     for m in active.tolist():
         kernel = landmarks.predictor(training.stack, m)
-        points = landmarks.X[landmarks.chosen[m]]
+        points = landmarks.X[landmarks.kernels[m].chosen]
         inner, own_points = on_its_columns(kernel, points)
         kernels.append(inner)
         columns.append(kernel.columns if type(kernel) is ColumnKernel else None)

@@ -16,7 +16,7 @@ from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.factorise import check_order
 from multikernel.gram.factors.growth import Factor, Goal, grow
-from multikernel.gram.factors.landmarks import Landmarks, LowRank
+from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.rows import (
     KernelPlan,
     Scaling,
@@ -219,8 +219,7 @@ class LandmarkSearch:
         self, raw: RowBlocks, kernels: Sequence[int], old: Landmarks
     ) -> list[Scaling]:
         """Return the scalings of a stack where some kernels have new factors."""
-        pairs = zip(old.scales.tolist(), old.shifts, strict=True)
-        scalings = [Scaling(scale, shift) for scale, shift in pairs]
+        scalings = [Scaling(kernel.scale, kernel.shift) for kernel in old.kernels]
         _, _, mean = raw.sum(moments)
         ranks = np.array([max(self._rank(m), 1) for m in kernels])
         for m, mean_of_kernel in zip(
@@ -256,16 +255,14 @@ class LandmarkSearch:
         parts = slices_between(ends)
         row_weights = self.landmarks.row_weights
         traces, roots, any_left = blocks.sum(traces_and_roots, row_weights, parts=parts)
-        shifts = tuple(scaling.shift for scaling in scalings)
-        centred = np.array([shift is not None for shift in shifts], dtype=float)
-        landmarks = replace(
-            self.landmarks,
-            factors=tuple(self.factors),
-            chosen=tuple(factor.landmarks for factor in self.factors),
-            triangles=tuple(p.triangle for p in self.plans(self.every).values()),
-            scales=np.array([scaling.scale for scaling in scalings]),
-            shifts=shifts,
+        centred = np.array([each.shift is not None for each in scalings], dtype=float)
+        plans = self.plans(self.every)
+        kernels = tuple(
+            KernelLandmarks(factor.landmarks, plans[m].triangle, each.scale, each.shift)
+            for m, (factor, each) in enumerate(zip(self.factors, scalings, strict=True))
         )
+        factors = tuple(self.factors)
+        landmarks = replace(self.landmarks, factors=factors, kernels=kernels)
         means = centred * roots if any_left.any() else None
         stack = BlockedStack(blocks, ends, traces, means, landmarks=landmarks)
         return stack, np.flatnonzero((traces == 0.0) & (roots == 0.0))
@@ -369,7 +366,7 @@ def refine_blocked(
     # A sample stands for all rows, whose mean root has a known limit.
     search.join(
         joining,
-        {m: float(np.sqrt(goals[m] / old.scales[m])) / total for m in kernels},
+        {m: float(np.sqrt(goals[m] / old.kernels[m].scale)) / total for m in kernels},
     )
     new = search.computed(kernels)
     scalings = search.scalings(new, kernels, old)

@@ -244,7 +244,7 @@ def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
     """Return what the columns of a factor are of a kernel on its columns of samples."""
     landmarks = stack.landmarks
     assert landmarks is not None
-    kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.chosen[m]]
+    kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.kernels[m].chosen]
     inner, own_points = on_its_columns(kernel, points)
     triangle = landmarks.triangle(stack, m) if len(own_points) else np.zeros((0, 0))
     return CenteredFeatures(inner, own_points, triangle, shift)

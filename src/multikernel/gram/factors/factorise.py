@@ -17,7 +17,7 @@ from multikernel._validation import (
 )
 from multikernel.gram.choice import divides_centred
 from multikernel.gram.factors.growth import WHOLE, Factor, Goal, grow, grown_triangle
-from multikernel.gram.factors.landmarks import Landmarks, LowRank
+from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, check_room
 from multikernel.gram.normalization import (
@@ -148,7 +148,7 @@ def cut_low_rank(
     collected = FactorCollector(landmarks, normalization, max_bytes, array)
 
     def work(m: int) -> None:
-        triangle = old.shared_triangle(whole, m) if old.chosen[m].size else None
+        triangle = old.shared_triangle(whole, m) if old.kernels[m].chosen.size else None
         room = array[whole.offsets[m] : whole.offsets[m + 1]]
         collected.add(m, held_factor(whole, old, m, samples, room), triangle)
 
@@ -177,7 +177,7 @@ def held_factor(
 
     Where `samples` are given, its rows are these, and written to `out`.
     """
-    scale, shift = landmarks.scales[m], landmarks.shifts[m]
+    scale, shift = landmarks.kernels[m].scale, landmarks.kernels[m].shift
     rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
     residual = np.zeros(rows.shape[1])
     if stack.residual is not None:
@@ -216,16 +216,14 @@ def refine(
         if m not in goals:
             collected.keep(m, stack)
             return
-        factor, scale = held_factor(stack, old, m), float(old.scales[m])
-        value = float(np.sqrt(goals[m] / scale))
+        factor, before = held_factor(stack, old, m), old.kernels[m]
+        value = float(np.sqrt(goals[m] / before.scale))
         # By half at least, so that there are few rounds; whole where that is near.
         least = factor.rows.shape[0] * 3 // 2
         least = sizes.size if 2 * least > sizes.size else least
         goal = Goal(old.options.max_rank, value, sizes, least)
         grown = grow(old.columns(m), factor, old.weights, goal)
-        collected.add(
-            m, grown, old.triangles[m], scale, centred=old.shifts[m] is not None
-        )
+        collected.add(m, grown, before.triangle, before)
 
     run_blocks(work, range(stack.shape[0]))
     return collected.assembled()
@@ -261,7 +259,7 @@ class FactorCollector:
     _ends: list[int] = field(default_factory=lambda: [0])  # in rows
     _zero: list[bool] = field(default_factory=list)
     _roots: dict[int, Array] = field(default_factory=dict)
-    _parts: dict[int, "KernelLandmarks"] = field(default_factory=dict)
+    _parts: dict[int, KernelLandmarks] = field(default_factory=dict)
     _numbers: int = 0
     _lock: Lock = field(default_factory=Lock)
     _limit: int = field(init=False)
@@ -274,25 +272,24 @@ class FactorCollector:
         m: int,
         factor: Factor,
         triangle: Array | None = None,
-        scale: float | None = None,
-        *,
-        centred: bool = False,
+        before: KernelLandmarks | None = None,
     ) -> None:
         """Normalise a factor, in place, and keep it.
 
         The triangle is what is known of its values at the landmarks, which need not be
-        among the samples. A scale is given where it is not to be learnt, with whether
-        the kernel is centred then.
+        among the samples. Where its scale is not to be learnt, it is as it was before,
+        and centred if it was.
         """
         rows, weights = factor.rows, self.landmarks.weights
         self._count(rows.size)
         exact = factor.landmarks.size < rows.shape[0]
         whole = None if exact else grown_triangle(factor, triangle)
-        if scale is None:
+        if before is None:
             learnt = self.normalization.learn_factor(m, rows, factor.diagonal, weights)
             scale, shift = learnt.scale, learnt.shift
         else:
-            shift = rows @ weights if centred else None
+            scale = before.scale
+            shift = None if before.shift is None else rows @ weights
             rows -= 0.0 if shift is None else shift[:, None]
             rows *= np.sqrt(scale)
         self._join(m, rows if rows.shape[0] else np.zeros((1, rows.shape[1])))
@@ -303,20 +300,17 @@ class FactorCollector:
 
     def keep(self, m: int, stack: LowRankStack) -> None:
         """Keep a kernel of another stack as it is."""
-        old = self.landmarks
         rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
         self._count(rows.size)
         self._join(m, rows)
         if stack.residual is not None:
             self._roots[m] = stack.residual.roots[m]
-        self._parts[m] = KernelLandmarks(
-            old.chosen[m], old.triangles[m], float(old.scales[m]), old.shifts[m]
-        )
+        self._parts[m] = self.landmarks.kernels[m]
 
     def _chosen(self, m: int, factor: Factor) -> Indices:
         """Return the landmarks of a factor as rows of the table."""
-        rows, landmark_rows = self.landmarks.rows, self.landmarks.chosen
-        first = landmark_rows[m] if landmark_rows else np.empty(0, dtype=np.intp)
+        rows, before = self.landmarks.rows, self.landmarks.kernels
+        first = before[m].chosen if before else np.empty(0, dtype=np.intp)
         return np.concatenate([first, rows[factor.landmarks[first.size :]]])
 
     def _count(self, numbers: int) -> None:
@@ -365,29 +359,12 @@ class FactorCollector:
             self._room.resize(int(offsets[-1]) * n_samples, refcheck=False)
             array = self._room.reshape(-1, n_samples)
         parts = [self._parts[m] for m in range(len(self._zero))]
-        shifts = tuple(part.shift for part in parts)
         residual = None
         if self._roots:
             roots = np.zeros((len(parts), n_samples))
             for m in list(self._roots):
                 roots[m] = self._roots.pop(m)
-            means = np.array([shift is not None for shift in shifts], dtype=float)
+            means = np.array([part.shift is not None for part in parts], dtype=float)
             residual = Residual(roots, means * (roots @ self.landmarks.weights))
-        landmarks = replace(
-            self.landmarks,
-            chosen=tuple(part.chosen for part in parts),
-            triangles=tuple(part.triangle for part in parts),
-            scales=np.array([part.scale for part in parts]),
-            shifts=shifts,
-        )
+        landmarks = replace(self.landmarks, kernels=tuple(parts))
         return LowRankStack(array.T, offsets, residual, landmarks)
-
-
-@dataclass(frozen=True, eq=False)
-class KernelLandmarks:
-    """What `Landmarks` holds of one kernel."""
-
-    chosen: Indices
-    triangle: Array | None
-    scale: float
-    shift: Array | None

@@ -3,8 +3,9 @@
 import math
 import os
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from itertools import combinations_with_replacement
+from typing import Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -101,12 +102,34 @@ class LowRank:
 
 
 @dataclass(frozen=True, eq=False)
+class KernelLandmarks:
+    """What the factor of one kernel is made of: it is ``sqrt(scale) (Z - 1 shift)``.
+
+    Z are the values K R^-1 of the kernel at its landmarks, R its Cholesky factor there;
+    or its features.
+
+    Parameters
+    ----------
+    chosen : ndarray of shape (rank,)
+        The landmarks, as rows of `Landmarks.X`; none where Z are features.
+    triangle : ndarray of shape (rank, rank), optional
+        R transposed; None where all landmarks are among the stack's samples, so that
+        its factor says it.
+    scale : float, default=1.0
+        What the kernel is multiplied by.
+    shift : ndarray of shape (rank,), optional
+        Weighted means of the columns of Z where the kernel is centred.
+    """
+
+    chosen: Indices
+    triangle: Array | None = None
+    scale: float = 1.0
+    shift: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Landmarks:
     """What the factors of a stack are made of.
-
-    The factor of kernel m is ``sqrt(scales[m]) (Z - 1 shifts[m])`` with the values
-    Z = K R^-1 of the kernel at its landmarks, R its Cholesky factor there; or with its
-    features as Z.
 
     Parameters
     ----------
@@ -122,15 +145,8 @@ class Landmarks:
         Whether kernels are divided by the roots of their diagonals.
     options : LowRank
         How many landmarks there may be.
-    chosen : tuple of ndarray of shape (rank,)
-        The landmarks of every kernel, as rows of `X`; none where it is its features.
-    triangles : tuple of (ndarray of shape (rank, rank) or None)
-        R transposed; None where all landmarks are among the stack's samples, so that
-        its factor says it.
-    scales : ndarray of shape (n_kernels,)
-        What kernels are multiplied by.
-    shifts : tuple of (ndarray of shape (rank,) or None)
-        Weighted means of the columns of Z where kernels are centred.
+    kernels : tuple of KernelLandmarks
+        Those of every kernel.
     """
 
     dictionary: KernelDictionary
@@ -139,10 +155,7 @@ class Landmarks:
     weights: Array
     cosine: bool
     options: LowRank
-    chosen: tuple[Indices, ...] = ()
-    triangles: tuple[Array | None, ...] = ()
-    scales: Array = field(default_factory=lambda: np.empty(0))
-    shifts: tuple[Array | None, ...] = ()
+    kernels: tuple[KernelLandmarks, ...] = ()
     _shared: dict[int, Array] = field(default_factory=dict, init=False)
 
     @property
@@ -154,9 +167,14 @@ class Landmarks:
     @property
     def centred(self) -> bool:
         """Return whether kernels are centred."""
-        return any(shift is not None for shift in self.shifts)
+        return any(kernel.shift is not None for kernel in self.kernels)
 
-    def restrict(self, samples: Indices, weights: Array) -> "Landmarks":
+    @cached_property
+    def scales(self) -> Array:
+        """Return what kernels are multiplied by, shape (n_kernels,)."""
+        return np.array([kernel.scale for kernel in self.kernels])
+
+    def restrict(self, samples: Indices, weights: Array) -> Self:
         """Return the landmarks of the same factors on some of the samples."""
         return replace(self, rows=self.rows[samples], weights=weights)
 
@@ -188,18 +206,17 @@ class Landmarks:
         """Return a kernel's landmarks by position in the stack, -1 outside it."""
         places = np.full(self.X.shape[0], -1)
         places[self.rows] = np.arange(self.rows.size)
-        return np.asarray(places[self.chosen[m]])
+        return np.asarray(places[self.kernels[m].chosen])
 
     def triangle(self, stack: GramStack, m: int) -> Array:
         """Return R transposed for a kernel of a stack."""
-        triangle = self.triangles[m]
-        if triangle is not None:
-            return triangle
+        kernel = self.kernels[m]
+        if kernel.triangle is not None:
+            return kernel.triangle
         assert isinstance(stack, LowRankStack)
         part = slice(stack.offsets[m], stack.offsets[m + 1])
-        values = stack.factors[self.positions(m), part] / np.sqrt(self.scales[m])
-        shift = self.shifts[m]
-        return np.tril(values if shift is None else values + shift)
+        values = stack.factors[self.positions(m), part] / np.sqrt(kernel.scale)
+        return np.tril(values if kernel.shift is None else values + kernel.shift)
 
     def shared_triangle(self, stack: GramStack, m: int) -> Array:
         """Return the same array whenever asked: parts of a stack have it in common."""
@@ -225,10 +242,9 @@ class Landmarks:
         landmarks is multiplied, and what is added then, (n_outputs,).
         """
         assert isinstance(stack, FactorStack)
+        shift, positions = self.kernels[m].shift, self.kernels[m].chosen
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
-        shift = self.shifts[m]
         constant = np.zeros(weights.shape[1]) if shift is None else -(shift @ weights)
-        positions = self.chosen[m]
         if positions.size:
             triangle = self.triangle(stack, m)
             weights = solve_triangular(triangle, weights, lower=True, trans="T")

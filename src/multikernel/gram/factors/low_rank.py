@@ -248,7 +248,8 @@ class FactorStack(HasFactors, Refinable):
         if landmarks is None:
             return {}
         most = min(landmarks.options.max_rank, self.shape[1])
-        return {m: g for m, g in goals.items() if landmarks.chosen[m].size < most}
+        kernels = landmarks.kernels
+        return {m: g for m, g in goals.items() if kernels[m].chosen.size < most}
 
 
 @dataclass(frozen=True, eq=False)

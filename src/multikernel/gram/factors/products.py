@@ -26,7 +26,7 @@ from multikernel.gram.factors.centred import (
 )
 from multikernel.gram.factors.factorise import build_low_rank, cut_low_rank, refine
 from multikernel.gram.factors.features import ProductFeatures
-from multikernel.gram.factors.landmarks import Landmarks, LowRank
+from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization
@@ -326,7 +326,7 @@ class FactoredProducts(ProductsOfMains, Refinable):
             root = of_mains[first] if second < 0 else products[first, second]
             allowed = np.sqrt(0.5 * goal / self.scales[m])
             for main in {first, second} - {-1} if root > allowed else ():
-                if not landmarks.chosen[main].size:
+                if not landmarks.kernels[main].chosen.size:
                     continue  # features, which leave nothing
                 most = float((of_mains[main] * allowed / root) ** 2)
                 goals_of_each[main] = min(goals_of_each.get(main, np.inf), most)
@@ -404,18 +404,16 @@ def build_products(
     ).stack
     assert isinstance(stack, LowRankStack)
     # Landmarks belong to the mains; no kernel of the whole dictionary has its own.
-    n_kernels, none = len(dictionary), np.empty(0, dtype=np.intp)
+    none = KernelLandmarks(np.empty(0, dtype=np.intp))
+    shares = equal_shares(len(X), sample_weight)
     landmarks = ProductLandmarks(
         dictionary,
         X,
         np.arange(len(X)),
-        equal_shares(len(X), sample_weight),
+        shares,
         False,
         options,
-        (none,) * n_kernels,
-        (None,) * n_kernels,
-        np.ones(n_kernels),
-        (None,) * n_kernels,
+        (none,) * len(dictionary),
     )
     mains = centred_mains(dictionary.mains, stack, ROUGHER * options.tol)
     return _normalised(mains, dictionary.terms, landmarks, normalization)
@@ -438,9 +436,7 @@ def cut_products(
     assert isinstance(stack, LowRankStack)
     assert whole.landmarks is not None
     shares = equal_shares(samples.size, sample_weight)
-    landmarks = replace(
-        whole.landmarks, rows=whole.landmarks.rows[samples], weights=shares
-    )
+    landmarks = whole.landmarks.restrict(samples, shares)
     mains = replace(whole.mains, stack=stack, made={})
     return _normalised(mains, whole.terms, landmarks, normalization)
 
