@@ -51,8 +51,8 @@ from multikernel.gram.normalization import (
     check_steps,
     empty_normalization,
 )
-from multikernel.gram.products import ProductStack, center_in_place
-from multikernel.gram.steps import CenterStep, Step
+from multikernel.gram.products import ProductStack
+from multikernel.gram.steps import VANISHES, CenterStep, Step
 from multikernel.kernels.base import (
     Kernel,
     KernelDictionary,
@@ -63,6 +63,7 @@ from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, uncentred
+from multikernel.linalg.tables import equal_shares, row_chunks
 
 STORED = AnyOf(
     (OneOf(STORAGE), InstanceOf((LowRank, MemoryMapped), "LowRank or MemoryMapped"))
@@ -206,13 +207,26 @@ class CenterMains(Step):
     X: Array
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Center one matrix in place; see `Step.apply`."""
+        """Center one matrix in place; what is nothing but rounding becomes zero."""
         kernel = self.kernels[m]
         if uncentred(kernel) is kernel:
             return
         assert isinstance(kernel, ColumnKernel)
-        assert isinstance(kernel.kernel, CenteredKernel)
-        center_in_place(K, kernel.kernel, select_columns(self.X, kernel.columns))
+        centred, X = kernel.kernel, select_columns(self.X, kernel.columns)
+        assert isinstance(centred, CenteredKernel)
+        samples = centred.samples
+        if samples is not None and np.array_equal(samples, X, equal_nan=True):
+            # The columns of the samples are there already.
+            shares = equal_shares(len(X), centred.weights)
+            means = K @ shares
+            grand_mean = float(means @ shares)
+        else:
+            means, grand_mean = centred.means(X), centred.grand_mean
+        size = float(K.diagonal().mean())
+        for rows in row_chunks(len(X), len(X)):
+            K[rows] -= means[rows, None] + means - grand_mean
+        if float(K.diagonal().mean()) <= VANISHES * size:
+            K[...] = 0.0
 
 
 def _build_products(

@@ -285,18 +285,11 @@ def read_header(folder: Path) -> Header:
 
 def learnt_steps(folder: PathLike, empty: Normalization) -> Normalization:
     """Return what the steps of a folder's stack have learnt, from empty ones."""
+    steps = list(empty.steps)
     with np.load(Path(folder) / LEARNT, allow_pickle=False) as arrays:
-        steps = [
-            replace(
-                step,
-                **{
-                    name.partition(".")[2]: values
-                    for name, values in arrays.items()
-                    if name.partition(".")[0] == str(number)
-                },
-            )
-            for number, step in enumerate(empty.steps)
-        ]
+        for name, values in arrays.items():
+            number, _, field_name = name.partition(".")
+            steps[int(number)] = replace(steps[int(number)], **{field_name: values})
     return Normalization(tuple(steps))
 
 

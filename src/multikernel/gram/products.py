@@ -31,9 +31,7 @@ from multikernel.gram.dense import (
 )
 from multikernel.gram.matrix import GramMatrix, Products, column_runs
 from multikernel.gram.product_images import inside_images, outside_images
-from multikernel.gram.steps import VANISHES
-from multikernel.kernels.products import CenteredKernel
-from multikernel.linalg.tables import equal_shares, read_only, row_chunks, write_block
+from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
 LOOPS = "multikernel.gram.product_loops"
@@ -63,24 +61,6 @@ which it is divided, the root and the products, in both factors."""
 UNDERFLOW = 1e-30
 """What entries that are too small for single precision add to a form of matrices whose
 entries are one at most, with room to spare."""
-
-
-def center_in_place(K: Array, kernel: CenteredKernel, X: Array) -> None:
-    """Center the matrix of a kernel on samples, as `CenteredKernel` does.
-
-    A matrix that is nothing but rounding becomes zero.
-    """
-    if kernel.samples is not None and np.array_equal(kernel.samples, X, equal_nan=True):
-        # The columns of the samples are there already.
-        means = K @ equal_shares(len(X), kernel.weights)
-        grand_mean = float(means @ equal_shares(len(X), kernel.weights))
-    else:
-        means, grand_mean = kernel.means(X), kernel.grand_mean
-    size = float(K.diagonal().mean())
-    for rows in row_chunks(len(X), len(X)):
-        K[rows] -= means[rows, None] + means - grand_mean
-    if float(K.diagonal().mean()) <= VANISHES * size:
-        K[...] = 0.0
 
 
 def places_type(n_samples: int) -> type:
@@ -384,24 +364,20 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
         whole = np.array_equal(rows, every) and np.array_equal(cols, every)
 
         # Every main is cut once, however many products it is in.
-        cuts: dict[int, Stored] = {}
-        for main in np.unique(self.terms[kernels]).tolist():
-            if whole or main < 0:
-                continue
-            cuts[main] = np.empty(out.shape[1:], array.dtype)
-            write_block(array[main], rows, cols, cuts[main])
-
-        def entries(main: int) -> Stored:
-            matrix: Stored = array[main] if whole else cuts[main]
-            return matrix
+        used = np.unique(self.terms[kernels])
+        mains: dict[int, Stored] = {m: array[m] for m in used[used >= 0].tolist()}
+        for main in () if whole else mains:
+            block = np.empty(out.shape[1:], array.dtype)
+            write_block(array[main], rows, cols, block)
+            mains[main] = block
 
         def work(t: int) -> None:
             first, second = terms[t]
             if second < 0:
-                out[t] = entries(first)
+                out[t] = mains[first]
             else:
                 # In double precision, whatever the mains are in.
-                pair = entries(first), entries(second)
+                pair = mains[first], mains[second]
                 np.multiply(*pair, out=out[t], dtype=np.float64)
 
         run_blocks(work, range(kernels.size), threads_for(out.size))

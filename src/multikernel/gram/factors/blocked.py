@@ -191,11 +191,9 @@ class BlockedStack(TakesCoordinates, FactorStack):
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
-        return (
-            super().traces(shares)
-            if shares is not None
-            else (self.all_traces[self.numbers])
-        )
+        if shares is not None:
+            return super().traces(shares)
+        return self.all_traces[self.numbers]
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""

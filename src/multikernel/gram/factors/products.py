@@ -215,9 +215,13 @@ class FactoredProducts(ProductsOfMains, Refinable):
 
     # Sizes.
 
+    @property
+    def _diagonals_of_mains(self) -> Array:
+        return self.mains.lengths**2
+
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        squares = self.mains.lengths**2
+        squares = self._diagonals_of_mains
         diagonals = squares[self.terms[:, 0]]
         diagonals[self._pairs] *= squares[self.terms[self._pairs, 1]]
         diagonals *= self.scales[:, None]
@@ -225,10 +229,7 @@ class FactoredProducts(ProductsOfMains, Refinable):
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
-        return self._traces(self.mains.lengths**2, shares)
-
-    def _traces(self, squares: Array, shares: Array | None) -> Array:
-        """Return (weighted) traces of kernels whose mains have these diagonals."""
+        squares = self._diagonals_of_mains
         weighted = squares if shares is None else squares * shares
         return self._of_each(weighted.sum(axis=1), weighted @ squares.T)
 
@@ -378,9 +379,9 @@ class WholeTraces(FactoredProducts):
     Diagonals belong to mains before they are centred in what factors leave.
     """
 
-    def traces(self, shares: Array | None = None) -> Array:
-        """Return the (weighted) trace of every kernel."""
-        return self._traces(self.mains.lengths**2 + self.mains.roots**2, shares)
+    @property
+    def _diagonals_of_mains(self) -> Array:
+        return self.mains.lengths**2 + self.mains.roots**2
 
 
 def build_products(
@@ -404,17 +405,9 @@ def build_products(
     ).stack
     assert isinstance(stack, LowRankStack)
     # Landmarks belong to the mains; no kernel of the whole dictionary has its own.
-    none = KernelLandmarks(np.empty(0, dtype=np.intp))
-    shares = equal_shares(len(X), sample_weight)
-    landmarks = ProductLandmarks(
-        dictionary,
-        X,
-        np.arange(len(X)),
-        shares,
-        False,
-        options,
-        (none,) * len(dictionary),
-    )
+    kernels = (KernelLandmarks(np.empty(0, dtype=np.intp)),) * len(dictionary)
+    samples = X, np.arange(len(X)), equal_shares(len(X), sample_weight)
+    landmarks = ProductLandmarks(dictionary, *samples, False, options, kernels)
     mains = centred_mains(dictionary.mains, stack, ROUGHER * options.tol)
     return _normalised(mains, dictionary.terms, landmarks, normalization)
 
