@@ -177,7 +177,6 @@ def _show(report: dict[str, Any]) -> None:
     score = TRAINING_SCORES[report["task"]]
     facts |= {score: report["training_score"]} | _report.diagnostics(report)
     _report.print_facts(facts, report["estimator"])
-    _report.print_views(report)
     _report.print_kernels(report)
     if report["model_file"] is not None:
         say(f"Model saved as {report['model_file']}")

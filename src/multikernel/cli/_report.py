@@ -52,21 +52,22 @@ def model_report(
     weights = np.broadcast_to(weights, shares.shape)
     views = getattr(model, "kernel_views_", None)
     kind = "class" if hasattr(model, "classes_") else "target"
-    outputs = output_labels(model, len(weights))
     kernels = []
-    for output, row in enumerate(weights):
-        head = {kind: outputs[output]} if len(weights) > 1 else {}
+    for output, label in enumerate(output_labels(model, len(weights))):
+        row = weights[output]
         # Selected kernels all weigh the same: theirs is the order of selection.
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
         kernels += [
-            head
-            | {"name": names[index], "index": index, measure: row[index]}
-            | ({} if views is None else {"view": views[index]})
-            | {
-                "block_norm": norms[output, index],
-                "variance_share": shares[output, index],
+            {
+                **({} if label is None else {kind: label}),
+                "name": names[m],
+                "index": m,
+                measure: row[m],
+                **({} if views is None else {"view": views[m]}),
+                "block_norm": norms[output, m],
+                "variance_share": shares[output, m],
             }
-            for index in order[row[order] > 0]
+            for m in order[row[order] > 0]
         ]
     model_facts = facts(model)
     parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
@@ -179,17 +180,15 @@ def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
     return words
 
 
-def print_views(report: Mapping[str, Any]) -> None:
-    """Write the sums over views to standard output, where there are views."""
-    if not report["views"]:
-        return
-    columns = [key.replace("_", " ") for key in report["views"][0]]
-    rows = [[_readable(value) for value in row.values()] for row in report["views"]]
-    print_table("views", columns, rows)
-
-
 def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
-    """Write a table of the selected kernels; rows after the first ones are counted."""
+    """Write a table of the selected kernels; rows after the first ones are counted.
+
+    Where there are views, a table of sums over each stands above.
+    """
+    if report["views"]:
+        heads = [key.replace("_", " ") for key in report["views"][0]]
+        rows = [[_readable(value) for value in row.values()] for row in report["views"]]
+        print_table("views", heads, rows)
     kernels = report["kernels"]
     first = kernels[0] if kernels else {}
     output = [key for key in ("class", "target") if key in first]

@@ -245,7 +245,6 @@ def run_inspect(asked: Inspect) -> None:
         facts = _report.chosen_parameters(report) | _report.diagnostics(report)
         _report.print_facts(facts, report["estimator"])
         _report.print_facts(report["parameters"], "parameters")
-        _report.print_views(report)
         _report.print_kernels(report, asked.rows or MOST_ROWS)
 
 

@@ -316,10 +316,8 @@ def preparation(
 
 def prepared(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
     """Return the features as a model behind such steps sees them."""
-    X = table.X
-    for _, step in preparation(table, scale=scale, impute=impute):
-        X = step.fit_transform(X)
-    return X
+    steps = with_scaling("passthrough", table, scale=scale, impute=impute)
+    return steps.fit_transform(table.X)
 
 
 def with_scaling(

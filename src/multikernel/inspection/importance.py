@@ -150,15 +150,19 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
     return np.unique(positions)
 
 
+def _columns_of(model: Any, kernel: int) -> Indices:
+    """Return the columns of a kernel in use; given matrices are a column each."""
+    if model._state.precomputed:
+        return np.array([kernel])
+    return pipelines.kernel_columns(model, kernel)
+
+
 def _kernel_groups(model: Any) -> dict[str, Indices]:
     """Return the columns of every kernel in use, once for kernels on the same ones."""
-    names = model.kernel_names_
-    if model._state.precomputed:
-        return {names[m]: np.array([m]) for m in model.active_kernels_}
     shared: dict[tuple[int, ...], list[str]] = {}
     for m in model.active_kernels_.tolist():
-        columns = tuple(pipelines.kernel_columns(model, m).tolist())
-        shared.setdefault(columns, []).append(names[m])
+        columns = tuple(_columns_of(model, m).tolist())
+        shared.setdefault(columns, []).append(model.kernel_names_[m])
     return {
         alike[0] if len(alike) == 1 else f"{alike[0]} and {len(alike) - 1} more": (
             np.array(columns)
@@ -172,12 +176,7 @@ def _view_groups(owner: str, model: Any) -> dict[str, Indices]:
     views = list(getattr(model, "kernel_views_", ()))
     columns_of: dict[str, list[Indices]] = {}
     for m in model.active_kernels_.tolist() if any(views) else ():
-        columns = (
-            np.array([m])
-            if model._state.precomputed
-            else pipelines.kernel_columns(model, m)
-        )
-        columns_of.setdefault(views[m], []).append(columns)
+        columns_of.setdefault(views[m], []).append(_columns_of(model, m))
     if not columns_of:
         raise ValueError(
             f"{owner}: the kernels of {type(model).__name__} belong to no views; give "

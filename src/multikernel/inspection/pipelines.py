@@ -21,17 +21,27 @@ def last_step(estimator: Any) -> tuple[Any, Any]:
 
     The best estimator of a search stands for it, and either may hold the other.
     """
-    before: list[Any] = []
+    *outer, model = _layers(estimator)
+    before = [
+        layer[:-1]
+        for layer in outer
+        if not hasattr(layer, "best_estimator_") and len(layer.steps) > 1
+    ]
+    if len(before) > 1:
+        return make_pipeline(*before), model
+    return (before[0] if before else None), model
+
+
+def _layers(estimator: Any) -> list[Any]:
+    """Return an estimator, and inwards the best ones of searches, the last of steps."""
+    layers = [estimator]
     while True:
-        estimator = getattr(estimator, "best_estimator_", estimator)
-        steps = getattr(estimator, "steps", None)
-        if not isinstance(steps, list):
-            break
-        before += [estimator[:-1]] if len(steps) > 1 else []
-        estimator = estimator[-1]
-    if len(before) < 2:
-        return (before[0] if before else None), estimator
-    return make_pipeline(*before), estimator
+        steps = getattr(layers[-1], "steps", None)
+        last = steps[-1][1] if isinstance(steps, list) and steps else None
+        inner = getattr(layers[-1], "best_estimator_", last)
+        if inner is None:
+            return layers
+        layers.append(inner)
 
 
 def check_model(owner: str, model: Any) -> None:
@@ -129,18 +139,10 @@ def output_heads(model: Any) -> list[str]:
 
 def _innermost(estimator: Any, attribute: str) -> Any:
     """Return the innermost of nested estimators, of those with an attribute if any."""
-    layers = [estimator]
-    while True:
-        model = layers[-1]
-        steps = getattr(model, "steps", None)
-        last = steps[-1][1] if isinstance(steps, list) and steps else None
-        inner = getattr(model, "best_estimator_", last)
-        if inner is None:
-            break
-        layers.append(inner)
+    layers = _layers(estimator)
     having = [model for model in layers if hasattr(model, attribute)]
-    if not having and hasattr(model, "fit"):
-        check_is_fitted(model)
+    if not having and hasattr(layers[-1], "fit"):
+        check_is_fitted(layers[-1])
     return (having or layers)[-1]
 
 
