@@ -1,31 +1,5 @@
 """Kernels on strings: DNA, RNA, proteins, or letters of any other alphabet."""
 
-from multikernel.kernels.sequence.base import SequenceKernel, WindowKernel
-from multikernel.kernels.sequence.builders import (
-    dna_dictionary,
-    motif_dictionary,
-    per_window,
-    sequence_dictionary,
-)
-from multikernel.kernels.sequence.function import StringKernel
-from multikernel.kernels.sequence.letters import Alphabet
-from multikernel.kernels.sequence.motif import MotifKernel, motif_patterns
-from multikernel.kernels.sequence.profile import ProfileKernel
-from multikernel.kernels.sequence.spectrum import SpectrumKernel
-from multikernel.kernels.sequence.weighted_degree import WeightedDegreeKernel
+import lazy_loader
 
-__all__ = [
-    "Alphabet",
-    "MotifKernel",
-    "ProfileKernel",
-    "SequenceKernel",
-    "SpectrumKernel",
-    "StringKernel",
-    "WeightedDegreeKernel",
-    "WindowKernel",
-    "dna_dictionary",
-    "motif_dictionary",
-    "motif_patterns",
-    "per_window",
-    "sequence_dictionary",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,29 @@
+from .base import GramStack as GramStack
+from .build import build_stack as build_stack
+from .by_kernel import ByKernelStack as ByKernelStack
+from .checks import check_gram as check_gram, repair_gram as repair_gram
+from .definite import check_definite as check_definite
+from .dense import DenseMatrix as DenseMatrix, DenseStack as DenseStack
+from .factors.factorise import build_low_rank as build_low_rank
+from .factors.landmarks import LowRank as LowRank, kernel_features as kernel_features
+from .factors.low_rank import (
+    LowRankMatrix as LowRankMatrix,
+    LowRankStack as LowRankStack,
+)
+from .files import MemoryMapped as MemoryMapped, Storage as Storage
+from .lazy.stack import LazyStack as LazyStack, lazy_stack as lazy_stack
+from .matrix import GramMatrix as GramMatrix
+from .normalization import (
+    BuiltStack as BuiltStack,
+    Normalization as Normalization,
+    cross_gram as cross_gram,
+)
+from .part import PartStack as PartStack, build_part as build_part
+from .products import ProductStack as ProductStack
+from .refine import Refinement as Refinement
+from .spectra import (
+    TailNormalizer as TailNormalizer,
+    TailSums as TailSums,
+    tail_sums as tail_sums,
+)
+from .views import ScaledStack as ScaledStack
