@@ -152,16 +152,11 @@ def _state_of(stream: Any) -> os.stat_result | None:
         return None
 
 
-def write_whole(path: PathLike, data: bytes, inputs: Iterable[PathLike] = ()) -> None:
-    """Write a file beside its place and move it there, so that it is never half done.
+def write_to(place: Place, data: bytes) -> None:
+    """Write an output to its place, whole or not at all.
 
     If that fails, the message names the file, and an older one is unharmed.
     """
-    write_to(find_place(path, inputs), data)
-
-
-def write_to(place: Place, data: bytes) -> None:
-    """Write an output to its place, whole or not at all."""
     with filled(place) as file, written(place.path):
         file.write(data)
 
