@@ -22,6 +22,17 @@ MOST_NUMBERS = 1000
 """Numbers of an array that are written out: more would fill pages."""
 
 
+PLAIN = (bool, int, float, complex, str, bytes, slice, range)
+"""What Python writes as code by itself."""
+
+BRACKETS: Mapping[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("set([", "])"),
+    frozenset: ("frozenset([", "])"),
+}
+
+
 class Code:
     """Python code for values, and what it needs beside itself.
 
@@ -39,31 +50,18 @@ class Code:
             value = value.item()
         if isinstance(value, float) and not math.isfinite(value):
             return f"float({str(value)!r})"
-        if value is None or isinstance(
-            value, bool | int | float | complex | str | bytes
-        ):
+        if value is None or isinstance(value, PLAIN):
             return repr(value)
-        if isinstance(value, slice):
-            return f"slice({value.start!r}, {value.stop!r}, {value.step!r})"
-        if isinstance(value, Mapping) and type(value) is dict:
-            return self._joined(
-                "{", (f"{self.of(k)}: {self.of(v)}" for k, v in value.items()), "}"
-            )
-        if type(value) in (list, tuple, set, frozenset):
-            return self._collection(value)
-        if isinstance(value, range):
-            return repr(value)
+        if type(value) is dict:
+            pairs = [f"{self.of(k)}: {self.of(v)}" for k, v in value.items()]
+            return self._joined("{", pairs, "}")
+        if type(value) in BRACKETS:
+            parts = [self.of(item) for item in value]
+            if isinstance(value, tuple) and len(parts) == 1:
+                return f"({parts[0]},)"
+            start, end = BRACKETS[type(value)]
+            return self._joined(start, parts, end)
         return self._object(value)
-
-    def _collection(self, value: Any) -> str:
-        parts = [self.of(item) for item in value]
-        if isinstance(value, list):
-            return self._joined("[", parts, "]")
-        if isinstance(value, tuple):
-            return (
-                f"({parts[0]},)" if len(parts) == 1 else self._joined("(", parts, ")")
-            )
-        return self._joined(f"{type(value).__name__}([", parts, "])")
 
     def _object(self, value: Any) -> str:
         """Return code for an array, a function, or an object by its arguments."""

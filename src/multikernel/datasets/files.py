@@ -80,25 +80,17 @@ def read_batches(
             f"Cannot read {place} by batches: the name must end in one of "
             f"{', '.join(readers)}."
         )
-    with _naming_damage(place), _giving_back():
-        for batch, share in readers[place.suffix](place, columns, drop):
-            yield batch
-            if tell is not None:
-                tell(share)
+    with _naming_damage(place):
+        from pyarrow import default_memory_pool
 
-
-@contextmanager
-def _giving_back() -> Iterator[None]:
-    """Give the memory of what has been read back to the system at the end.
-
-    The pool of pyarrow keeps it: 250 MB after a file of 110 MB.
-    """
-    try:
-        yield
-    finally:
-        import pyarrow as pa
-
-        pa.default_memory_pool().release_unused()
+        try:
+            for batch, share in readers[place.suffix](place, columns, drop):
+                yield batch
+                if tell is not None:
+                    tell(share)
+        finally:
+            # The pool keeps what has been read: 250 MB after a file of 110 MB.
+            default_memory_pool().release_unused()
 
 
 def _parquet_batches(
