@@ -4,13 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    StratifiedKFold,
-    check_cv,
-    cross_validate,
-)
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 
 from multikernel.cli import _report
 from multikernel.cli._console import LiveShare
@@ -61,12 +55,11 @@ def run_compare(asked: Compare) -> None:
 
 def _suited(task: str, table: Table) -> list[str]:
     """Return the methods for a task and what they learn from."""
-    numbers = not (table.precomputed or table.views)
-    numbers = numbers and not (table.sequences or table.categories)
+    others = table.precomputed or table.views or table.sequences or table.categories
     return [
         name
         for name, method in METHODS.items()
-        if task in method.tasks and (numbers or not method.graphs)
+        if task in method.tasks and not (method.graphs and others)
     ]
 
 
@@ -93,7 +86,7 @@ def _splits(table: Table, task: str, folds: int) -> list[Any]:
         splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
     else:
         splitter = KFold(folds, shuffle=True, random_state=0)
-    return list(check_cv(splitter).split(table.X, table.y, table.groups))
+    return list(splitter.split(table.X, table.y, table.groups))
 
 
 def _line(

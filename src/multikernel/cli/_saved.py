@@ -165,8 +165,15 @@ def _known_features(estimator: Any) -> list[str] | None:
 
 def _answers(estimator: Any, X: Any, asked: Predict) -> pd.DataFrame:
     """Return predictions, with probabilities of classes or times where asked for."""
-    frame = _predictions(estimator, X)
     (before, model), times = last_step(estimator), asked.later or []
+    predicted = estimator.predict(X)
+    if predicted.ndim == 1:
+        frame = pd.DataFrame({"prediction": predicted})
+    else:
+        heads = [f"prediction_{name}" for name in model.output_names_]
+        frame = pd.DataFrame(predicted, columns=heads)
+    if is_outlier_detector(estimator):
+        frame["decision"] = estimator.decision_function(X)  # to rank them by
     if predicts_times(model):
         reached = data_at_model(before, X)
         frame["median_time"] = model.predict_median(reached)
@@ -176,30 +183,13 @@ def _answers(estimator: Any, X: Any, asked: Predict) -> pd.DataFrame:
     elif times:
         raise ValueError("--later is for models of times to an event: leave it out.")
     if asked.proba:
-        for label, column in _probabilities(estimator, X).items():
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError("This model has no probabilities: leave out --proba.")
+        labels = estimator.classes_ if predicted.ndim == 1 else model.output_names_
+        chances = estimator.predict_proba(X).T
+        for label, column in zip(labels, chances, strict=True):
             frame[f"probability_{label}"] = column
     return frame
-
-
-def _predictions(estimator: Any, X: Any) -> pd.DataFrame:
-    """Return a column of predictions, or one for each of several outputs."""
-    predicted = estimator.predict(X)
-    if predicted.ndim == 1:
-        frame = pd.DataFrame({"prediction": predicted})
-        if is_outlier_detector(estimator):
-            frame["decision"] = estimator.decision_function(X)  # to rank them by
-        return frame
-    names = final_estimator(estimator).output_names_
-    return pd.DataFrame(predicted, columns=[f"prediction_{name}" for name in names])
-
-
-def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
-    if not hasattr(estimator, "predict_proba"):
-        raise ValueError("This model has no probabilities: leave out --proba.")
-    columns = estimator.predict_proba(X).T
-    several = np.ndim(estimator.predict(X[:1])) == 2
-    labels = final_estimator(estimator).output_names_ if several else estimator.classes_
-    return dict(zip(labels, columns, strict=True))
 
 
 def run_score(asked: Score) -> None:
