@@ -19,8 +19,6 @@ from multikernel.cli._training import (
     with_scaling,
 )
 
-MEASURES = {"classification": "accuracy", "regression": "R2"}
-
 
 def run_compare(asked: Compare) -> None:
     """Score methods on the same folds, and say which does how well."""
@@ -47,7 +45,7 @@ def run_compare(asked: Compare) -> None:
     report = {
         "n_samples": len(table.X),
         "folds": asked.folds,
-        "scoring": asked.scoring or MEASURES[task],
+        "scoring": asked.scoring or _report.SCORES[task],
         "methods": lines,
     }
     _report.give(report, _show, json=asked.json)

@@ -1,7 +1,6 @@
 """What `multikernel fit` does."""
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,14 +30,6 @@ from multikernel.cli._training import (
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.persistence import dumped
 from multikernel.persistence.places import write_to
-
-TRAINING_SCORES: Mapping[str, str] = {
-    "classification": "training accuracy",
-    "regression": "training R2",
-    "survival": "training concordance",
-    "ordinal": "training accuracy",
-    "novelty detection": "share inside",
-}
 
 
 def run_fit(asked: Fit) -> None:
@@ -174,7 +165,7 @@ def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= _report.chosen_parameters(report)
-    score = TRAINING_SCORES[report["task"]]
+    score = f"training {_report.SCORES[report['task']]}"
     facts |= {score: report["training_score"]} | _report.diagnostics(report)
     _report.print_facts(facts, report["estimator"])
     _report.print_kernels(report)

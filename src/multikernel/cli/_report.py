@@ -73,7 +73,7 @@ def model_report(
     parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
     return {
         "estimator": type(model).__name__,
-        "task": _task(model),
+        "task": task_of(model),
         **{name: value for name, value in parameters.items() if value is not None},
         "score": model_facts.get("score"),
         "scoring": model_facts.get("scoring"),
@@ -95,7 +95,18 @@ def model_report(
     }
 
 
-def _task(model: Any) -> str:
+SCORES = {
+    "classification": "accuracy",
+    "regression": "R2",
+    "survival": "concordance",
+    "ordinal": "accuracy",
+    "novelty detection": "share inside",
+}
+"""What the score of a model is called, by what it is for."""
+
+
+def task_of(model: Any) -> str:
+    """Return what a fitted model is for."""
     if is_outlier_detector(model):
         return "novelty detection"
     if predicts_times(model):

@@ -25,11 +25,7 @@ from multikernel.cli._requests import (
     Score,
 )
 from multikernel.datasets.files import FORMATS as STREAMED, check_columns
-from multikernel.estimators.publish.summary import (
-    MOST_ROWS,
-    default_score,
-    predicts_times,
-)
+from multikernel.estimators.publish.summary import MOST_ROWS, predicts_times
 from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
 from multikernel.persistence import MAX_BYTES, load
 from multikernel.persistence.places import write_to
@@ -203,7 +199,7 @@ def run_score(asked: Score) -> None:
             raise ValueError("A one-class model has no score.")
         table = _known_table(estimator, asked, asked.data, targets)
         score = float(estimator.score(table.X, table.y))
-        measure = default_score(final_estimator(estimator)).replace("r2", "R2")
+        measure = _report.SCORES[_report.task_of(final_estimator(estimator))]
         several = len(targets) > 1 and measure != "concordance"
         each = _scores_of_targets(estimator, table) if several else {}
     size = len(table.X)

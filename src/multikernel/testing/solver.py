@@ -19,6 +19,7 @@ from multikernel.certificates import (
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.metered import Meter, MeteredStack
+from multikernel.kernels import GaussianKernel
 from multikernel.linalg import TINY
 from multikernel.losses import LOSSES
 from multikernel.losses.answers import unsuitable
@@ -45,20 +46,16 @@ def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]
     X = rng.normal(size=(n_samples, 4))
     y = np.where(np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] > 0.3, 1.0, -1.0)
     y.flags.writeable = False
-    gram = DenseStack(np.stack([_gaussian(X, m) for m in range(n_kernels)]))
+    pairs = [[m % 4, (m + m // 4) % 4] for m in range(n_kernels)]  # or one column
+    widths = np.sqrt(0.5 + 0.5 * np.arange(n_kernels))
+    kernels = [GaussianKernel(w)(X[:, p]) for w, p in zip(widths, pairs, strict=True)]
+    gram = DenseStack(np.stack(kernels))
     gram.array.flags.writeable = False
     for loss in LOSSES.values():
         for regularizer in REGULARIZERS:
             for fit_intercept in (True, False):
                 targets = y if unsuitable(loss(), y) is None else y + 2.0
                 yield Problem(gram, targets, loss(), regularizer(2.0), fit_intercept)
-
-
-def _gaussian(X: Array, m: int) -> Array:
-    """Return a Gaussian kernel on a pair of neighbouring columns, or on one."""
-    part = X[:, [m % 4, (m + m // 4) % 4]]
-    squared = ((part[:, None, :] - part[None, :, :]) ** 2).sum(axis=2)
-    return np.asarray(np.exp(-squared / (1.0 + m)))
 
 
 def check_solver(
@@ -320,10 +317,7 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
         "every read of a Gram matrix counts."
     )
 
-    def stop(_: Progress) -> bool:
-        return True
-
-    stopped = solver.solve(problem, callback=stop)
+    stopped = solver.solve(problem, callback=lambda _: True)
     check_solution(problem, stopped, np.inf)
     assert len(stopped.history) == 1, "The solver went on after the callback's stop."
     expected = Status.STOPPED if len(solution.history) > 1 else Status.CONVERGED
