@@ -53,7 +53,7 @@ class OneClassMethod:
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
-        warn_unfinished(self.source.owner, data, [solution])
+        warn_unfinished(data, [solution])
         return [solution]
 
     def publish(

@@ -60,8 +60,8 @@ class KernelCandidates(Candidates[MarginMethod, Training]):
         method = self.method
         solver = FixedWeights(partial(one_kernel, m=m), method.solver)
         alone = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
-        place = m * len(self.Cs)
-        return MarginCandidates(alone, self.Cs, np.array([np.inf]), False, place)
+        first, every = m * len(self.Cs), np.array([np.inf])
+        return MarginCandidates(alone, self.Cs, every, with_p=False, place=first)
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the number of the kernel and the C of every candidate."""

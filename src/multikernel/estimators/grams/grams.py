@@ -106,36 +106,23 @@ def gram_matrices(
     `choose_dictionary` makes the dictionary; the `weights` are for the statistics that
     normalisation learns.
     """
+    alike: dict[str, Any] = {
+        "normalize": options.normalize,
+        "sample_weight": weights,
+        "max_bytes": options.max_bytes,
+    }
     if dictionary is None:
+        drawn = options.random_state
         return precomputed_stack(
-            X,
-            weights,
-            options.normalize,
-            options.storage,
-            options.max_bytes,
-            options.random_state,
+            X, storage=options.storage, random_state=drawn, **alike
         )
     thin = options.storage if isinstance(options.storage, LowRank) else None
     rows: SampledRows | None = X if isinstance(X, SampledRows) else None
     if rows is None and thin is not None and thin.folder is not None:
         rows = rows_for_files(X, thin, options.tell)
     if rows is not None:
-        return build_blocked(
-            dictionary,
-            rows,
-            normalize=options.normalize,
-            sample_weight=weights,
-            options=thin,
-            max_bytes=options.max_bytes,
-        )
-    return build_stack(
-        dictionary,
-        X,
-        normalize=options.normalize,
-        sample_weight=weights,
-        storage=options.storage,
-        max_bytes=options.max_bytes,
-    )
+        return build_blocked(dictionary, rows, options=thin, **alike)
+    return build_stack(dictionary, X, storage=options.storage, **alike)
 
 
 def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveModel:

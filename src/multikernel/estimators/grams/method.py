@@ -76,7 +76,7 @@ class GramMethod(ABC):
         solutions = solve_outputs(problems, data, watch, starts)
         # Products of three kernels, where they are asked for; else the same solutions.
         solutions = solve_with_thirds(problems.recipe, data, watch, solutions)
-        warn_unfinished(self.source.owner, data, solutions)
+        warn_unfinished(data, solutions)
         return solutions
 
     def publish(
@@ -189,9 +189,7 @@ def solved(
     )
 
 
-def warn_unfinished(
-    owner: str, training: Training, solutions: Sequence[Solution]
-) -> None:
+def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
     """Say so where a solver stopped above the tolerance.
 
     A kernel that a solver is stuck on is searched for and named.
@@ -203,6 +201,7 @@ def warn_unfinished(
     gap = max(solution.duality_gap for solution in solutions)
     if status not in FINISHED:
         warn_user(
-            f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
+            f"{training.owner} stopped at a relative duality gap of {gap:.2e}. "
+            f"{status.value}",
             ConvergenceWarning,
         )

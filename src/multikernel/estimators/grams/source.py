@@ -183,21 +183,16 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
 
     Fields of a `GramSource` that its method wants otherwise are given by name.
     """
-    options = GramOptions(
-        model.normalize,
-        model.storage,
-        model.max_bytes,
-        model.random_state,
-        model.check_psd,
+    held = model.storage, model.max_bytes, model.random_state, model.check_psd
+    return GramSource(
+        type(model).__name__,
+        model.kernels,
+        GramOptions(model.normalize, *held),
+        getattr(model, "fit_intercept", True),
+        bool(model.verbose),
+        penalty_weights=getattr(model, "penalty_weights", None),
+        **differs,
     )
-    given: dict[str, Any] = {
-        "kernels": model.kernels,
-        "options": options,
-        "fit_intercept": getattr(model, "fit_intercept", True),
-        "verbose": bool(model.verbose),
-        "penalty_weights": getattr(model, "penalty_weights", None),
-    }
-    return GramSource(type(model).__name__, **(given | differs))
 
 
 def holds_products(options: GramOptions) -> bool:

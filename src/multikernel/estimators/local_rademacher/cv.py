@@ -100,8 +100,7 @@ class TailCandidates(Candidates[TailMethod, Training]):
             Cs, recipes = Cs[[i]], [recipes[i]]
             path, i = [next(_followed(recipes, training, watch, ()))], 0
         if not watch.stopped:
-            owner = self.method.source.owner
-            warn_unfinished(owner, training, certified(path[i]))
+            warn_unfinished(training, certified(path[i]))
         attributes = fitted_attributes(recipes[i], training, path[i])
         attributes |= method_attributes(recipes[i], path[i])
         paths = list(zip(*map(certified, path), strict=True))

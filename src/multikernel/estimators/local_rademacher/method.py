@@ -97,7 +97,7 @@ class TailMethod(MarginMethod):
         """Return the solutions; "dc" has random starts, and no others."""
         watch.expect_problems(len(problems.each))
         solutions = solve_outputs(problems, data, watch)
-        warn_unfinished(self.source.owner, data, certified(solutions))
+        warn_unfinished(data, certified(solutions))
         return solutions
 
     def publish(

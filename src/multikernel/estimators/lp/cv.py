@@ -131,7 +131,7 @@ class MarginCandidates(Candidates[MarginMethod, Training]):
         way = loose.recipes(training, j)[: i + 1]
         path = follow_to(way, recipes[i], training, watch)
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, path[-1])
+            warn_unfinished(training, path[-1])
         attributes = fitted_attributes(recipes[i], training, path[-1])
         paths = list(zip(*path, strict=True))
         all_Cs = self.Cs[:, j]

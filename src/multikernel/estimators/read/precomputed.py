@@ -341,7 +341,7 @@ COPIED_TOGETHER = 64
 
 def precomputed_stack(
     X: Array,
-    weights: Array | None,
+    sample_weight: Array | None,
     normalize: Steps,
     storage: Storage = "auto",
     max_bytes: int | None = None,
@@ -351,13 +351,13 @@ def precomputed_stack(
 
     It is a view of X, of shape (n_samples, n_samples, n_kernels), where kernels are at
     most scaled and X has the layout of `stack_grams`; otherwise `storage` says where a
-    copy is made, of at most `max_bytes`. The `weights` are for the normalisation's
+    copy is made, of at most `max_bytes`. The weights are for the normalisation's
     statistics, and `random_state` draws the vectors that show whether matrices are
     symmetric; zero for None.
     """
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape
-    normalization = empty_normalization(normalize, n_kernels, n_samples, weights)
+    normalization = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
     if any(isinstance(step, CosineStep) for step in normalization.steps):
         raise ValueError(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
@@ -369,7 +369,7 @@ def precomputed_stack(
     stack: GramStack
     census = take_census(
         held,
-        equal_shares(n_samples, weights),
+        equal_shares(n_samples, sample_weight),
         check_random_state(0 if random_state is None else random_state),
     )
     if not census.sizes.max() <= SUSPECT:

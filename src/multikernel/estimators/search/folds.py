@@ -332,74 +332,51 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
         )
 
 
-@dataclass(frozen=True, eq=False)
-class FoldKeeper:
-    """What gives the models of the folds once a search has chosen.
-
-    They are solved for once more: to hold the models of all candidates, with the
-    samples that they expand in, would take more memory than kernels do.
-
-    Parameters
-    ----------
-    model : SearchCV
-        The search.
-    data : Data
-        What folds are cut from.
-    splits : sequence of (train, test)
-        The folds.
-    fit : callable
-        From the training side of a fold, who looks on and a choice to its attributes.
-    watch : Watch
-        Who looks on.
-    jobs : int
-        Folds at a time.
-    """
-
-    model: Any
-    data: Any
-    splits: Sequence[Split]
-    fit: Callable[..., dict[str, Any]]
-    watch: Watch
-    jobs: int
-
-    def __call__(self, best: Any) -> FoldModels | None:
-        """Return the models at a choice, None where a callback stopped the search."""
-        samples = self.data.samples
-        fold_of = np.empty(samples.rows.size, dtype=np.intp)
-        residuals = np.empty(samples.targets.T.shape)
-        models: dict[int, Any] = {}
-        link = find_link(self.model.loss, samples)
-
-        def learn(number: int) -> None:
-            train, test = self.splits[number]
-            training: Data = self.data.part(train, self.jobs + 1)[0].unchecked()
-            models[number] = self.fit(training, self.watch, best)["_model"]
-            f = models[number].decision_values(samples.X[test])
-            if samples.offset is not None:
-                f += samples.offset[test]
-            fold_of[test] = number
-            residuals[test] = np.abs(samples.targets.T[test] - means_of(link, f))
-
-        for_each(len(self.splits), self.jobs, self.watch, learn)
-        if self.watch.stopped:
-            return None
-        ordered = tuple(models[number] for number in range(len(models)))
-        return FoldModels(ordered, fold_of, residuals)
+Keeper = Callable[[Any], FoldModels | None]
+"""What gives the models of the folds once a search has chosen."""
 
 
 def keeping_folds(
-    model: Any,
-    data: Any,
-    splits: Sequence[Split],
-    fit: Callable[..., dict[str, Any]],
-    watch: Watch,
-    jobs: int,
-) -> FoldKeeper | None:
+    folds: Folds[Any], fit: Callable[..., dict[str, Any]]
+) -> Keeper | None:
     """Return what gives the models of the folds, None where they are not asked for.
 
-    Folds that intervals cannot rest on are refused.
+    `fit` leads from the training side of a fold, who looks on and a choice to its
+    attributes. Folds that intervals cannot rest on are refused.
     """
+    model = folds.model
     if not (model.refit and getattr(model, "intervals", False)):
         return None
-    check_exchangeable(type(model).__name__, data.samples, splits)
-    return FoldKeeper(model, data, splits, fit, watch, jobs)
+    check_exchangeable(type(model).__name__, folds.data.samples, folds.splits)
+    return partial(_models_of_folds, folds, fit)
+
+
+def _models_of_folds(
+    folds: Folds[Any], fit: Callable[..., dict[str, Any]], best: Any
+) -> FoldModels | None:
+    """Return the models at a choice, None where a callback stopped the search.
+
+    They are solved for once more: to hold the models of all candidates, with the
+    samples that they expand in, would take more memory than kernels do.
+    """
+    samples = folds.data.samples
+    fold_of = np.empty(samples.rows.size, dtype=np.intp)
+    residuals = np.empty(samples.targets.T.shape)
+    models: dict[int, Any] = {}
+    link = find_link(folds.model.loss, samples)
+
+    def learn(number: int) -> None:
+        train, test = folds.splits[number]
+        training: Data = folds.data.part(train, folds.jobs + 1)[0].unchecked()
+        models[number] = fit(training, folds.watch, best)["_model"]
+        f = models[number].decision_values(samples.X[test])
+        if samples.offset is not None:
+            f += samples.offset[test]
+        fold_of[test] = number
+        residuals[test] = np.abs(samples.targets.T[test] - means_of(link, f))
+
+    folds.each(learn)
+    if folds.watch.stopped:
+        return None
+    ordered = tuple(models[number] for number in range(len(models)))
+    return FoldModels(ordered, fold_of, residuals)

@@ -247,7 +247,7 @@ def scoring_choice(value: Any) -> str | None:
     )
 
 
-def cv_results(columns: Mapping[str, Array], found: Scores) -> dict[str, Any]:
+def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     """Return the scores of all folds as scikit-learn's searches do.
 
     The `columns` are the parameters that candidates differ in. Where a callback stopped
@@ -255,8 +255,8 @@ def cv_results(columns: Mapping[str, Array], found: Scores) -> dict[str, Any]:
     was, on what there is of every candidate. Folds without any score count in no mean.
     """
     size = len(next(iter(columns.values())))
-    scores, losses = found.scores[:, :size], found.losses[:, :size]
-    done, n_active = found.done[:, :size], found.n_active[:, :size]
+    scores, losses = table.scores[:, :size], table.losses[:, :size]
+    done, n_active = table.done[:, :size], table.n_active[:, :size]
     used = scored_folds(scores, done)
     mean, std, mean_active = _moments(scores[used], n_active[used], done[used])
     if not done.any():
@@ -264,7 +264,7 @@ def cv_results(columns: Mapping[str, Array], found: Scores) -> dict[str, Any]:
             "A callback stopped the search before any candidate was scored."
         )
     if not np.isfinite(mean).any():
-        raise ValueError(_without_scores(" and ".join(columns), found))
+        raise ValueError(_without_scores(" and ".join(columns), table))
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     results: dict[str, Any] = {
         "params": [dict(zip(columns, row, strict=True)) for row in rows]
@@ -281,10 +281,10 @@ def cv_results(columns: Mapping[str, Array], found: Scores) -> dict[str, Any]:
     return results
 
 
-def _without_scores(searched: str, found: Scores) -> str:
+def _without_scores(searched: str, table: Scores) -> str:
     """Return why nothing that is searched over has a score."""
-    says = next((f" The scorer says: {text}" for text in found.refusals if text), "")
-    if found.lacks_class.all():
+    says = next((f" The scorer says: {text}" for text in table.refusals if text), "")
+    if table.lacks_class.all():
         return (
             "No fold of cv validates on samples of every class, and scoring needs all: "
             "leave out the class that has too few members, use fewer or stratified "

@@ -31,8 +31,8 @@ from multikernel.estimators.search.choice import (
     warn_unscored,
 )
 from multikernel.estimators.search.folds import (
-    FoldKeeper,
     Folds,
+    Keeper,
     cut_fold,
     keeping_folds,
     make_splits,
@@ -79,7 +79,7 @@ class SearchOutcome:
 
     scores: Scores
     refit: Callable[..., dict[str, Any]] | None
-    keeper: FoldKeeper | None = None
+    keeper: Keeper | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,15 +176,14 @@ class Search(Generic[D, P, S]):
         n_outputs: int,
         n_folds: int = 0,
         n_blocks: int = 1,
-    ) -> FoldKeeper | None:
+    ) -> Keeper | None:
         """Say what is to be done, and return what keeps the models of the folds."""
-        refit, watch, data = bool(self.model.refit), folds.watch, folds.data
-        keeper = keeping_folds(self.model, data, folds.splits, fit, watch, folds.jobs)
+        refit, keeper = bool(self.model.refit), keeping_folds(folds, fit)
         rounds = len(folds.splits) * (2 if keeper else 1) + refit
         n_solves = len(folds.candidates) * rounds * n_blocks
         work = Work(n_solves, n_outputs, n_folds, folds.jobs, refit)
-        n_bytes = (1 + folds.n_copies) * data.n_bytes
-        watch.expect(work, self.source.owner, n_bytes)
+        n_bytes = (1 + folds.n_copies) * folds.data.n_bytes
+        folds.watch.expect(work, self.source.owner, n_bytes)
         return keeper
 
     def publish(
@@ -259,9 +258,9 @@ class FoldRun(Generic[D]):
         self.ended = self.watch.stopped
         if self.ended:
             return
-        model, data = folds.model, folds.data
-        link = find_link(model.loss, data.samples)
-        self._fold = cut_fold(data, folds.splits[number], folds.n_copies, link)
+        model, split = folds.model, folds.splits[number]
+        link = find_link(model.loss, folds.data.samples)
+        self._fold = cut_fold(folds.data, split, folds.n_copies, link)
         self._scorer = FoldScorer(model, model.scoring, self._fold)
         self._solved = folds.candidates.solve(self._fold.training, self.watch)
         scores.lacks_class[number] = self._scorer.lacks_class

@@ -139,7 +139,7 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
         n_kernels = training.stack.shape[0]
         path = [[among_more(each, n_kernels) for each in step] for step in path]
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, path[-1])
+            warn_unfinished(training, path[-1])
         attributes = fitted_attributes(recipe, training, path[-1])
         paths = list(zip(*path, strict=True))
         attributes["n_iter_"] = iterations(paths)
@@ -170,7 +170,7 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
         path = refit_targets(way, last, training, watch, best, blocks)
         solutions = solve_with_thirds(last, training, watch, path.solutions)
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, solutions)
+            warn_unfinished(training, solutions)
         attributes = fitted_attributes(last, training, solutions)
         attributes["alphas_"] = self.alphas
         attributes["n_iter_"] = single(np.maximum(path.n_iter, 1))
