@@ -44,16 +44,12 @@ def summary_rows(
         )
     shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
     weights = np.broadcast_to(np.atleast_2d(model.kernel_weights_), shares.shape)
-    labels = output_labels(model, len(shares))
-    one_selection = np.ndim(model.kernel_weights_) == 1
-    if outputs == "all" or (outputs is None and one_selection):
-        labels, weights = [None], weights.mean(axis=0, keepdims=True)
-        shares = shares.mean(axis=0, keepdims=True)
+    if _together(model, outputs):
+        weights, shares = (x.mean(axis=0, keepdims=True) for x in (weights, shares))
         norms = np.linalg.norm(norms, axis=0, keepdims=True)
     rows: list[dict[str, Any]] = []
-    for output, label in enumerate(labels):
-        head = {} if label is None else {"output": label}
-        numbers = weights[output], norms[output], shares[output]
+    heads = _heads(model, len(shares))
+    for head, *numbers in zip(heads, weights, norms, shares, strict=True):
         if by == "view":
             rows += [head | row for row in _view_rows(views, *numbers)]
         else:
@@ -61,28 +57,35 @@ def summary_rows(
     return rows
 
 
+def _together(model: Any, outputs: str | None) -> bool:
+    """Return whether rows are about all outputs together."""
+    one_selection = np.ndim(model.kernel_weights_) == 1
+    return outputs == "all" or (outputs is None and one_selection)
+
+
+def _heads(model: Any, n_rows: int) -> list[dict[str, Any]]:
+    """Return how rows begin, of every output or of all together: with what it is."""
+    labels = output_labels(model, n_rows)
+    return [{} if label is None else {"output": label} for label in labels]
+
+
 def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
     """Return the rows of the columns in use, the largest total index first."""
     indices = sobol_of(model, *training_table(model), column_names(model))
     first, total = np.atleast_2d(indices.first_order, indices.total)
-    labels = output_labels(model, len(total))
-    one_selection = np.ndim(model.kernel_weights_) == 1
-    if outputs == "all" or (outputs is None and one_selection):
-        labels = [None]
+    if _together(model, outputs):
         first, total = (values.mean(axis=0, keepdims=True) for values in (first, total))
-    rows: list[dict[str, Any]] = []
-    for output, label in enumerate(labels):
-        head = {} if label is None else {"output": label}
-        rows += [
-            head
-            | {
-                "column": indices.names[g],
-                "first_order": float(first[output, g]),
-                "total": float(total[output, g]),
-            }
-            for g in np.argsort(-total[output], kind="stable").tolist()
-        ]
-    return rows
+    heads = _heads(model, len(total))
+    return [
+        head
+        | {
+            "column": indices.names[g],
+            "first_order": float(alone[g]),
+            "total": float(whole[g]),
+        }
+        for head, alone, whole in zip(heads, first, total, strict=True)
+        for g in np.argsort(-whole, kind="stable").tolist()
+    ]
 
 
 def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
