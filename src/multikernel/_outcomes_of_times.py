@@ -11,14 +11,7 @@ from scipy.stats import CensoredData, ecdf
 
 from multikernel._outcomes import CURVE_SIZE, picture_of
 from multikernel._typing import Array, Indices, Mask
-from multikernel.display._style import (
-    DASHED,
-    axes_for,
-    color,
-    figure_of,
-    headline,
-    tidy,
-)
+from multikernel.display import _style
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.likelihood import concordance
 from multikernel.estimators.survival.times import Times, read_times
@@ -103,7 +96,7 @@ def _groups(values: Array, n_groups: int) -> Indices:
 
 def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
     """Draw the curves of three groups of risks."""
-    (ax,) = axes_for(None, 1)
+    (ax,) = _style.axes_for(None, 1)
     groups = _groups(risk, len(THIRDS))
     grid = np.linspace(0.0, times.lower.max(), 101)
     predicted = inner.predict_survival_function(X, grid)
@@ -117,12 +110,16 @@ def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
         name = THIRDS[group] if len(present) > 1 else "all"
         label = f"{name} ({np.count_nonzero(rows)})"
         start = (np.append(0.0, ends), np.append(1.0, heights))
-        ax.step(*start, where="post", color=color(group), label=label)
-        ax.plot(grid, predicted[rows].mean(axis=0), **DASHED | {"color": color(group)})
+        ax.step(*start, where="post", color=_style.color(group), label=label)
+        ax.plot(
+            grid,
+            predicted[rows].mean(axis=0),
+            **_style.DASHED | {"color": _style.color(group)},
+        )
     ax.set(xlabel="time", ylabel="share without an event", ylim=(0.0, 1.02))
     ax.legend(title="predicted", frameon=False, fontsize="small")
-    tidy(ax, grid="y")
-    return SimpleNamespace(figure_=figure_of(ax))
+    _style.tidy(ax, grid="y")
+    return SimpleNamespace(figure_=_style.figure_of(ax))
 
 
 def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
@@ -151,13 +148,15 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
 
 def _calibrated(shares: Array, at: float) -> Any:
     """Draw shares that were seen against predicted ones."""
-    (ax,) = axes_for(None, 1)
+    (ax,) = _style.axes_for(None, 1)
     predicted, seen, low, high = shares.T
     below, above = (np.nan_to_num(np.maximum(e, 0)) for e in (seen - low, high - seen))
-    ax.plot([0.0, 1.0], [0.0, 1.0], **DASHED)
-    ax.errorbar(predicted, seen, [below, above], fmt="o", color=color(0), capsize=2)
+    ax.plot([0.0, 1.0], [0.0, 1.0], **_style.DASHED)
+    ax.errorbar(
+        predicted, seen, [below, above], fmt="o", color=_style.color(0), capsize=2
+    )
     ax.set(xlabel="predicted share", ylabel="share by Kaplan and Meier")
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02))
-    headline(ax, f"No event up to {at:.4g}")
-    tidy(ax, grid="both")
-    return SimpleNamespace(figure_=figure_of(ax))
+    _style.headline(ax, f"No event up to {at:.4g}")
+    _style.tidy(ax, grid="both")
+    return SimpleNamespace(figure_=_style.figure_of(ax))

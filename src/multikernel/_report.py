@@ -11,12 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._cautions import (
-    known_rows,
-    one_class,
-    outside_intervals,
-    outside_split,
-)
+from multikernel import _cautions
 from multikernel._outcomes import CURVE_SIZE, MOST_CURVES, outcomes_on, picture_of
 from multikernel._outcomes_of_times import outcomes_of_times
 from multikernel._repeat import code_of
@@ -141,13 +136,13 @@ def report(
         if split is not None:
             drawn = picture_of(VarianceSplitDisplay(split).plot)
             pictures.insert(1, ("Held-out variance", drawn))
-    cautions = one_class(inner, predicted)
+    cautions = _cautions.one_class(inner, predicted)
     if scores:
-        cautions += known_rows(model, inner, X)
+        cautions += _cautions.known_rows(model, inner, X)
     if bootstrap is not None:
         for by in _table_kinds(inner):
-            cautions += outside_intervals(inner, by, bootstrap)
-    cautions += [] if split is None else outside_split(split)
+            cautions += _cautions.outside_intervals(inner, by, bootstrap)
+    cautions += [] if split is None else _cautions.outside_split(split)
     warnings_of_report = [*cautions, *(str(warning.message) for warning in caught)]
     model_facts = facts(inner)
     title = f"{model_facts.pop('estimator')}: {model_facts['n_active']} of "

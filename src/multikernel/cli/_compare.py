@@ -6,18 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 
-from multikernel.cli import _report
+from multikernel.cli import _report, _training
 from multikernel.cli._console import LiveShare
 from multikernel.cli._methods import METHODS, SPECIAL, Entry, find_method, find_task
 from multikernel.cli._outputs import find_output
 from multikernel.cli._requests import Compare
 from multikernel.cli._tables import Table
-from multikernel.cli._training import (
-    asked_estimator,
-    asked_targets,
-    read_whole,
-    with_scaling,
-)
 
 
 def run_compare(asked: Compare) -> None:
@@ -29,8 +23,8 @@ def run_compare(asked: Compare) -> None:
             "to compare it with."
         )
     methods = [find_method(name) for name in asked.methods or ["spicy"]]
-    targets = [asked_targets(asked, method) for method in methods]
-    table = read_whole(asked, targets[0])
+    targets = [_training.asked_targets(asked, method) for method in methods]
+    table = _training.read_whole(asked, targets[0])
     task = find_task(asked.task, None, table.y)
     names = list(dict.fromkeys(asked.methods or _suited(task, table)))
     asked = replace(asked, task=task)
@@ -72,8 +66,10 @@ def _model(asked: Compare, method: Entry, table: Table) -> Any:
         # default graph, which contains all interactions already.
         asked = replace(asked, kernels="default", interactions=False)
     strength = {"cv": asked.cv} if searches else {}
-    estimator = asked_estimator(asked, method, table, strength, cv=searches)
-    return with_scaling(estimator, table, scale=asked.scale, impute=asked.impute)
+    estimator = _training.asked_estimator(asked, method, table, strength, cv=searches)
+    return _training.with_scaling(
+        estimator, table, scale=asked.scale, impute=asked.impute
+    )
 
 
 def _splits(table: Table, task: str, folds: int) -> list[Any]:

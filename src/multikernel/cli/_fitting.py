@@ -10,7 +10,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
 
 from multikernel._cautions import one_class
-from multikernel.cli import _large, _report
+from multikernel.cli import _large, _report, _training
 from multikernel.cli._columns import PLAIN
 from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import say
@@ -18,15 +18,6 @@ from multikernel.cli._methods import Entry, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
 from multikernel.cli._requests import Fit
 from multikernel.cli._tables import Table
-from multikernel.cli._training import (
-    OPTIONS,
-    asked_columns,
-    asked_estimator,
-    asked_targets,
-    blaming_settings,
-    read_whole,
-    with_scaling,
-)
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.persistence import dumped
 from multikernel.persistence.places import write_to
@@ -35,15 +26,15 @@ from multikernel.persistence.places import write_to
 def run_fit(asked: Fit) -> None:
     """Train a model, save it where that is asked for, and say what it is."""
     method = find_method(asked.method)
-    targets = asked_targets(asked, method)
+    targets = _training.asked_targets(asked, method)
     strength = strength_parameters(asked, method)
     place = find_output(asked.output, asked.data, json=asked.json)  # before the work
     with _large.on_cluster(asked.dask):
         table = _read(asked, method, targets)
-        estimator = asked_estimator(
+        estimator = _training.asked_estimator(
             asked, method, table, strength, cv=asked.cv is not None
         )
-        with blaming_settings(asked):
+        with _training.blaming_settings(asked):
             pipeline, facts = fit_table(
                 estimator,
                 table,
@@ -72,12 +63,12 @@ def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
     if _reads_by_batches(asked, method, targets):
         target = _large.one_target(targets, "--stream")
         return _large.read_spooled(first, target, drop, asked.folder)
-    return read_whole(asked, targets)
+    return _training.read_whole(asked, targets)
 
 
 def _reads_by_batches(asked: Fit, method: Entry, targets: list[str]) -> bool:
     """Return whether the file is read by batches, which takes targets and numbers."""
-    numbers_only = asked_columns(asked) == PLAIN
+    numbers_only = _training.asked_columns(asked) == PLAIN
     if asked.stream and not method.tasks:
         raise ValueError("--stream is for methods with targets.")
     if asked.stream and not numbers_only:
@@ -107,7 +98,9 @@ def fit_table(
         if isinstance(table, _large.LargeTable):
             pipeline, score = table.fitted(estimator, scale=scale, watch=watch)
         else:
-            pipeline = with_scaling(estimator, table, scale=scale, impute=impute)
+            pipeline = _training.with_scaling(
+                estimator, table, scale=scale, impute=impute
+            )
             given = {} if table.groups is None else {"model__groups": table.groups}
             pipeline.fit(table.X, table.y, model__callback=watch, **given)
             score = _score(pipeline, table)
@@ -157,7 +150,7 @@ def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
     elif "p" in fixed:
         folds["p"] = fixed.pop("p")
     for name in fixed:
-        option = OPTIONS[name]
+        option = _training.OPTIONS[name]
         raise ValueError(f"{option} and --cv exclude each other: --cv chooses {name}.")
     return folds
 

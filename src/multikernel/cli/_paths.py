@@ -6,20 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.cli import _report
+from multikernel.cli import _report, _training
 from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
 from multikernel.cli._requests import FollowPath
 from multikernel.cli._tables import Table
-from multikernel.cli._training import (
-    asked_estimator,
-    asked_targets,
-    blaming_settings,
-    prepared,
-    read_whole,
-)
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, regularization_path
 
@@ -31,11 +24,11 @@ def run_path(asked: FollowPath) -> None:
         raise ValueError(f"{method.title} has no path.")
     if asked.task in SPECIAL:
         raise ValueError(f"For {SPECIAL[asked.task]} there is no path: fit with --cv.")
-    targets = asked_targets(asked, method)
+    targets = _training.asked_targets(asked, method)
     # The file's name is checked before the work. One without an ending is a PNG.
     formats = [] if asked.plot is None else [*_report.picture_formats(), ""]
     picture = find_output(asked.plot, asked.data, formats, json=asked.json)
-    table = read_whole(asked, targets)
+    table = _training.read_whole(asked, targets)
     start = time.perf_counter()
     path = _followed(asked, method, table)
     seconds = time.perf_counter() - start
@@ -55,10 +48,10 @@ def run_path(asked: FollowPath) -> None:
 
 def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return the path over a table."""
-    estimator = asked_estimator(asked, method, table, {})
-    X = prepared(table, scale=asked.scale, impute=asked.impute)
+    estimator = _training.asked_estimator(asked, method, table, {})
+    X = _training.prepared(table, scale=asked.scale, impute=asked.impute)
     live = LiveFit(method.title, tol=estimator.tol, n_samples=len(table.y))
-    with blaming_settings(asked), live as watch:
+    with _training.blaming_settings(asked), live as watch:
         return regularization_path(
             estimator,
             X,

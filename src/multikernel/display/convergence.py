@@ -6,17 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel.display._style import (
-    DASHED,
-    Axes,
-    Figure,
-    Line2D,
-    axes_for,
-    color,
-    figure_of,
-    note,
-    tidy,
-)
+from multikernel.display import _style
+from multikernel.display._style import Axes, Figure, Line2D
 from multikernel.inspection.pipelines import final_estimator
 
 XAxis = Literal["seconds", "iteration", "passes"]
@@ -148,15 +139,18 @@ class ConvergenceDisplay:
         count = (
             1 if ax is not None and np.size(np.asarray(ax, dtype=object)) == 1 else 2
         )
-        panels = axes_for(ax, count, figsize=(6.4, 5.2))
+        panels = _style.axes_for(ax, count, figsize=(6.4, 5.2))
         upper = panels[0]
-        self.ax_, self.figure_ = np.array(panels), figure_of(upper)
+        self.ax_, self.figure_ = np.array(panels), _style.figure_of(upper)
         self.line_ = []
         # Other models may have their lines there.
         first = sum(line.get_gid() == GAP for line in upper.lines)
         for number in np.unique(self.history["output"]).astype(int):
             lines = self.history[self.history["output"] == number]
-            style = {"color": color(first + number), **self._style(number, line_kwargs)}
+            style = {
+                "color": _style.color(first + number),
+                **self._look(number, line_kwargs),
+            }
             self.line_ += upper.plot(lines[x], self._heights(lines), gid=GAP, **style)
             for lower in panels[1:]:
                 (line,) = lower.plot(lines[x], lines["n_active"], **style)
@@ -172,7 +166,7 @@ class ConvergenceDisplay:
             upper.legend(title=classes, frameon=False, fontsize="small")
         return self
 
-    def _style(self, number: int, line_kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _look(self, number: int, line_kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return how the lines of a problem are drawn, and what they are called."""
         style: dict[str, Any] = {"marker": "o", "markersize": 3.5} | line_kwargs
         if self.output_names is not None:
@@ -195,7 +189,7 @@ class ConvergenceDisplay:
 
     def _annotate_gap(self, upper: Axes) -> None:
         """Add scale, label and the tolerance, unless it is there."""
-        tidy(upper, grid="y")
+        _style.tidy(upper, grid="y")
         if self._greedy:
             upper.set_ylabel("objective")
             return
@@ -205,12 +199,12 @@ class ConvergenceDisplay:
         if self.tol is not None and text not in [
             each.get_text() for each in upper.texts
         ]:
-            upper.axhline(self.tol, **DASHED)
-            note(upper, text, (0.0, self.tol), ("axes fraction", "data"), (4, 3))
+            upper.axhline(self.tol, **_style.DASHED)
+            _style.note(upper, text, (0.0, self.tol), ("axes fraction", "data"), (4, 3))
 
 
 def _annotate_active(lower: Axes) -> None:
     """Add label and ticks to the active kernels."""
     lower.set_ylabel("active kernels")
     lower.locator_params(axis="y", integer=True)
-    tidy(lower, grid="y")
+    _style.tidy(lower, grid="y")
