@@ -60,8 +60,7 @@ def check_gram_stack(
 def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check forms, products, columns and rows."""
     n_kernels, n, _ = K.shape
-    if stack.shape != K.shape:
-        raise AssertionError(f"shape is {stack.shape}, and {K.shape} was expected.")
+    _check_shape("stack", stack.shape, K)
     for outputs in ((), (1,), (3,)):
         v = rng.normal(size=(n, *outputs))
         v.flags.writeable = False
@@ -207,10 +206,7 @@ def _check_matrix(
     what: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
     """Check all that is asked of one matrix."""
-    if matrix.shape != total.shape:
-        raise AssertionError(
-            f"{what} has shape {matrix.shape}, and {total.shape} was expected."
-        )
+    _check_shape(what, matrix.shape, total)
     v = rng.normal(size=(total.shape[1], 2))
     _compare(f"{what}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
     _compare(f"{what}, matvec with outputs", matrix.matvec(v), total @ v, tol)
@@ -261,10 +257,7 @@ def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
         expected, again = K[kernels], np.arange(kernels.size)[::-1]
         both = (("take", stack.take(kernels)), ("once", stack.once(kernels)))
         for what, part in both:
-            if part.shape != expected.shape:
-                raise AssertionError(
-                    f"{what} has shape {part.shape}, and {expected.shape} was expected."
-                )
+            _check_shape(what, part.shape, expected)
             _compare(f"{what}, matvec", part.matvec(v), expected @ v, tol)
             # Of one kernel the products may cancel: a form is as exact as they are.
             largest = float((np.abs(expected) @ np.abs(v) @ np.abs(v)).max())
@@ -291,6 +284,11 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         _compare("restrict of take against take of it", one_way, other_way, tol)
 
 
+def _check_shape(what: str, shape: tuple[int, ...], expected: Array) -> None:
+    if shape != expected.shape:
+        raise AssertionError(f"{what}: shape {shape}, and {expected.shape} expected.")
+
+
 def _compare(
     what: str, result: object, expected: Array, tol: float, least: float = 0.0
 ) -> None:
@@ -301,10 +299,7 @@ def _compare(
     if not isinstance(result, np.ndarray) or result.dtype != np.float64:
         kind = getattr(result, "dtype", type(result).__name__)
         raise AssertionError(f"{what}: float64 array expected, got {kind}.")
-    if result.shape != expected.shape:
-        raise AssertionError(
-            f"{what}: shape {result.shape}, and {expected.shape} was expected."
-        )
+    _check_shape(what, result.shape, expected)
     tiny = float(np.finfo(np.float64).tiny)
     size = max(float(np.abs(expected).max(initial=0.0)), least, tiny)
     error = float(np.abs(result - expected).max(initial=0.0)) / size
