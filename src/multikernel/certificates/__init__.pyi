@@ -1,0 +1,57 @@
+import multikernel.problem as _problem
+
+from .evaluation import (
+    Model as Model,
+    Terms as Terms,
+    best_published_intercept as best_published_intercept,
+    decision_values as decision_values,
+    duality_gap as duality_gap,
+    evaluate as evaluate,
+    evaluate_terms as evaluate_terms,
+    evaluated as evaluated,
+    model_of_expansions as model_of_expansions,
+    model_of_multiples as model_of_multiples,
+)
+from .forms import (
+    Expansion as Expansion,
+    FullProof as FullProof,
+    best_multiple as best_multiple,
+    check_combination as check_combination,
+    check_forms as check_forms,
+    dual_norms as dual_norms,
+    expand as expand,
+    factor_norms as factor_norms,
+    prove_over_full_kernels as prove_over_full_kernels,
+)
+from .gap import (
+    DualCertificate as DualCertificate,
+    certify as certify,
+    check_gap as check_gap,
+    primal_value as primal_value,
+    project_dual as project_dual,
+    relative_gap as relative_gap,
+    scaled_dual_value as scaled_dual_value,
+)
+from .null_model import (
+    ConstantModel as ConstantModel,
+    alpha_max as alpha_max,
+    best_constants as best_constants,
+    best_intercept as best_intercept,
+    best_intercepts as best_intercepts,
+    constant_model as constant_model,
+    largest_alphas as largest_alphas,
+)
+from .rounding import (
+    ORDINARY as ORDINARY,
+    Worth as Worth,
+    enlarged_gap as enlarged_gap,
+    largest_losses as largest_losses,
+    rounding_unit as rounding_unit,
+    safely_feasible as safely_feasible,
+    with_rounding as with_rounding,
+)
+
+centred = _problem.centred
+centred_targets = _problem.centred_targets
+half_range = _problem.half_range
+published_intercept = _problem.published_intercept
