@@ -1,6 +1,7 @@
 """What estimators do where nothing is said: their kernels, and the grid of C."""
 
 import warnings
+from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +19,7 @@ from multikernel.estimators import (
 )
 from multikernel.estimators.lp.cv import C_MULTIPLES
 from multikernel.estimators.lp.method import curvature_unit
+from multikernel.estimators.parameters import default_of
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import GaussianKernel, kernel_names, median_dictionary
 from multikernel.losses import (
@@ -145,3 +147,11 @@ def test_the_grid_of_c_is_in_units_of_a_loss_of_ones_own():
     classes = SimpleNamespace(targets=np.sign(Y)[None])
     assert curvature_unit(LogisticLoss(), classes) == 4.0
     assert curvature_unit(HingeLoss(), classes) == 1.0
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLRegressor])
+def test_defaults_are_those_of_the_signature(kind):
+    for name, parameter in signature(kind).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            assert default_of(kind(), name) is parameter.default
+    assert default_of(kind(), "nothing") is None

@@ -12,6 +12,7 @@ from multikernel.exceptions import LongFitWarning
 from multikernel.gram import LowRank, LowRankStack, build_stack
 from multikernel.gram.choice import LONG, choose_storage
 from multikernel.kernels import (
+    ColumnKernel,
     GaussianKernel,
     LinearKernel,
     ListDictionary,
@@ -131,3 +132,17 @@ def test_ranks_are_looked_at_before_a_fit_is_called_long():
     X = np.random.default_rng(0).normal(size=(50_000, 2))
     kernels = ParameterGrid([GaussianKernel(float(s)) for s in range(1, 11)], range(2))
     assert choose_storage(kernels, X, storage="low_rank").seconds < LONG
+
+
+def test_small_products_are_chosen_without_a_look_at_the_memory(monkeypatch):
+    def refuse():
+        raise AssertionError("The memory that is left was read.")
+
+    monkeypatch.setattr("multikernel.gram.memory.available_bytes", refuse)
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    spec, features = Interactions(), Features(4)
+    dictionary = with_interactions(spec, ListDictionary(kernels), X, None, features)
+    assert choose_storage(dictionary, X).name == "dense"
+    with pytest.raises(AssertionError, match="was read"):
+        choose_storage(dictionary, np.zeros((20_000, 4)))

@@ -62,7 +62,7 @@ from multikernel.kernels.base import (
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import CenteredKernel, uncentred
+from multikernel.kernels.products import centred_later, uncentred
 from multikernel.linalg.tables import equal_shares, row_chunks
 
 STORED = AnyOf(
@@ -209,12 +209,11 @@ class CenterMains(Step):
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Center one matrix in place; what is nothing but rounding becomes zero."""
         kernel = self.kernels[m]
-        if uncentred(kernel) is kernel:
+        centred = centred_later(kernel)
+        if centred is None:
             return
         assert isinstance(kernel, ColumnKernel)
-        centred, X = kernel.kernel, select_columns(self.X, kernel.columns)
-        assert isinstance(centred, CenteredKernel)
-        samples = centred.samples
+        X, samples = select_columns(self.X, kernel.columns), centred.samples
         if samples is not None and np.array_equal(samples, X, equal_nan=True):
             # The columns of the samples are there already.
             shares = equal_shares(len(X), centred.weights)

@@ -157,8 +157,7 @@ def choose_storage(
         choice = choose_products(dictionary, X, storage, max_bytes)
         if choice is not None:
             return choice
-    modest = max_bytes is None and 8 * len(dictionary) * len(X) ** 2 <= MODEST_BYTES
-    limit = MODEST_BYTES if modest else byte_limit(max_bytes)
+    limit = _limit(len(dictionary), len(X), max_bytes)
     in_use = ACTIVE if in_use is None else in_use
     costs = Costs(len(dictionary), X.shape[0], limit, in_use)
     if storage != "auto":
@@ -198,12 +197,13 @@ def choose_products(
     if storage not in ("auto", "low_rank") and not isinstance(storage, LowRank):
         return None
     asked = storage != "auto"
-    mains = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
-    made = Costs(len(mains), X.shape[0], byte_limit(max_bytes))
+    given = dictionary.mains.kernels
+    made = Costs(len(given), X.shape[0], _limit(len(given), len(X), max_bytes))
     whole = made.products(len(dictionary))
     fits = whole.n_bytes <= made.limit
     if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
         return whole
+    mains = ListDictionary([uncentred(kernel) for kernel in given])
     ranks = sampled_ranks(mains, X)
     thin = made.low_rank(ranks, "low_rank" if storage == "auto" else storage)
     columns = made.n_kernels * float(ranks.mean())
@@ -218,6 +218,13 @@ def choose_products(
     if 4.0 * ranks.mean() > len(X) or thin.n_bytes > made.limit:
         return whole if fits else Costs(len(dictionary), len(X), made.limit).lazy()
     return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
+
+
+def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
+    """Return the bytes that kernels may take: what any machine has, where they fit."""
+    if max_bytes is None and 8 * n_kernels * n_samples**2 <= MODEST_BYTES:
+        return MODEST_BYTES
+    return byte_limit(max_bytes)
 
 
 def keeps_products(normalize: Steps) -> bool:

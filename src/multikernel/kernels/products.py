@@ -166,11 +166,22 @@ def uncentred(kernel: Kernel) -> Kernel:
 
     It is the same one where nothing is centred, or a matrix would have no digits left.
     """
-    inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
-    if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):
+    inner = centred_later(kernel)
+    if inner is None:
         return kernel
     assert isinstance(kernel, ColumnKernel)
     return replace(kernel, kernel=inner.kernel)
+
+
+def centred_later(kernel: Kernel) -> CenteredKernel | None:
+    """Return the kernel in a `ColumnKernel` whose matrix is centred once it is made.
+
+    None where nothing is centred, or a matrix would have no digits left.
+    """
+    inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
+    if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):
+        return None
+    return inner
 
 
 @dataclass(frozen=True)

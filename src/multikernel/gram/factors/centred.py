@@ -15,7 +15,7 @@ from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.memory import byte_limit, check_room
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
-from multikernel.kernels.products import CenteredKernel, uncentred
+from multikernel.kernels.products import centred_later
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import equal_shares, evenly_spaced, read_only
 from multikernel.linalg.tall import slices_between
@@ -317,11 +317,9 @@ def centred_mains(
     shifts, drifts = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]
-        if uncentred(kernel) is kernel:
+        centred, rank = centred_later(kernel), part.stop - part.start
+        if centred is None:
             continue
-        assert isinstance(kernel, ColumnKernel)
-        centred, rank = kernel.kernel, part.stop - part.start
-        assert isinstance(centred, CenteredKernel)
         assert centred.samples is not None
         weights = equal_shares(len(centred.samples), centred.weights)
         features = features_of(stack, m, np.zeros(rank))
