@@ -15,6 +15,7 @@ from multikernel.estimators.fixed_weights.estimators import (
 )
 from multikernel.estimators.fixed_weights.method import (
     WeightedSumMethod,
+    given_weights,
     weight_checks,
     weighted_method,
 )
@@ -29,15 +30,7 @@ from multikernel.estimators.method import AnyMethod, Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import GramStack
 from multikernel.solvers import FixedWeights
-
-
-def one_kernel(gram: GramStack, y: Array, sample_weight: Array, *, m: int) -> Array:
-    """Return a weight of one for one kernel, zero for the others."""
-    weights = np.zeros(gram.shape[0])
-    weights[m] = 1.0
-    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +50,10 @@ class KernelCandidates(Candidates[MarginMethod, Training]):
 
     def alone(self, m: int) -> MarginCandidates:
         """Return the candidates of one kernel."""
-        method = self.method
-        solver = FixedWeights(partial(one_kernel, m=m), method.solver)
+        method, weights = self.method, np.zeros(self.n_kernels)
+        weights[m] = 1.0
+        rule = partial(given_weights, weights=weights)
+        solver = FixedWeights(rule, method.solver)
         alone = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
         first, every = m * len(self.Cs), np.array([np.inf])
         return MarginCandidates(alone, self.Cs, every, with_p=False, place=first)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import FLAG, Check
+from multikernel._validation import FLAG, Check, InstanceOf
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.hkl.data import (
     HullData,
@@ -40,15 +41,10 @@ from multikernel.losses.answers import check_answers
 from multikernel.problem import Status
 from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution
 
-
-def graph_choice(value: Any) -> str | None:
-    """Check a ``kernels`` parameter: None, or a graph of kernels."""
-    if value is None:
-        return None
-    if isinstance(value, KernelGraph) and not isinstance(value, type):
-        return None
-    return "None or a KernelGraph, for example PolynomialGrid(4)"
-
+GRAPH = InstanceOf(
+    (KernelGraph, NoneType), "None or a KernelGraph, for example PolynomialGrid(4)"
+)
+"""Checks a ``kernels`` parameter."""
 
 STANDARD_ALPHA = 1e-3
 """The default ``alpha``. ``benchmarks/defaults`` (strengths), R^2 or accuracy less that
@@ -73,7 +69,7 @@ documented_regressor = documented(
 )
 
 HULL_CHECKS: Mapping[str, Check] = {
-    "kernels": graph_choice,
+    "kernels": GRAPH,
     "standardize": FLAG,
     "certify": FLAG,
 }
