@@ -1,5 +1,7 @@
 """What both estimators of ordered classes are: one function, and its thresholds."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,28 +11,55 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_weights, listed
+from multikernel._validation import Check, check_weights, listed
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import fit_estimator, learnt, publish
+from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.targets import read_targets
+from multikernel.estimators.spicy.method import SPARSE_CHECKS
 from multikernel.estimators.survival.likelihood import concordance
 from multikernel.exceptions import warn_user
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
 from multikernel.losses import CumulativeLogitLoss
 from multikernel.problem import Callback
 
 
+def order_choice(value: Any) -> str | None:
+    """Check an ``order`` parameter: None, or different classes."""
+    if value is None:
+        return None
+    given = list(value) if isinstance(value, Sequence | np.ndarray) else []
+    if len(given) > 1 and len({*given}) == len(given) and not isinstance(value, str):
+        return None
+    return "None, or a sequence of all classes from the lowest to the highest"
+
+
+@dataclass(eq=False, repr=False)
 class OrdinalMKL(ClassifierMixin, LearnsByCopy):
-    """Base of the models of ordered classes: a regression on their numbers."""
+    """Base of the models of ordered classes: a regression on their numbers.
+
+    A fit adds ``classes_`` and ``thresholds_`` to what the regression leaves.
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**SPARSE_CHECKS, "order": order_choice}
 
     # Thresholds are the intercepts.
     fit_intercept: ClassVar[bool] = True
 
-    order: Any
-
-    # What a fit adds to the regression.
-    classes_: Array
-    thresholds_: Array
+    kernels: Any = None
+    _: KW_ONLY
+    order: Any = None
+    l1_ratio: float = 1.0
+    normalize: Steps = NORMALIZE
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _learn(
         self,
@@ -97,7 +126,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
             The lowest class that with probability a half is not exceeded.
         """
         f = np.asarray(self.linear_predictor(X))
-        return self.classes_[np.searchsorted(self.thresholds_, f)]
+        return np.asarray(self.classes_[np.searchsorted(self.thresholds_, f)])
 
     def predict_proba(self, X: Any) -> Array:
         r"""Return the probabilities of the classes.

@@ -1,40 +1,21 @@
 """Sparse multiple kernel learning of ordered classes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from multikernel._typing import Indices
-from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.ordinal.base import OrdinalMKL
-from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import TARGET_ALPHA
 from multikernel.estimators.spicy.cv import AlphaSearchCV
 from multikernel.estimators.spicy.method import (
-    SPARSE_CHECKS,
     SparseMethod,
     sparse_method,
 )
-from multikernel.gram import Storage
-from multikernel.gram.normalization import Steps
 from multikernel.losses import CumulativeLogitLoss
 from multikernel.problem import Callback
-
-
-def order_choice(value: Any) -> str | None:
-    """Check an ``order`` parameter: None, or different classes."""
-    if value is None:
-        return None
-    given = list(value) if isinstance(value, Sequence | np.ndarray) else []
-    if len(given) > 1 and len({*given}) == len(given) and not isinstance(value, str):
-        return None
-    return "None, or a sequence of all classes from the lowest to the highest"
-
-
-CHECKS: Mapping[str, Check] = {**SPARSE_CHECKS, "order": order_choice}
 
 
 @documented("SpicyMKL")
@@ -101,21 +82,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     (True, (2,))
     """
 
-    _checks = CHECKS
-
-    kernels: Any = None
     alpha: float = TARGET_ALPHA
-    _: KW_ONLY
-    order: Any = None
-    l1_ratio: float = 1.0
-    normalize: Steps = NORMALIZE
-    tol: float = 1e-3
-    max_iter: int = 100
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def fit(
         self,
@@ -168,7 +135,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
 @documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
-class SpicyMKLOrdinalCV(AlphaSearchCV, OrdinalMKL):
+class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
     The problem of `SpicyMKLOrdinal` is solved on every fold for all strengths in turn,
@@ -224,23 +191,8 @@ class SpicyMKLOrdinalCV(AlphaSearchCV, OrdinalMKL):
     True
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = CHECKS
-
     # Folds are scored by the order of their functions.
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
-
-    kernels: Any = None
-    _: KW_ONLY
-    order: Any = None
-    l1_ratio: float = 1.0
-    normalize: Steps = NORMALIZE
-    tol: float = 1e-3
-    max_iter: int = 100
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def _learner(
         self, loss: CumulativeLogitLoss, samples: Indices, groups: Any

@@ -1,21 +1,27 @@
 """What both estimators of times to an event are: a regression, and what it answers."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_weights
+from multikernel._validation import Check, check_weights
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import fit_estimator, learnt, publish
+from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.spicy.method import SPARSE_CHECKS
 from multikernel.estimators.survival.likelihood import (
     concordance,
     most_likely_scale,
     null_scale,
 )
 from multikernel.estimators.survival.times import Times, read_times
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
 from multikernel.losses import LogLogisticLoss
 from multikernel.problem import Callback
 
@@ -23,12 +29,27 @@ FARTHEST = 700.0
 """Times are predicted up to exp(700): every one of them is positive and finite."""
 
 
+@dataclass(eq=False, repr=False)
 class SurvivalMKL(LearnsByCopy):
-    """Base of the models of times to an event: a regression on rows of a table."""
+    """Base of the models of times to an event: a regression on rows of a table.
 
-    # What a fit adds to the regression: the scale of the loss, and the one of answers.
-    loss_scale_: float
-    scale_: float
+    A fit adds ``loss_scale_``, the scale of the loss, and ``scale_``, that of answers.
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = SPARSE_CHECKS
+
+    kernels: Any = None
+    _: KW_ONLY
+    l1_ratio: float = 1.0
+    normalize: Steps = NORMALIZE
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    storage: Storage = "auto"
+    max_bytes: int | None = None
+    check_psd: str = "auto"
+    verbose: int = 0
+    random_state: Any = None
 
     def _learn(
         self,
@@ -159,7 +180,7 @@ class SurvivalMKL(LearnsByCopy):
 
     def _scale(self) -> float:
         """Return the scale of answers; a model within a search has its loss's scale."""
-        return self.scale_ if self.loss is None else self.loss.scale
+        return float(self.scale_ if self.loss is None else self.loss.scale)
 
     def _check_fitted(self) -> None:
         """Raise unless what a file says of a fit has the shapes of one, and a scale."""

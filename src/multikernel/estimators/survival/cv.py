@@ -1,7 +1,7 @@
 """Sparse models of times to an event, alpha chosen by cross-validation."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,17 +12,14 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import merge
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Problems, Training
-from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.search.folds import cut_fold, make_splits
 from multikernel.estimators.search.scores import takes
 from multikernel.estimators.search.search import Search, SearchOutcome, Trial
 from multikernel.estimators.spicy.cv import AlphaSearchCV, alpha_search
-from multikernel.estimators.spicy.method import SPARSE_CHECKS, SparseMethod
+from multikernel.estimators.spicy.method import SparseMethod
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.likelihood import most_likely_scale
 from multikernel.estimators.survival.times import Times
-from multikernel.gram import Storage
-from multikernel.gram.normalization import Steps
 from multikernel.losses import LogLogisticLoss
 from multikernel.problem import Solution
 
@@ -91,7 +88,7 @@ def survival_scoring(value: Any) -> str | None:
 
 @documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
-class SpicyMKLSurvivalCV(AlphaSearchCV, SurvivalMKL):
+class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     """Sparse model of times to an event with alpha chosen by cross-validation.
 
     The problem of `SpicyMKLSurvival` is solved on every fold for all
@@ -157,23 +154,7 @@ class SpicyMKLSurvivalCV(AlphaSearchCV, SurvivalMKL):
     (True, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **SPARSE_CHECKS,
-        "scoring": survival_scoring,
-    }
-
-    kernels: Any = None
-    _: KW_ONLY
-    l1_ratio: float = 1.0
-    normalize: Steps = NORMALIZE
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 100
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
+    _checks: ClassVar[Mapping[str, Check]] = {"scoring": survival_scoring}
 
     def _learner(
         self, loss: LogLogisticLoss, samples: tuple[Times, Indices, Any], groups: Any

@@ -1,19 +1,15 @@
 """Sparse multiple kernel learning of times to an event."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import TARGET_ALPHA
 from multikernel.estimators.spicy.method import (
-    SPARSE_CHECKS,
     SparseMethod,
     sparse_method,
 )
 from multikernel.estimators.survival.base import SurvivalMKL
-from multikernel.gram import Storage
-from multikernel.gram.normalization import Steps
 from multikernel.problem import Callback
 
 
@@ -81,21 +77,7 @@ class SpicyMKLSurvival(SurvivalMKL):
     (True, (120, 2))
     """
 
-    _checks = SPARSE_CHECKS
-
-    kernels: Any = None
     alpha: float = TARGET_ALPHA
-    _: KW_ONLY
-    l1_ratio: float = 1.0
-    normalize: Steps = NORMALIZE
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 100
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    check_psd: str = "auto"
-    verbose: int = 0
-    random_state: Any = None
 
     def fit(
         self,
