@@ -28,7 +28,8 @@ def run_fit(asked: Fit) -> None:
     method = find_method(asked.method)
     targets = _training.asked_targets(asked, method)
     strength = strength_parameters(asked, method)
-    place = find_output(asked.output, asked.data, json=asked.json)  # before the work
+    # Rather now than after the work.
+    destination = find_output(asked.output, asked.data, json=asked.json)
     with _large.on_cluster(asked.dask):
         table = _read(asked, method, targets)
         estimator = _training.asked_estimator(
@@ -43,14 +44,14 @@ def run_fit(asked: Fit) -> None:
                 impute=asked.impute,
             )
     if asked.output is not None:
-        write_to(place, dumped(pipeline))
+        write_to(destination, dumped(pipeline))
     report = {
         "n_samples": len(table.X),
         **facts,
         **_report.model_report(pipeline, table.kernel_names),
-        "model_file": file_name(asked.output, place),
+        "model_file": file_name(asked.output, destination),
     }
-    with beside(place, asked.output):
+    with beside(destination, asked.output):
         _report.give(report, _show, json=asked.json)
 
 

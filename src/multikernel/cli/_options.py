@@ -38,7 +38,7 @@ def complete(name: str) -> Callable[[], list[str]]:
     return values
 
 
-def command(request: type, place: str) -> Callable[..., None]:
+def command(request: type, function: str) -> Callable[..., None]:
     """Return a command, which makes a request and hands it to a function.
 
     The docstring of the request is its help. The function is loaded when it is called.
@@ -47,7 +47,7 @@ def command(request: type, place: str) -> Callable[..., None]:
     @user_errors
     def made(**options: Any) -> None:
         with loading():
-            act = resolve_name(f"multikernel.cli.{place}")
+            act = resolve_name(f"multikernel.cli.{function}")
         act(request(**options))
 
     made.__doc__ = request.__doc__

@@ -82,7 +82,7 @@ def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
 def _predicted_by_batches(asked: Predict) -> tuple[int, float | None]:
     """Predict and write batch by batch; return the number of rows, and a score."""
     target = asked.target and one_target(asked.target, "Predicting by batches")
-    place = find_output(asked.output, [asked.model, asked.data], STREAMED)
+    destination = find_output(asked.output, [asked.model, asked.data], STREAMED)
     with opened_model(asked) as estimator:
         if target and predicts_times(final_estimator(estimator)):
             raise ValueError(
@@ -93,7 +93,7 @@ def _predicted_by_batches(asked: Predict) -> tuple[int, float | None]:
         only, n_rows = _known_features(estimator), 0
         y, predicted = [], []
         opened = opened_batches(asked.data, asked.drop, "Predicting")
-        writer = _tables.table_writer(place, STREAMED)
+        writer = _tables.table_writer(destination, STREAMED)
         with opened as batches, writer as write:
             for batch in batches:
                 frame = batch.to_pandas()
@@ -236,10 +236,10 @@ def run_inspect(asked: Inspect) -> None:
 
 def run_report(asked: Report) -> None:
     """Write a model as a page."""
-    place = find_output(asked.output, [asked.model, asked.data])
+    destination = find_output(asked.output, [asked.model, asked.data])
     with opened_model(asked) as estimator:
         table = _known_table(estimator, asked, [asked.data], asked.target or [])
         text = page(estimator, table.X, table.y)
-    write_to(place, text.encode())
-    if file_name(asked.output, place) is not None:
+    write_to(destination, text.encode())
+    if file_name(asked.output, destination) is not None:
         say(f"Written to {asked.output}.")

@@ -192,9 +192,9 @@ def find_kernels(
     if entry is None:
         return _default_kernels(table, sequences)
     if table.sequences or table.categories:
-        found = [k for c in table.sequences for k in sequences.find(table.X, c)]
-        found += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
-        return found + kernels_on(table.numbers, entry)
+        by_column = [k for c in table.sequences for k in sequences.find(table.X, c)]
+        by_column += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
+        return by_column + kernels_on(table.numbers, entry)
     kernels, per_column = entry
     columns = range(table.X.shape[1]) if per_column else [slice(None)]
     return ParameterGrid(kernels, columns)

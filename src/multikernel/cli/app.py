@@ -38,5 +38,5 @@ COMMANDS: dict[str, tuple[type, str]] = {
 """What each command is asked, and the function that does it."""
 
 
-for name, (request, place) in COMMANDS.items():
-    app.command(name)(command(request, place))
+for name, (request, function) in COMMANDS.items():
+    app.command(name)(command(request, function))
