@@ -1,11 +1,21 @@
 """Base of estimators that learn by a copy: a regression on numbers of targets."""
 
 import copy
-from typing import Any, Self
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
-from multikernel._typing import Array
+import numpy as np
+
+from multikernel._typing import Array, Indices
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import fit_estimator, learnt, publish
 from multikernel.estimators.read.partitions import lazy
+from multikernel.problem import Callback
+
+Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
+"""The loss, the positions that are its targets, what folds are made by, and what adds
+attributes to those of the copy; it may ask for decision values."""
 
 
 class LearnsByCopy(BaseMKL):
@@ -17,6 +27,36 @@ class LearnsByCopy(BaseMKL):
 
     # Of the copy that learns, and of the models that a search scores.
     loss: Any = None
+
+    # What the refusal of an offset ends with.
+    _instead_of_offset: ClassVar[str] = "."
+
+    @abstractmethod
+    def _task(self, y: Any, sample_weight: Any) -> Task:
+        """Return what the copy is to learn from such targets, which are checked."""
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        offset: Any,
+        callback: Callback | None,
+        groups: Any = None,
+    ) -> Self:
+        """Fit the copy, and publish what it learnt with what is settled then."""
+        self._check_parameters()
+        if offset is not None:
+            owner = type(self).__name__
+            raise ValueError(f"{owner} takes no offset{self._instead_of_offset}")
+        loss, codes, samples, settle = self._task(y, sample_weight)
+        learner = self._learner(loss, samples, groups)
+        targets = codes.astype(np.float64)
+        fit_estimator(learner, X, targets, sample_weight, callback)
+        attributes = learnt(learner)
+        settle(attributes, lambda: np.asarray(learner.linear_predictor(X)))
+        publish(self, attributes)
+        return self
 
     def _learner(self, loss: Any, samples: Any, groups: Any) -> Self:
         """Return the copy that learns; a search has folds by samples and groups."""

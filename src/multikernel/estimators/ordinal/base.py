@@ -1,8 +1,8 @@
 """What both estimators of ordered classes are: one function, and its thresholds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -12,8 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, check_weights, listed
-from multikernel.estimators.by_copy import LearnsByCopy
-from multikernel.estimators.fit import fit_estimator, learnt, publish
+from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.targets import read_targets
@@ -23,7 +22,6 @@ from multikernel.exceptions import warn_user
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import CumulativeLogitLoss
-from multikernel.problem import Callback
 
 
 def order_choice(value: Any) -> str | None:
@@ -61,40 +59,26 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     verbose: int = 0
     random_state: Any = None
 
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        offset: Any,
-        callback: Callback | None,
-        groups: Any = None,
-    ) -> Self:
-        """Fit the copy, and publish what it learnt with classes and thresholds."""
-        self._check_parameters()
-        owner = type(self).__name__
-        if offset is not None:
-            raise ValueError(f"{owner} takes no offset.")
+    def _task(self, y: Any, sample_weight: Any) -> Task:
+        """Return the numbers of the classes, and what settles the thresholds."""
         targets = read_targets(self, y)
         check_classification_targets(targets)
         weights = check_weights(sample_weight, len(targets))
         counted = np.ones(len(targets)) if weights is None else weights
-        classes = classes_in_order(owner, self.order, y, targets[counted > 0.0])
-        grades = grades_of(classes, targets)
         used = counted > 0.0
-        loss = CumulativeLogitLoss.fitted(
-            grades[used].astype(np.float64), np.zeros(used.sum()), counted[used]
-        )
-        learner = self._learner(loss, grades, groups)
-        codes = grades.astype(np.float64)
-        fit_estimator(learner, X, codes, sample_weight, callback)
-        attributes = learnt(learner)
-        if "dual_coef_" in attributes:
-            f = np.asarray(learner.linear_predictor(X))
-            best = CumulativeLogitLoss.fitted(codes[used], f[used], counted[used])
-            attributes["thresholds_"] = best.thresholds
-        publish(self, attributes | {"classes_": classes})
-        return self
+        classes = classes_in_order(type(self).__name__, self.order, y, targets[used])
+        grades = grades_of(classes, targets)
+
+        def fitted(f: Array) -> CumulativeLogitLoss:
+            codes = grades[used].astype(np.float64)
+            return CumulativeLogitLoss.fitted(codes, f[used], counted[used])
+
+        def settle(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
+            attributes["classes_"] = classes
+            if "dual_coef_" in attributes:
+                attributes["thresholds_"] = fitted(f()).thresholds
+
+        return fitted(np.zeros(len(targets))), grades, grades, settle
 
     def predict(self, X: Any) -> Array:
         """Return the most probable classes.

@@ -1,16 +1,15 @@
 """What both estimators of times to an event are: a regression, and what it answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, check_weights
-from multikernel.estimators.by_copy import LearnsByCopy
-from multikernel.estimators.fit import fit_estimator, learnt, publish
+from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.spicy.method import SPARSE_CHECKS
@@ -23,7 +22,6 @@ from multikernel.estimators.survival.times import Times, read_times
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import LogLogisticLoss
-from multikernel.problem import Callback
 
 FARTHEST = 700.0
 """Times are predicted up to exp(700): every one of them is positive and finite."""
@@ -51,35 +49,22 @@ class SurvivalMKL(LearnsByCopy):
     verbose: int = 0
     random_state: Any = None
 
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        offset: Any,
-        callback: Callback | None,
-        groups: Any = None,
-    ) -> Self:
-        """Fit the copy, and publish what it learnt with the scales."""
-        self._check_parameters()
-        if offset is not None:
-            raise ValueError(
-                f"{type(self).__name__} takes no offset: divide the times by "
-                "exp(offset), and multiply predicted times by it."
-            )
+    _instead_of_offset: ClassVar[str] = (
+        ": divide the times by exp(offset), and multiply predicted times by it."
+    )
+
+    def _task(self, y: Any, sample_weight: Any) -> Task:
+        """Return the rows of the table of times, and what settles the scales."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
-        learner = self._learner(loss, (table, codes, sample_weight), groups)
-        targets = codes.astype(np.float64)
-        fit_estimator(learner, X, targets, sample_weight, callback)
-        attributes = learnt(learner)
-        attributes["loss_scale_"] = loss.scale
-        if "scale_" not in attributes and "dual_coef_" in attributes:
-            f = learner.linear_predictor(X)
-            attributes["scale_"] = most_likely_scale(*times.logs, f, weights)
-        publish(self, attributes)
-        return self
+
+        def settle(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
+            attributes["loss_scale_"] = loss.scale
+            if "scale_" not in attributes and "dual_coef_" in attributes:
+                attributes["scale_"] = most_likely_scale(*times.logs, f(), weights)
+
+        return loss, codes, (table, codes, sample_weight), settle
 
     def predict(self, X: Any) -> Array:
         """Return risks: the higher, the earlier the event.
