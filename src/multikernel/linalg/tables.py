@@ -42,6 +42,11 @@ def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> 
     np.take(matrix[rows], inside, axis=1, out=out, mode="clip")
 
 
+def sizes_of(v: Array) -> Array:
+    """Return absolute values, of several outputs the lengths of rows."""
+    return np.abs(v) if v.ndim == 1 else np.asarray(np.linalg.norm(v, axis=1))
+
+
 def per_kernel(factors: Array, values: Array) -> Array:
     """Return values of shape (n_kernels, ...), each kernel's times its factor."""
     return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)

@@ -60,11 +60,6 @@ class BlockedStack(TakesCoordinates, FactorStack):
     _latest: list[Array] = field(default_factory=list)
 
     @property
-    def numbers(self) -> Indices:
-        """Return the numbers of the kernels in the blocks."""
-        return np.arange(self.offsets.size - 1) if self.chosen is None else self.chosen
-
-    @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
         return self.numbers.size, self.blocks.n_rows, self.blocks.n_rows

@@ -43,7 +43,7 @@ from multikernel.gram.normalization import (
 )
 from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
-from multikernel.linalg.tables import equal_shares, row_keys
+from multikernel.linalg.tables import equal_shares, row_keys, sizes_of
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
@@ -356,7 +356,7 @@ def refine_blocked(
     old = stack.landmarks
     assert old is not None
     assert old.blocks is not None
-    sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
+    sizes = sizes_of(v)
     search = LandmarkSearch(old, max_bytes, list(old.factors))
     kernels = sorted(goals)
     # What is left is looked at anew: blocks hold it normalised only.

@@ -17,7 +17,7 @@ from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.products import centred_later
 from multikernel.linalg import EPS
-from multikernel.linalg.tables import equal_shares, evenly_spaced, read_only
+from multikernel.linalg.tables import equal_shares, evenly_spaced, read_only, sizes_of
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import compiled
 
@@ -233,11 +233,6 @@ class CenteredMains:
         if type(kernel) is not ColumnKernel:
             return features
         return ColumnKernel(features, kernel.columns, kernel.label)
-
-
-def sizes_of(v: Array) -> Array:
-    """Return absolute values, of several outputs the lengths of rows."""
-    return np.abs(v) if v.ndim == 1 else np.asarray(np.linalg.norm(v, axis=1))
 
 
 def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:

@@ -12,6 +12,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.memory import byte_limit
+from multikernel.linalg.tables import sizes_of
 from multikernel.linalg.tall import gathered, runs_of, weighted_gram
 
 Task = Callable[..., Any]
@@ -209,8 +210,7 @@ class FactorBlock:
         """Return Z^T v, and what bounds on the residual's forms are made of."""
         if self.roots is None:
             return (*self.inner(v, columns), np.zeros(kernels.size), v.sum(axis=0))
-        sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
-        bounds = (self.roots @ sizes)[kernels]
+        bounds = (self.roots @ sizes_of(v))[kernels]
         return (*self.inner(v, columns), bounds, v.sum(axis=0))
 
     def times(self, u: Array, columns: Indices) -> Array:

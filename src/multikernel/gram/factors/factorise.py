@@ -29,7 +29,7 @@ from multikernel.gram.normalization import (
     empty_normalization,
 )
 from multikernel.kernels.base import KernelDictionary, check_dictionary
-from multikernel.linalg.tables import equal_shares
+from multikernel.linalg.tables import equal_shares, sizes_of
 from multikernel.linalg.threads import run_blocks
 
 OPTIONS = InstanceOf((LowRank, NoneType), "a LowRank or None")
@@ -209,7 +209,7 @@ def refine(
     """
     old = stack.landmarks
     assert old is not None
-    sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
+    sizes = sizes_of(v)
     collected = FactorCollector(old, Normalization(), max_bytes)
 
     def work(m: int) -> None:

@@ -12,9 +12,10 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import HasFactors
 from multikernel.gram.dense import DenseMatrix
-from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.matrix import GramMatrix, padded_to
 from multikernel.gram.refine import Refinable, Refinement
 from multikernel.linalg.shifted import Root, factor_root, solve_shifted
+from multikernel.linalg.tables import sizes_of
 from multikernel.linalg.tall import TallArray, TallMatrix, gathered, slices_between
 
 if TYPE_CHECKING:
@@ -60,10 +61,9 @@ class FactorMatrix(GramMatrix):
 
     def within(self, indices: Indices) -> Array:
         """Return the entries among chosen samples, shape (n_indices, n_indices)."""
-        rows = self.Z.rows(indices)
         if np.any(self.weights < 0.0):
-            return (rows * self.weights) @ rows.T
-        rows = rows * np.sqrt(self.weights)
+            return self.between(indices, indices)
+        rows = self.Z.rows(indices) * np.sqrt(self.weights)
         return rows @ rows.T
 
     def between(self, rows: Indices, columns: Indices) -> Array:
@@ -166,11 +166,8 @@ class Residual:
 
     def bounds(self, v: Array) -> Array:
         """Return upper bounds on v^T E_m v (summed over outputs), one per kernel."""
-        total = v.sum(axis=0)
-        sizes, drift = np.abs(v), abs(float(total)) if v.ndim == 1 else 0.0
-        if v.ndim == 2:
-            sizes, drift = np.linalg.norm(v, axis=1), float(np.linalg.norm(total))
-        return np.asarray((self.roots @ sizes + drift * self.means) ** 2)
+        drift = float(np.linalg.norm(v.sum(axis=0)))
+        return np.asarray((self.roots @ sizes_of(v) + drift * self.means) ** 2)
 
     def take(self, kernels: Indices) -> "Residual":
         """Return the residual of the chosen kernels."""
@@ -194,10 +191,13 @@ class FactorStack(HasFactors, Refinable):
     def ranks(self) -> Indices:
         """Return the number of columns of every factor, shape (n_kernels,)."""
 
+    offsets: Indices
+    chosen: Indices | None
+
     @property
-    @abstractmethod
     def numbers(self) -> Indices:
         """Return the numbers of the kernels in the landmarks."""
+        return np.arange(self.offsets.size - 1) if self.chosen is None else self.chosen
 
     @abstractmethod
     def tall_form(self) -> tuple[TallMatrix, Indices]:
@@ -231,9 +231,7 @@ class FactorStack(HasFactors, Refinable):
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
-        v = np.zeros((self.shape[1], *values.shape[1:]))
-        v[support] = values
-        return self.matvec(v)
+        return self.matvec(padded_to(values, support, self.shape[1]))
 
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
@@ -244,11 +242,10 @@ class FactorStack(HasFactors, Refinable):
 
         None is left where nothing is known of the landmarks.
         """
-        landmarks = self.landmarks
-        if landmarks is None:
+        if self.landmarks is None:
             return {}
-        most = min(landmarks.options.max_rank, self.shape[1])
-        kernels = landmarks.kernels
+        kernels, most = self.landmarks.kernels, self.landmarks.options.max_rank
+        most = min(most, self.shape[1])
         return {m: g for m, g in goals.items() if kernels[m].chosen.size < most}
 
 
@@ -317,11 +314,6 @@ class LowRankStack(FactorStack):
     def ranks(self) -> Indices:
         """Return the number of columns of every factor, shape (n_kernels,)."""
         return np.diff(self.offsets)
-
-    @property
-    def numbers(self) -> Indices:
-        """Return the numbers of the kernels in the landmarks."""
-        return np.arange(self.shape[0]) if self.chosen is None else self.chosen
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""

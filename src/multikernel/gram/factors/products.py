@@ -22,7 +22,6 @@ from multikernel.gram.factors.centred import (
     CenteredMains,
     ProductFactor,
     centred_mains,
-    sizes_of,
 )
 from multikernel.gram.factors.factorise import build_low_rank, cut_low_rank, refine
 from multikernel.gram.factors.features import ProductFeatures
@@ -37,7 +36,7 @@ from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CENTRING_ROWS, uncentred
 from multikernel.linalg import EPS
-from multikernel.linalg.tables import equal_shares
+from multikernel.linalg.tables import equal_shares, sizes_of
 
 ROUGHER = 100.0
 """Tolerance of the factors of products over the mains': a product's factor has
