@@ -50,15 +50,24 @@ class Part:
         Facts that name a row, or some rows that the script measures together.
     names : tuple of str
         Facts that the script takes as options of these names, in the plural.
+    inside : str
+        The list inside a row whose entries are counted: the fits of a split, say.
     """
 
     script: tuple[str, ...]
     by: tuple[str, ...]
     names: tuple[str, ...] = ()
+    inside: str = ""
 
     def key(self, row: Row) -> tuple[Any, ...]:
         """Return what names a row."""
         return tuple(row.get(name, ASSUMED.get(name)) for name in self.by)
+
+    def counted(self, row: Row, other: Row) -> list[tuple[Any, Any]]:
+        """Return what is compared of two rows, in pairs."""
+        if not self.inside:
+            return [(row, other)]
+        return list(zip(row[self.inside], other[self.inside], strict=True))
 
     def commands(self, drawn: Sequence[tuple[Any, ...]]) -> Iterator[list[str]]:
         """Yield the command lines that measure some rows."""
@@ -104,7 +113,9 @@ PARTS = {
     ),
     "hkl/recovery": Part(("recovery.py",), ("n", "correlated", "repeat")),
     **{
-        f"local_rademacher/figure2_{name}": Part((*FIGURE2, name), ("n", "split"))
+        f"local_rademacher/figure2_{name}": Part(
+            (*FIGURE2, name), ("n", "split"), inside="rows"
+        )
         for name in ("generated", "ecoli", "acceptor")
     },
     **{
@@ -147,11 +158,13 @@ def measured_again(name: str, share: float, seed: int) -> Row:
         for words in part.commands(sorted(drawn, key=str)):
             subprocess.run([sys.executable, *words, *where], cwd=folder, check=True)
         news = _rows(path)[len(others) :]
-    pairs = [(row, other) for row in rows for other in news if _same(part, row, other)]
+    wanted = [row for row in rows if part.key(row) in drawn]
+    pairs = [(row, new) for row in wanted for new in news if _same(part, row, new)]
+    pairs = [each for row, new in pairs for each in part.counted(row, new)]
     return {
         "seed": seed,
         "rows": len(rows),
-        "drawn": sum(part.key(row) in drawn for row in rows),
+        "drawn": sum(len(part.counted(row, row)) for row in wanted),
         "measured": len(pairs),
         "agree": sum(agrees(row, other) for row, other in pairs),
         "differ": [[row, other] for row, other in pairs if not agrees(row, other)],

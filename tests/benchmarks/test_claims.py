@@ -150,6 +150,12 @@ def test_rows_are_drawn_measured_and_compared(monkeypatch, tmp_path, one_a_line)
     assert some["drawn"] == some["measured"] == 3
 
 
+def test_fits_of_a_split_are_counted_one_by_one():
+    row, other = {"fits": [[1.0, 2.0], [3.0, 4.0]]}, {"fits": [[1.0, 2.0], [3.0, 4.1]]}
+    pairs = spot.Part(("squares.py",), ("n",), inside="fits").counted(row, other)
+    assert [spot.agrees(*pair) for pair in pairs] == [True, False]
+
+
 MEASURE = """
 for n in sorted(set(range(10)) - {row.get("n") for row in rows}):
     rows.append({"n": n, "square": float(n * n), "cpu": 0.1})
