@@ -23,18 +23,11 @@ from multikernel.display import (
     RegularizationPathDisplay,
     VarianceSplitDisplay,
 )
+from multikernel.estimators.publish import summary
 from multikernel.estimators.publish.columns import (
     column_members,
     column_names,
     has_columns,
-)
-from multikernel.estimators.publish.summary import (
-    facts,
-    html_table,
-    output_labels,
-    predicts_times,
-    shown,
-    summary_columns,
 )
 from multikernel.inspection import Bootstrap, VarianceSplit
 from multikernel.inspection.pipelines import final_estimator
@@ -128,7 +121,7 @@ def report(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         predicted = None if X is None else np.asarray(model.predict(X))
-        if y is not None and predicts_times(inner):
+        if y is not None and summary.predicts_times(inner):
             scores, outcomes = outcomes_of_times(model, X, y)
         else:
             scores, outcomes = outcomes_on(model, inner, X, y, predicted)
@@ -144,9 +137,9 @@ def report(
             cautions += _cautions.outside_intervals(inner, by, bootstrap)
     cautions += [] if split is None else _cautions.outside_split(split)
     warnings_of_report = [*cautions, *(str(warning.message) for warning in caught)]
-    model_facts = facts(inner)
-    title = f"{model_facts.pop('estimator')}: {model_facts['n_active']} of "
-    title += f"{model_facts['n_kernels']} kernels in use"
+    facts = summary.facts(inner)
+    title = f"{facts.pop('estimator')}: {facts['n_active']} of "
+    title += f"{facts['n_kernels']} kernels in use"
     page = "\n".join(
         [
             "<!doctype html>",
@@ -161,7 +154,7 @@ def report(
                 _section(*part)
                 for part in (*outcomes, *_tables(inner, bootstrap), *pictures)
             ),
-            _section("What was fitted", _fitted(model, inner, model_facts)),
+            _section("What was fitted", _fitted(model, inner, facts)),
             _section("Warnings", _warned(inner, warnings_of_report)),
             "</main></body></html>",
         ]
@@ -248,10 +241,10 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
     for by in _table_kinds(model):
         # Resampled fits have shares of every output.
         outputs = None if fits is None else "each"
-        columns = summary_columns(model, by, outputs)
+        columns = summary.summary_columns(model, by, outputs)
         if fits is not None:
             columns |= _intervals(columns, model, by, fits)
-        table = html_table(columns)
+        table = summary.html_table(columns)
         yield f"{by.capitalize()}s", f'<div class="box">{table}</div>'
 
 
@@ -262,7 +255,7 @@ def _intervals(
     names = fits.view_names if by == "view" else fits.kernel_names
     shares = "view_shares" if by == "view" else "variance_shares"
     low, high = (np.atleast_2d(end) for end in fits.interval(shares))
-    labels = list(output_labels(model, len(low)))
+    labels = list(summary.output_labels(model, len(low)))
     rows = columns.get("output", [None] * len(columns.get(by, [])))
     places = [
         (labels.index(output), names.index(name))
@@ -275,9 +268,10 @@ def _intervals(
 
 
 def _facts(values: Mapping[str, Any]) -> str:
+    pairs = [(str(key), summary.shown(value)) for key, value in values.items()]
     rows = "".join(
-        f"<tr><th>{html.escape(str(key))}</th><td>{html.escape(shown(value))}</td></tr>"
-        for key, value in values.items()
+        f"<tr><th>{html.escape(key)}</th><td>{html.escape(text)}</td></tr>"
+        for key, text in pairs
     )
     return f'<div class="box"><table class="facts">{rows}</table></div>'
 

@@ -15,13 +15,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from multikernel.cli._messages import console, say
 from multikernel.cli._outputs import ending
 from multikernel.display._style import pyplot
-from multikernel.estimators.publish.summary import (
-    MOST_ROWS,
-    facts,
-    output_labels,
-    predicts_times,
-    summary_rows,
-)
+from multikernel.estimators.publish import summary
 from multikernel.inspection.pipelines import final_estimator
 from multikernel.persistence.places import Place, write_to
 
@@ -53,7 +47,7 @@ def model_report(
     views = getattr(model, "kernel_views_", None)
     kind = "class" if hasattr(model, "classes_") else "target"
     kernels = []
-    for output, label in enumerate(output_labels(model, len(weights))):
+    for output, label in enumerate(summary.output_labels(model, len(weights))):
         row = weights[output]
         # Selected kernels all weigh the same: theirs is the order of selection.
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
@@ -69,14 +63,14 @@ def model_report(
             }
             for m in order[row[order] > 0]
         ]
-    model_facts = facts(model)
+    facts = summary.facts(model)
     parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
     return {
         "estimator": type(model).__name__,
         "task": task_of(model),
         **{name: value for name, value in parameters.items() if value is not None},
-        "score": model_facts.get("score"),
-        "scoring": model_facts.get("scoring"),
+        "score": facts.get("score"),
+        "scoring": facts.get("scoring"),
         "parameters": _plain_parameters(model),
         "n_kernels": weights.shape[1],
         "n_active": int((weights > 0).any(axis=0).sum()),
@@ -91,7 +85,7 @@ def model_report(
         "storage": getattr(model, "storage_", None),
         "storage_reason": getattr(model, "storage_reason_", None),
         "kernels": kernels,
-        "views": None if views is None else summary_rows(model, "view"),
+        "views": None if views is None else summary.summary_rows(model, "view"),
     }
 
 
@@ -109,7 +103,7 @@ def task_of(model: Any) -> str:
     """Return what a fitted model is for."""
     if is_outlier_detector(model):
         return "novelty detection"
-    if predicts_times(model):
+    if summary.predicts_times(model):
         return "survival"
     if hasattr(model, "thresholds_"):
         return "ordinal"
@@ -191,7 +185,7 @@ def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
     return words
 
 
-def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
+def print_kernels(report: Mapping[str, Any], most: int = summary.MOST_ROWS) -> None:
     """Write a table of the selected kernels; rows after the first ones are counted.
 
     Where there are views, a table of sums over each stands above.
