@@ -221,20 +221,53 @@ def test_largest_alphas_are_those_of_every_problem(data):
     np.testing.assert_allclose(largest_alphas(problems), expected)
 
 
-def test_a_target_gives_way_to_the_others_by_a_standard_error():
+def scored(scores, losses):
+    """Return folds with such scores and losses of all candidates and targets."""
+    outcome = Scores.empty(*scores.shape)
+    outcome.scores[:], outcome.losses[:] = scores, losses
+    outcome.done[:], outcome.n_active[:] = True, 1.0
+    return outcome
+
+
+def choices(scores, losses=1.0):
+    outcome = scored(scores, losses)
+    means = target_scores.target_means(outcome)
+    return target_scores.best_of_targets(means, outcome)
+
+
+def test_a_target_gives_way_to_the_others_by_standard_errors():
     scores = np.zeros((4, 4, 3))
     scores[:, :, 0] = [0.0, 0.1, 0.5, 0.3]  # The choice of most is 2.
     scores[:, :, 1] = [0.0, 0.1, 0.5, 0.3]
     scores[:, :, 2] = np.array([[0.45], [0.55], [0.4], [0.6]]) * [1.0, 0.9, 0.4, 0.2]
-    outcome = Scores.empty(*scores.shape)
-    outcome.scores[:], outcome.done[:], outcome.n_active[:] = scores, True, 1.0
-    means = target_scores.target_means(outcome)
-    best = target_scores.best_of_targets(means, scores)
-    np.testing.assert_array_equal(best, [2, 2, 0])
+    np.testing.assert_array_equal(choices(scores), [2, 2, 0])
     scores[:, 1, 2] = scores[:, 0, 2] + [0.1, -0.1, 0.05, -0.06]
+    np.testing.assert_array_equal(choices(scores), [2, 2, 1])
+
+
+def test_a_target_gives_way_to_those_of_which_kernels_explain_as_much():
+    rng = np.random.default_rng(0)
+    clear, faint = [0.0, 0.3, 0.5, 0.7, 0.8], [0.0, 0.05, 0.04, 0.0, -0.05]
+    scores = np.repeat([[clear] * 5 + [faint] * 4], 5, axis=0).transpose(0, 2, 1)
+    scores = scores + 0.01 * rng.standard_normal((5, 1, 9))
+    # One of each kind scores best by chance where the other kind does.
+    lucky = 0.8 + 0.2 * rng.standard_normal(5)
+    scores[:, 1, 0] = lucky - lucky.mean() + 0.801
+    chance = 0.2 * rng.standard_normal(5)
+    scores[:, 4, 8] = chance - chance.mean() + 0.051
+    every = scored(scores, 1.0 - scores)
+    alone = target_scores._best_alone(target_scores.target_means(every))
+    np.testing.assert_array_equal(alone, [1, 4, 4, 4, 4, 1, 1, 1, 4])
     np.testing.assert_array_equal(
-        target_scores.best_of_targets(means, scores), [2, 2, 1]
+        choices(scores, 1.0 - scores), [4, 4, 4, 4, 4, 1, 1, 1, 1]
     )
+
+
+def test_without_losses_or_with_one_fold_all_targets_are_alike():
+    best, losses = np.array([0, 2, 2]), np.ones((1, 3, 3))
+    np.testing.assert_array_equal(target_scores._middles(best, losses), [2, 2, 2])
+    nothing = np.full((4, 3, 3), np.nan)
+    np.testing.assert_array_equal(target_scores._middles(best, nothing), [2, 2, 2])
 
 
 def test_means_leave_out_folds_without_a_score():

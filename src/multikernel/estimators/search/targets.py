@@ -38,7 +38,7 @@ from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.gram.refine import residual_traces
 from multikernel.problem import Solution, Status
 
-BLOCK_BYTES = 2.0**26
+BLOCK_BYTES = 2.0**27
 """What solves of a block of targets hold on all folds together, beside the kernels."""
 
 ARRAYS = 36
@@ -112,7 +112,7 @@ class TargetSearch(Search[Training, Problems, list[Solution]]):
         columns = candidates.columns()
         results = cv_results(columns, mean_over_targets(scores))
         means = target_means(scores)
-        best = best_of_targets(means, scores.scores)
+        best = best_of_targets(means, scores)
         reached = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
         attributes = self._chosen(
             candidates,
