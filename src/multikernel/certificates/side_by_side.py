@@ -133,7 +133,9 @@ class SideBySide:
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
         dual, moved = self._inside(own, rho)
         largest += np.sqrt(self._traces) * moved
-        largest = self._over_kernels(dual, largest)
+        if self._leaves:  # what the matrices leave of their kernels at most
+            left = [self.gram.residual_bounds(each) for each in dual.T]
+            largest = np.sqrt(largest**2 + np.array(left).T)
         scale, proved = self._dual_values(own, dual, alphas / largest.max(axis=0))
         objective = losses + penalty
         size = np.maximum(objective, TINY)
@@ -168,13 +170,6 @@ class SideBySide:
             problem = self.problems[problems[target]]
             dual[:, target] = project_dual(problem, rho[:, target])
         return dual, np.sqrt(((dual - rho) ** 2).sum(axis=0))
-
-    def _over_kernels(self, dual: Array, largest: Array) -> Array:
-        """Return dual norms with what the matrices leave of their kernels at most."""
-        if not self._leaves:
-            return largest
-        left = [self.gram.residual_bounds(each) for each in dual.T]
-        return np.asarray(np.sqrt(largest**2 + np.array(left).T))
 
     def _dual_values(
         self, own: Columns, dual: Array, largest: Array

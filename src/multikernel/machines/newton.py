@@ -118,7 +118,13 @@ class Newton(KernelMachine):
             previous, violation = violation, _violation(task, point)
             if violation >= previous and violation <= SETTINGS.stalled:
                 break
-        return _fit_at(task, point, steps, converged=violation <= self.tol)
+        # At the tolerance a coefficient next to a bound may lie a rounding beyond it;
+        # otherwise a point outside the dual domain proves nothing.
+        lower, upper = task.loss.dual_bounds(task.y)
+        converged = violation <= self.tol
+        dual = np.clip(point.rho, -upper, -lower) if converged else point.rho
+        value = -float(task.loss.conjugate(task.y, -dual).sum()) - 0.5 * point.form
+        return MachineFit(point.rho, point.b, point.f, value, steps, converged)
 
 
 def _check_bounded(task: SmoothTask) -> None:
@@ -198,14 +204,3 @@ def _hessian(task: SmoothTask, gradient: Array) -> Array:
         hessian = task.loss.conjugate_hessian(task.y, gradient)
     refuse_nan(task.loss, "conjugate_hessian", hessian, gradient)
     return np.where((gradient <= lower) | (gradient >= upper), np.inf, hessian)
-
-
-def _fit_at(
-    task: SmoothTask, point: Point, steps: int, *, converged: bool
-) -> MachineFit:
-    """Put the fit together; a point outside the dual domain proves nothing."""
-    lower, upper = task.loss.dual_bounds(task.y)
-    # At the tolerance a coefficient next to a bound may lie a rounding beyond it.
-    dual = np.clip(point.rho, -upper, -lower) if converged else point.rho
-    value = -float(task.loss.conjugate(task.y, -dual).sum()) - 0.5 * point.form
-    return MachineFit(point.rho, point.b, point.f, value, steps, converged)

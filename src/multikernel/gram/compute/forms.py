@@ -7,7 +7,6 @@ diagonal; for several kernels it is one matrix-vector product.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import overload
 
@@ -48,9 +47,8 @@ def radial_forms(
     (n_samples, n_outputs).
     """
     if plan.kernels.size:
-        batches = _Batches(plan, BATCH, _batch_forms)
         for products in _groups(v):
-            _add_group(batches, samples, products, forms)
+            _add_group(plan, samples, products, forms, BATCH, _batch_forms)
 
 
 def rough_radial_forms(
@@ -73,10 +71,9 @@ def rough_radial_forms(
     if size == 0.0:
         return 0.0
     rough, total = np.zeros_like(forms), 0.0
-    batches = _Batches(plan, SINGLE_BATCH, _single_forms)
     for products in _groups(v / size):  # no product is beyond single precision
         total += float(np.abs(products.values).sum())
-        _add_group(batches, samples, products, rough)
+        _add_group(plan, samples, products, rough, SINGLE_BATCH, _single_forms)
     forms += size**2 * rough
     value = _gamma(TERMS + 7)
     share = _gamma(int(np.diff(plan.column_starts).max()) + 3)
@@ -123,20 +120,19 @@ def _groups(v: Array) -> Iterator[_PairProducts]:
         yield _PairProducts(v, group)
 
 
-@dataclass(frozen=True, eq=False)
-class _Batches:
-    """Kernels, how many are computed together, and what does that."""
-
-    plan: RadialPlan
-    size: int
-    forms: Callable[[RadialPlan, BlockSamples, list[slice], _PairProducts], Array]
+PartForms = Callable[[RadialPlan, BlockSamples, list[slice], _PairProducts], Array]
+"""Returns what pairs of some rows give to the forms of a batch of kernels."""
 
 
 def _add_group(
-    batches: _Batches, samples: BlockSamples, products: _PairProducts, forms: Array
+    plan: RadialPlan,
+    samples: BlockSamples,
+    products: _PairProducts,
+    forms: Array,
+    size: int,
+    part_forms: PartForms,
 ) -> None:
-    """Add what a group of rows gives to the forms."""
-    plan, size = batches.plan, batches.size
+    """Add what a group of rows gives to the forms, for so many kernels together."""
     blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
     # Few kernels are spread over threads by their rows.
     many = plan.kernels.size >= 4 * size * available_threads()
@@ -149,7 +145,7 @@ def _add_group(
 
     def work(task: tuple[RadialPlan, list[slice]]) -> tuple[Indices, Array]:
         batch, rows = task
-        return batch.kernels, batches.forms(batch, samples, rows, products)
+        return batch.kernels, part_forms(batch, samples, rows, products)
 
     def add(part: tuple[Indices, Array]) -> None:
         kernels, values = part
