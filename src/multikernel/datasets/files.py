@@ -248,7 +248,10 @@ def read_fasta(path: PathLike) -> Fasta:
             f"Record {record} of {path}, {names[record]!r}, has no letters: leave it "
             "out."
         )
-    fields = [_fields(words[1:]) for words in headers]
+    fields = [
+        dict(word.split("=", 1) for word in words[1:] if word.find("=") > 0)
+        for words in headers
+    ]
     common = [key for key in fields[0] if all(key in given for given in fields)]
     return Fasta(names, sequences, {k: [f[k] for f in fields] for k in common})
 
@@ -273,9 +276,3 @@ def _records(path: Path) -> tuple[list[list[str]], list[str]]:
     if not headers:
         raise ValueError(f"{path} is no FASTA file: it has no record.")
     return headers, ["".join(lines).removesuffix("*") for lines in parts]
-
-
-def _fields(words: list[str]) -> dict[str, str]:
-    """Return the ``key=value`` words of a header as a dictionary."""
-    pairs = (word.partition("=") for word in words)
-    return {key: value for key, sign, value in pairs if key and sign}

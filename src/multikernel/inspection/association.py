@@ -19,15 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import FLAG, Number, check_parameter
-from multikernel.certificates.scores import (
-    NullModel,
-    analytic_p,
-    forms_of_each,
-    in_unit,
-    null_model,
-    permutations,
-    rank_of_level,
-)
+from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
 from multikernel.estimators.grams.source import GramSource
@@ -127,7 +119,7 @@ class KernelTests:
         """
         check_parameter(OWNER, "level", level, Number(0.0, 1.0, above=True))
         n_draws = self.strengths.size
-        rank = rank_of_level(level, n_draws)
+        rank = scores.rank_of_level(level, n_draws)
         if rank > n_draws:
             raise ValueError(
                 f"{OWNER}: {n_draws} permutations know no level of {level:g}: ask for "
@@ -286,9 +278,9 @@ def kernel_tests(
             f"{OWNER}: groups must be one label for each of the {len(null.rho)} "
             f"samples, got an array of shape {labels.shape}."
         )
-    orders = list(permutations(labels, n_permutations, random))
+    orders = list(scores.permutations(labels, n_permutations, random))
     draws = np.concatenate([null.rho[:, None], null.permuted(orders)], axis=1)
-    forms = forms_of_each(stack, draws)
+    forms = scores.forms_of_each(stack, draws)
     statistics = forms[:, 0].copy()
     permutation_p = _shares(forms, statistics)
     strengths = np.sqrt(forms[:, 1:].max(axis=0)) / len(null.rho)
@@ -299,7 +291,7 @@ def kernel_tests(
     largest = forms.max(axis=0)
     p_values = np.full(statistics.size, np.nan)
     if analytic and null.rho.shape[1] == 1:
-        p_values = analytic_p(stack, null, statistics)
+        p_values = scores.analytic_p(stack, null, statistics)
     ranked = permutation_p if np.isnan(p_values).any() else p_values
     return KernelTests(
         kernel_names=training.names.everything,
@@ -354,7 +346,9 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any) -> Training:
     return training
 
 
-def _null_model(training: Training, estimator: Any, covariates: Any) -> NullModel:
+def _null_model(
+    training: Training, estimator: Any, covariates: Any
+) -> scores.NullModel:
     """Return the model of the covariates alone, of every output."""
     loss = loss_of(estimator).of_unit()
     if not is_smooth(loss):
@@ -362,9 +356,9 @@ def _null_model(training: Training, estimator: Any, covariates: Any) -> NullMode
             f"{OWNER} needs a loss with a slope and a curvature, such as "
             f"'squared_error', 'log_loss' or 'poisson', got {estimator.loss!r}."
         )
-    targets = in_unit(loss, training.samples.targets.T)
+    targets = scores.in_unit(loss, training.samples.targets.T)
     columns = None if covariates is None else _coded(covariates, len(targets))
-    return null_model(loss, targets, columns)
+    return scores.null_model(loss, targets, columns)
 
 
 def _coded(covariates: Any, n_samples: int) -> Array:
@@ -400,13 +394,13 @@ def _shares(draws: Array, values: Array) -> Array:
 
 
 def _view_tests(
-    views: tuple[str, ...] | None, scores: Array, largest: Array
+    views: tuple[str, ...] | None, forms: Array, largest: Array
 ) -> dict[str, tuple[float, float]]:
     """Return the two p-values of the largest standardised statistic of every view."""
     tests = {}
     for view in dict.fromkeys(views or ()):
         inside = np.array([name == view for name in views or ()])
-        best = scores[inside].max(axis=0)
+        best = forms[inside].max(axis=0)
         alone, family = _shares(np.stack([best, largest]), best[[0, 0]])
         tests[view] = (float(alone), float(family))
     return tests

@@ -124,7 +124,7 @@ class Resamples:
         self.method = method
         whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
-        self._weights = _weights_of(whole.samples)
+        self._weights = _or_ones(whole.samples.weights, whole.samples)
         # Which of the merged samples every sample has become a part of.
         self._owners = firsts if copies is None else copies.owners
         problems = method.problems(whole)
@@ -146,7 +146,7 @@ class Resamples:
         """
         samples = self._raw.samples
         if counts.max() > 1:
-            weights = counts * _given_weights(samples)
+            weights = counts * _or_ones(samples.sample_weight, samples)
             samples = replace(samples, sample_weight=weights)
         raw = replace(self._raw, samples=samples)
         part, rows = raw.part(np.flatnonzero(counts), n_copies)
@@ -168,7 +168,7 @@ class Resamples:
         """
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
             return ()  # over columns of factors that parts have others of
-        owners, weights = self._owners[chosen], _weights_of(samples)
+        owners, weights = self._owners[chosen], _or_ones(samples.weights, samples)
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()
         return tuple(
@@ -238,15 +238,8 @@ def _check_labels(samples: Samples) -> None:
         )
 
 
-def _given_weights(samples: Samples) -> Array:
-    """Return the weights that the user gave, ones by default."""
-    given = samples.sample_weight
-    return np.ones(samples.labels.shape[0]) if given is None else given
-
-
-def _weights_of(samples: Samples) -> Array:
-    """Return the weights of the losses, ones by default."""
-    weights = samples.weights
+def _or_ones(weights: Array | None, samples: Samples) -> Array:
+    """Return weights of samples, ones by default."""
     return np.ones(samples.labels.shape[0]) if weights is None else weights
 
 
