@@ -9,7 +9,6 @@ from sklearn.base import is_classifier
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
 from multikernel.estimators.grams.source import GIVEN, GramSource, storage_of
-from multikernel.estimators.read.samples import Samples
 from multikernel.gram.choice import Choice, Costs, readable_seconds
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.memory import readable_bytes
@@ -110,7 +109,14 @@ def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
         # Of one problem: two classes, or positive numbers.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
     samples = read(model, source, X, y)
-    choice = _choice(source, samples)
+    dictionary, X = source.dictionary(samples), samples.X
+    if dictionary is None:
+        seconds = Costs(X.shape[2], X.shape[0], 0).dense().seconds
+        choice = Choice("precomputed", GIVEN, X.shape[2], X.nbytes, seconds)
+    elif isinstance(X, SampledRows):
+        raise TypeError("estimate_cost takes data in memory, not collections of Dask.")
+    else:
+        choice = storage_of(dictionary, X, source.options, uses_all=source.uses_all)
     n_problems = 1 if samples.shared else len(samples.targets)
     return FitCost(
         choice.name,
@@ -139,15 +145,3 @@ def _source_of(model: Any) -> GramSource:
             "are computed as its search asks for them: nothing is predicted of it."
         )
     return source
-
-
-def _choice(source: GramSource, samples: Samples) -> Choice:
-    """Return the storage of a fit, and what is expected of it."""
-    dictionary, X = source.dictionary(samples), samples.X
-    n_kernels = X.shape[2] if dictionary is None else len(dictionary)
-    costs = Costs(n_kernels, X.shape[0], 0)
-    if dictionary is None:
-        return Choice("precomputed", GIVEN, n_kernels, X.nbytes, costs.dense().seconds)
-    if isinstance(X, SampledRows):
-        raise TypeError("estimate_cost takes data in memory, not collections of Dask.")
-    return storage_of(dictionary, X, source.options, uses_all=source.uses_all)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -75,7 +75,7 @@ class OwnMethod(GramMethod):
 class OwnParameters:
     """The parameters of learning with any loss, penalty and solver, and its method."""
 
-    _checks: ClassVar[Mapping[str, Check]] = CHECKS
+    _checks = CHECKS
 
     kernels: Any = None
     _: KW_ONLY

@@ -1,10 +1,8 @@
 """Greedy selection of kernels by MKL-GOMP."""
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.method import (
@@ -24,7 +22,7 @@ from multikernel.losses import Loss
 class GreedyClassification:
     """The parameters and stages of greedy classification, chosen by a search or not."""
 
-    _checks: ClassVar[Mapping[str, Check]] = GREEDY_CHECKS
+    _checks = GREEDY_CHECKS
 
     kernels: Any = None
     _: KW_ONLY
@@ -52,7 +50,7 @@ class GreedyClassification:
 class GreedyRegression:
     """The parameters and stages of greedy regression, chosen by a search or not."""
 
-    _checks: ClassVar[Mapping[str, Check]] = GREEDY_CHECKS
+    _checks = GREEDY_CHECKS
 
     kernels: Any = None
     _: KW_ONLY

@@ -1,6 +1,6 @@
 """Choosing the alpha of HKL along warm-started paths, by the one search."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -109,10 +109,6 @@ class HullCandidates(Candidates[HullMethod, HullData]):
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
-        return {"alpha": self.alphas}
-
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid."""
         return {"alpha": self.alphas}
 
     def solve(

@@ -1,10 +1,8 @@
 """Hierarchical multiple kernel learning: selection among the nodes of a graph."""
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import Check
 from multikernel.estimators.hkl.method import (
     HULL_CHECKS,
     STANDARD_ALPHA,
@@ -22,7 +20,7 @@ from multikernel.losses import Loss
 class HullClassification:
     """The parameters of classification on a graph, chosen by a search or not."""
 
-    _checks: ClassVar[Mapping[str, Check]] = HULL_CHECKS
+    _checks = HULL_CHECKS
 
     kernels: KernelGraph | None = None
     _: KW_ONLY
@@ -41,7 +39,7 @@ class HullClassification:
 class HullRegression:
     """The parameters of regression on a graph, chosen by a search or not."""
 
-    _checks: ClassVar[Mapping[str, Check]] = HULL_CHECKS
+    _checks = HULL_CHECKS
 
     kernels: KernelGraph | None = None
     _: KW_ONLY

@@ -1,10 +1,8 @@
 """Multiple kernel learning by local Rademacher complexity."""
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.local_rademacher.method import (
     TAIL_CHECKS,
@@ -21,7 +19,7 @@ from multikernel.losses import Loss
 class TailClassification:
     """The parameters of local Rademacher classification, chosen by a search or not."""
 
-    _checks: ClassVar[Mapping[str, Check]] = TAIL_CHECKS
+    _checks = TAIL_CHECKS
 
     kernels: Any = None
     _: KW_ONLY
@@ -46,7 +44,7 @@ class TailClassification:
 class TailRegression:
     """The parameters of local Rademacher regression, chosen by a search or not."""
 
-    _checks: ClassVar[Mapping[str, Check]] = TAIL_CHECKS
+    _checks = TAIL_CHECKS
 
     kernels: Any = None
     _: KW_ONLY

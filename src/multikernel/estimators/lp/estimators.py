@@ -1,10 +1,8 @@
 """lp-norm multiple kernel learning: any degree of sparsity."""
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import NORMALIZE
@@ -18,7 +16,7 @@ from multikernel.losses import Loss
 class LpClassification:
     """The parameters of classification by lp-norm MKL, chosen by a search or not."""
 
-    _checks: ClassVar[Mapping[str, Check]] = LP_CHECKS
+    _checks = LP_CHECKS
 
     kernels: Any = None
     _: KW_ONLY
@@ -42,7 +40,7 @@ class LpClassification:
 class LpRegression:
     """The parameters of regression by lp-norm MKL, chosen by a search or not."""
 
-    _checks: ClassVar[Mapping[str, Check]] = LP_CHECKS
+    _checks = LP_CHECKS
 
     kernels: Any = None
     _: KW_ONLY

@@ -108,7 +108,7 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid; none where the choice is at its closed end."""
         closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
-        return {} if closed else {"alpha": self.alphas}
+        return {} if closed else super().edges(chosen)
 
     def solve(
         self, training: Training, watch: Watch

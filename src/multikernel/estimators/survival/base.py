@@ -1,6 +1,6 @@
 """What both estimators of times to an event are: a regression, and what it answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Check, check_weights
+from multikernel._validation import check_weights
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
@@ -34,7 +34,7 @@ class SurvivalMKL(LearnsByCopy):
     A fit adds ``loss_scale_``, the scale of the loss, and ``scale_``, that of answers.
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = SPARSE_CHECKS
+    _checks = SPARSE_CHECKS
 
     kernels: Any = None
     _: KW_ONLY
