@@ -284,10 +284,8 @@ def check_fitted(estimator: BaseEstimator) -> None:
                 axes = (n_outputs,) if values.ndim else ()
             check_shapes(owner, **{name: (values, axes)})
     _check_columns(owner, attributes, n_features)
-    if (
-        attributes["history_"].ndim != 1
-        or attributes["history_"].dtype != HISTORY_DTYPE
-    ):
+    history = attributes["history_"]
+    if history.ndim != 1 or history.dtype != HISTORY_DTYPE:
         raise ValueError(f"{owner}: history_ holds no lines of progress.")
     if state.model is not None:
         _check_model(owner, attributes, state, n_features)

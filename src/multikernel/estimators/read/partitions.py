@@ -52,12 +52,8 @@ def check_partitions(
     check_collection(X)
     refuse_frames(X, "X")
     kernels, interactions = settled_kernels(kernels)
-    other = is_precomputed(kernels) or isinstance(kernels, Views)
-    if (
-        other
-        or any_kernel_takes(kernels, SEQUENCES)
-        or any_kernel_takes(kernels, CATEGORIES)
-    ):
+    text = any(any_kernel_takes(kernels, kind) for kind in (SEQUENCES, CATEGORIES))
+    if text or is_precomputed(kernels) or isinstance(kernels, Views):
         raise ValueError(
             f"{owner} takes numbers in partitions, and no precomputed kernels, views "
             "or text: give it arrays in memory, for example X.compute()."

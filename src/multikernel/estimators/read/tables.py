@@ -274,9 +274,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
     numbers.refuse_frames(X, "X")
     if not precomputed:
         layout = None
-        if kinds.known(estimator, "sequence_features_") or kinds.known(
-            estimator, "category_features_"
-        ):
+        if any(kinds.known(estimator, name) for name in TEXT_FEATURES):
             checked, layout = kinds.read_mixed(estimator, owner, X, None)
             check_samples(
                 _matrices_in_use(estimator), checked, layout, X, fitting=False

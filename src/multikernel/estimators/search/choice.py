@@ -92,11 +92,7 @@ def against_one_class(
         many = not samples.several and len(samples.output_names) > 1
         score = "balanced_accuracy" if many else "roc_auc"
         helps.append(f"choose by scoring={score!r}")
-    if (
-        "class_weight" in parameters
-        and parameters["class_weight"] is None
-        and not samples.several
-    ):
+    if parameters.get("class_weight", "") is None and not samples.several:
         helps.append("weigh classes with class_weight='balanced'")
     return ", or ".join(helps) or "look at its decision values, which order samples"
 
