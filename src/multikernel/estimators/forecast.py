@@ -151,6 +151,6 @@ def readable_time(seconds: float) -> str:
     """
     if seconds < 120.0:
         return f"{seconds:.0f} s"
-    return (
-        f"{seconds / 60.0:.0f} min" if seconds < 7200.0 else f"{seconds / 3600:.1f} h"
-    )
+    if seconds < 7200.0:
+        return f"{seconds / 60.0:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -33,11 +33,7 @@ def _own_kernel(name: str) -> str:
     word = name.lower().replace("_", "").replace("kernel", "")
     near = difflib.get_close_matches(f"{word}kernel", named, n=1, cutoff=0.75)
     kernel_class = named[near[0]] if near else "GaussianKernel"
-    return (
-        f"{kernel_class}('median')"
-        if kernel_class == "GaussianKernel"
-        else kernel_class
-    )
+    return kernel_class + "('median')" * (kernel_class == "GaussianKernel")
 
 
 @dataclass(frozen=True)

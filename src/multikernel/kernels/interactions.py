@@ -180,11 +180,9 @@ class InteractionDictionary:
     def __getitem__(self, index: int, /) -> Kernel:
         index = range(len(self))[index]
         factors = [self.mains[main] for main in self.factors(index)]
-        return (
-            factors[0]
-            if len(factors) == 1
-            else ProductKernel(factors, self.name(index))
-        )
+        if len(factors) == 1:
+            return factors[0]
+        return ProductKernel(factors, self.name(index))
 
     @property
     def n_single(self) -> int:

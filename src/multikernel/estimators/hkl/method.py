@@ -281,13 +281,9 @@ def warn_unproven(
         return
     gap = max(solution.duality_gap for solution in solutions)
     reduced = max(solution.reduced_gap for solution in solutions)
-    larger = (
-        " A larger weight_base of the graph makes a proof easier."
-        if search.certify
-        else ""
-    )
+    larger = " A larger weight_base of the graph makes a proof easier."
     warn_user(
         f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
-        f"on the nodes it looked at. {status.value}{larger}",
+        f"on the nodes it looked at. {status.value}{larger * search.certify}",
         ConvergenceWarning,
     )

@@ -158,10 +158,9 @@ class MarginCandidates(Candidates[MarginMethod, Training]):
 
 def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
     """Return where in a chain the mean score is best; None where none is known."""
-    means_of_chain = np.empty(0) if means is None else means[np.asarray(chain)]
-    return (
-        int(np.nanargmax(means_of_chain)) if np.isfinite(means_of_chain).any() else None
-    )
+    if means is None or not np.isfinite(means[np.asarray(chain)]).any():
+        return None
+    return int(np.nanargmax(means[np.asarray(chain)]))
 
 
 def margin_search(

@@ -348,11 +348,9 @@ def read_mixed(
     validate_data(estimator, X, reset=fitting, skip_check_array=True)
     if not columns or not len(X):
         raise ValueError(f"Found array with 0 sample(s) while {owner} needs some.")
-    asked_for = (
-        tuple(sorted(categories))
-        if categories is not None
-        else known(estimator, "category_features_")
-    )
+    asked_for = tuple(sorted(categories or ()))
+    if not fitting:
+        asked_for = known(estimator, "category_features_")
     kinds = kinds_of(X)
     refuse_kinds(names or range(len(columns)), kinds)
     texts = (number for number, kind in enumerate(kinds) if kind in TEXTS)

@@ -65,12 +65,9 @@ class Lesson:
         """Return only the samples that have no missing value in these columns."""
 
         def cut() -> Lesson:
-            X = self.seen(columns)
+            X, weights = self.seen(columns), self.sample_weight
             rows = present_rows(X)
-            own_weights = (
-                None if self.sample_weight is None else self.sample_weight[rows]
-            )
-            return Lesson(X[rows], own_weights)
+            return Lesson(X[rows], None if weights is None else weights[rows])
 
         return self._once("present", columns, cut)
 
