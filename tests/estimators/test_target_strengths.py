@@ -108,6 +108,22 @@ def test_blocks_of_targets_and_folds_one_by_one_change_nothing(data, monkeypatch
     assert np.isnan(together.target_scores_).any()
 
 
+def test_offsets_are_of_their_targets(data, monkeypatch):
+    X, Y = data
+    offset = np.random.default_rng(1).standard_normal(Y.shape)
+    plain = search(alphas=None, n_alphas=8).fit(X, Y)
+    together = search(alphas=None, n_alphas=8).fit(X, Y + offset, offset=offset)
+    monkeypatch.setattr(targets, "BLOCK_BYTES", 1.0)
+    apart = search(alphas=None, n_alphas=8).fit(X, Y + offset, offset=offset)
+    for model in (together, apart):
+        # What targets leave out says that some end before others.
+        assert np.isnan(model.target_scores_).any()
+        assert model.best_index_.shape == (4,)
+    np.testing.assert_array_equal(apart.best_index_, together.best_index_)
+    np.testing.assert_allclose(apart.predict(X), together.predict(X), atol=0.1)
+    assert np.corrcoef(together.predict(X)[:, 0], plain.predict(X)[:, 0])[0, 1] > 0.95
+
+
 def test_folds_hold_neither_kernels_nor_targets_of_their_own(data, monkeypatch):
     X, Y = data
     seen = []

@@ -374,15 +374,16 @@ class Training:
         return training
 
     def fold(
-        self, train: Indices, test: Indices, n_copies: int, *, in_place: bool = False
+        self, train: Indices, test: Indices, n_copies: int, *, by_blocks: bool = False
     ) -> Fold["Training"]:
         """Return a fold, the same as if its training samples were fitted alone.
 
         Kernels that are held in memory were computed once for all folds; `n_copies`
-        folds are held at a time, see `part`.
+        folds are held at a time, see `part`. Of a fold whose targets are taken in
+        blocks kernels stay in place, and decision values come without offsets.
         """
         # Where folds need copies, so does the model on all samples, held already.
-        training, train = self.part(train, n_copies + 1, in_place=in_place)
+        training, train = self.part(train, n_copies + 1, in_place=by_blocks)
         # A part of a kernel's matrix is one: the model on all samples is checked.
         training = training.unchecked()
         if self.precomputed:
@@ -391,9 +392,8 @@ class Training:
         images = images_outside(self, training, train, test)
         outside = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
-        values = partial(
-            fold_values, images, test.size, columns=columns, offset=outside.offset
-        )
+        offset = None if by_blocks else outside.offset
+        values = partial(fold_values, images, test.size, columns=columns, offset=offset)
         return Fold(training, outside, values)
 
     def problem(

@@ -171,7 +171,8 @@ class Samples:
         every = self.output_names
         names = tuple(every[k] for k in chosen.tolist())
         table = replace(self.table, y=self.table.y[:, columns], target_names=names)
-        return replace(self, labels=table.y[self.rows], table=table)
+        offset = None if self.offset is None else self.offset[:, chosen]
+        return replace(self, labels=table.y[self.rows], table=table, offset=offset)
 
     def without_targets(self) -> "Samples":
         """Return the same samples of a regression without a copy of its targets."""

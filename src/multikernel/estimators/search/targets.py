@@ -187,7 +187,7 @@ def _cut(folds: Folds[Training], number: int) -> Fold[Training]:
     Blocks of targets are what the memory is for; `fold_of_targets` gives theirs.
     """
     split = folds.splits[number]
-    fold = folds.data.fold(*split, folds.n_copies, in_place=True)
+    fold = folds.data.fold(*split, folds.n_copies, by_blocks=True)
     training = fold.training.among(fold.training.samples.without_targets())
     return Fold(training, fold.outside.without_targets(), fold.decision_values)
 
@@ -248,6 +248,7 @@ class TargetRun:
         self.reached, self.ended = 0, self.watch.stopped
         self._ends = np.full(block.size, self.size)
         self._scorer = TargetScorer(folds.model, self.fold)
+        self._offset = self.fold.outside.offset
         candidates = cast(TargetCandidates[Any], folds.candidates)
         training = self.fold.training
         self._paths = candidates.solve_each(training, self.watch, self._ends)
@@ -263,7 +264,8 @@ class TargetRun:
             self._end()
             return
         targets = np.flatnonzero([s is not None for s in solved_now])
-        f = self.fold.decision_values([merge(models)])[0]
+        f, offset = self.fold.decision_values([merge(models)])[0], self._offset
+        f = f if offset is None else f + offset[:, targets]
         places, scores = (self.number, self.reached, self.block[targets]), self.scores
         scores.scores[places] = self._scorer.scores(f, targets)
         scores.losses[places] = self._scorer.losses(f, targets)
