@@ -277,12 +277,9 @@ def _zero_of_steps(
     values = np.cumsum(np.append(start, jumps[order]))[1:]
     if not (start < -rounding and values[-1] > rounding):
         return np.nan, np.nan
-    ends = (
-        np.searchsorted(values, -rounding),
-        np.searchsorted(values, rounding, "right"),
-    )
-    left, right = places[order[list(ends)]].tolist()
-    return left, right
+    left = places[order[np.searchsorted(values, -rounding)]]
+    right = places[order[np.searchsorted(values, rounding, "right")]]
+    return float(left), float(right)
 
 
 def _bracket(slope: Callable[[float], float], reach: float) -> tuple[float, float]:

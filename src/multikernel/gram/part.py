@@ -340,11 +340,9 @@ def build_part(
             modest = max_bytes is None and both <= MODEST_BYTES
             small = modest or both <= min(HELD_BYTES, byte_limit(max_bytes))
             everything = np.arange(n_kernels)
-            part = (
-                whole.copied(everything, samples, samples)
-                if small
-                else PartStack(whole, samples)
-            )
+            part = PartStack(whole, samples)
+            if small:
+                part = whole.copied(everything, samples, samples)
         stack = learnt.learn_scales(part)
     else:
         _check_copies(whole, samples.size, max_bytes, n_copies)

@@ -208,11 +208,9 @@ class _KrylovSpace:
         if count == self.count:
             residuals = np.dot(images.T, weights) - vectors * largest
             lengths = np.linalg.norm(residuals, axis=0)
-            self.residual, estimate = (
-                residuals[:, lengths.argmax()],
-                float(lengths.sum()),
-            )
-            error, proved = min(left_over, estimate), left_over <= self.bound
+            self.residual = residuals[:, lengths.argmax()]
+            error = min(left_over, float(lengths.sum()))
+            proved = left_over <= self.bound
         return LeadingPairs(largest, vectors, error, self.size), proved
 
 

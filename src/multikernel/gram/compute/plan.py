@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.kernels.base import KernelDictionary, overrides
 from multikernel.kernels.gaussian import RadialDictionary, is_radial, radial_form
+from multikernel.linalg.tall import slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +63,9 @@ class RadialPlan:
     def layout(self) -> "BatchLayout":
         """Return the column sets of the plan's kernels, each once."""
         column_sets, first = np.unique(self.sets, return_index=True)
-        begins, ends = (
-            self.column_starts[column_sets],
-            self.column_starts[column_sets + 1],
-        )
-        columns = np.concatenate(
-            [self.columns[b:e] for b, e in zip(begins, ends, strict=True)]
-        )
+        begins = self.column_starts[column_sets]
+        ends = self.column_starts[column_sets + 1]
+        columns = np.concatenate([self.columns[part] for part in slices(begins, ends)])
         used, members = np.unique(columns, return_inverse=True)
         used = used.astype(np.intp, copy=False)
         starts = np.concatenate([[0], np.cumsum(ends - begins)])

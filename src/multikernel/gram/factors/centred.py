@@ -214,12 +214,8 @@ class CenteredMains:
 
     def over_features(self, first: int, second: int, coefs: Array) -> Array:
         """Return coefficients over products of features of a function K coefs."""
-        made, A, B = (
-            self.product(first, second),
-            self.factor(first),
-            self.factor(second),
-        )
-        A, B = A[:, made.landmarks], B[:, made.landmarks]
+        made = self.product(first, second)
+        A, B = (self.factor(main)[:, made.landmarks] for main in (first, second))
         u = (made.rows @ coefs)[: made.landmarks.size]
         u = solve_triangular(made.triangle, u, lower=True, trans="T")
         values = np.einsum("rl,sl,lk->rsk", A, B, u, optimize=True)

@@ -94,11 +94,8 @@ class ProductFeatures:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        first, second = (
-            np.asarray(kernel(X) if Y is None else kernel(X, Y))
-            for kernel in (self.first, self.second)
-        )
-        return first * second
+        others = () if Y is None else (Y,)
+        return np.asarray(self.first(X, *others)) * np.asarray(self.second(X, *others))
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples_X,)."""

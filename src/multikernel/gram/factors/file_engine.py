@@ -98,11 +98,9 @@ class FileEngine:
         knows: each takes half of what is left to there. A refinement takes nothing
         back.
         """
-        if task is normalised:
-            return 1.0
-        return (
-            max(self._told, 0.25 + 0.5 * self._told) if task is moments else self._told
-        )
+        if task is moments:
+            return max(self._told, 0.25 + 0.5 * self._told)
+        return 1.0 if task is normalised else self._told
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return the results of handles, computing deferred ones."""

@@ -174,10 +174,8 @@ def replaced(
 def moments(block: RawBlock) -> tuple[Array, Array, Array]:
     """Return the weighted sums of a block, kernel by kernel."""
     rows_of_each = [block[m] for m in sorted(block)]
-    sizes, residuals = (
-        np.array([k.size for k in rows_of_each]),
-        np.array([k.left for k in rows_of_each]),
-    )
+    sizes = np.array([k.size for k in rows_of_each])
+    residuals = np.array([k.left for k in rows_of_each])
     return sizes, residuals, np.concatenate([k.mean for k in rows_of_each])
 
 

@@ -128,9 +128,9 @@ def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
     Every sample has the masses that the classes have of all samples.
     """
     masses = loss.masses(y)
-    shares = (
-        masses @ y / masses.sum() if centre else np.full(y.shape[1], 1.0 / y.shape[1])
-    )
+    shares = np.full(y.shape[1], 1.0 / y.shape[1])
+    if centre:
+        shares = masses @ y / masses.sum()
     return np.asarray(masses[:, None] * (y - shares))
 
 

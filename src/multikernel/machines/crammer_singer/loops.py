@@ -36,11 +36,8 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     met.
     """
     n_classes, n = masses.shape
-    own_class, target, workspace = (
-        np.empty(n_classes),
-        np.empty(n_classes),
-        np.empty(n_classes),
-    )
+    own_class, target = np.empty(n_classes), np.empty(n_classes)
+    workspace = np.empty(n_classes)
     steps, total = 0, 0.0
     for position in range(first, order.size):
         i = order[position]
