@@ -15,6 +15,7 @@ from multikernel._validation import (
     Number,
     check_parameter,
     check_places,
+    shown,
 )
 from multikernel.gram.base import STACK, GramStack
 from multikernel.linalg import EPS
@@ -173,7 +174,8 @@ def _places(owner: str, good: object, n_kernels: int) -> Indices:
         places = np.empty(0)
     if places.size == 0 or np.unique(places).size < places.size:
         raise ValueError(
-            f"{owner}: good must name at least one kernel, each once, got {good!r}."
+            f"{owner}: good must name at least one kernel, each once, got "
+            f"{shown(good)}."
         )
     check_places(owner, "good", places, n_kernels)
     return places
