@@ -10,7 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.exceptions import UnsupportedProblemError
+from multikernel.gram import GramStack
 from multikernel.gram.projected import LeastSquares, ProjectedStack
 from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, centred
@@ -40,6 +42,21 @@ def residual_problems(
             replace(problem, gram=gram, y=y, fit_intercept=False, offset=0.0)
         )
     return left_over
+
+
+def completed(
+    fit: LeastSquares, expansion: BlockFunctions, gram: GramStack, targets: Array
+) -> BlockFunctions:
+    """Return a model over projected kernels as one over the kernels themselves.
+
+    `gram` holds these, and the `targets` are of shape (n_outputs, n_samples).
+    """
+    coefs = fit.projection.of_each(expansion.coefs, transposed=True)
+    f = np.zeros(targets.shape[::-1])
+    if expansion.active.size:
+        f = gram.once(expansion.active).block_matvec(coefs).sum(axis=0)
+    intercept, effects = fitted(fit, targets, f)
+    return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
 
 
 def fitted(fit: LeastSquares, targets: Array, f: Array) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from multikernel.estimators.grams.grams import (
     gram_matrices,
     images_outside,
 )
-from multikernel.estimators.grams.least_squares import fitted, residual_problems
+from multikernel.estimators.grams.least_squares import completed, residual_problems
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
@@ -205,15 +205,10 @@ class Training:
 
         That is the same but where there are columns without a penalty.
         """
-        fit, targets = self.least_squares, self.residuals
+        fit = self.least_squares
         if fit is None or expansion.effects is not None:
             return expansion
-        coefs = fit.projection.of_each(expansion.coefs, transposed=True)
-        f = np.zeros(targets.shape[::-1])
-        if expansion.active.size:
-            f = self.stack.once(expansion.active).block_matvec(coefs).sum(axis=0)
-        intercept, effects = fitted(fit, targets, f)
-        return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
+        return completed(fit, expansion, self.stack, self.residuals)
 
     @property
     def residuals(self) -> Array:
