@@ -304,10 +304,7 @@ class Costs:
     in_use: int = ACTIVE
 
     def asked_for(
-        self,
-        storage: Storage,
-        dictionary: KernelDictionary,
-        X: Array,
+        self, storage: Storage, dictionary: KernelDictionary, X: Array
     ) -> Choice:
         """Return what the user asked for."""
         why = "it was asked for"
