@@ -297,6 +297,9 @@ class BoundedSide(Walled, SmoothSide):
 class BarrierSide(Walled):
     """The side of a piecewise linear loss: boxes kept by a vanishing barrier."""
 
+    rho: Array  # the point, and the pieces that add up to it
+    pieces: Array
+
     # Of the quadratic model: a Newton step sets them, and its directions need them.
     gradient: Array
     curvatures: Array

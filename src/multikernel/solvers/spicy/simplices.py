@@ -34,6 +34,9 @@ from multikernel.solvers.spicy.sides import Side, Walled, Walls, reach
 class SimplexSide(Side):
     """A point of simplices, and steps inside them; the targets y are one-hot."""
 
+    p: Array  # the point, and what it is of the targets
+    rho: Array
+
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
         self.y, self.masses = y, loss.masses(y)[:, None]
         self.step = np.zeros_like(rho)
