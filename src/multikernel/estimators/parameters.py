@@ -39,11 +39,8 @@ NORMALIZER = InstanceOf(Normalizer, "a normaliser")
 
 
 def default_of(model: Any, name: str) -> Any:
-    """Return the default of a parameter by keyword, None if it has no default.
-
-    A whole signature took a fortieth of a small fit.
-    """
-    return (type(model).__init__.__kwdefaults__ or {}).get(name)
+    """Return the default of a parameter, a field of its class; None without one."""
+    return getattr(type(model), name, None)
 
 
 def normalization_steps(value: Any) -> str | None:
