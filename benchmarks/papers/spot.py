@@ -55,7 +55,8 @@ class Part:
     names : tuple of str
         Facts that the script takes as options of these names, in the plural.
     inside : str
-        The list inside a row whose entries are counted: the fits of a split, say.
+        The list inside a row whose entries are counted: the fits of a split, say. Of
+        lists by name, the entries of all.
     """
 
     script: tuple[str, ...]
@@ -71,7 +72,11 @@ class Part:
         """Return what is compared of two rows, in pairs."""
         if not self.inside:
             return [(row, other)]
-        return list(zip(row[self.inside], other[self.inside], strict=True))
+        here, there = row[self.inside], other[self.inside]
+        if not isinstance(here, dict):
+            return list(zip(here, there, strict=True))
+        names = here.keys() & there.keys()
+        return [each for n in names for each in zip(here[n], there[n], strict=True)]
 
     def commands(self, drawn: Sequence[tuple[Any, ...]]) -> Iterator[list[str]]:
         """Yield the command lines that measure some rows."""
@@ -104,7 +109,7 @@ FIGURE2 = ("figure2.py", "measure", "--splits", "100", "--set")
 TABLE1 = ("table1.py", "measure", "--splits", "10", "--set")
 PARTS = {
     "spicymkl/rivals": Part(("run.py", "--only", "rivals"), ("data", "split")),
-    "lp_norm/table1": Part(("table1.py",), ("set", "split")),
+    "lp_norm/table1": Part(("table1.py",), ("set", "split"), inside="mcc"),
     "lp_norm/published": Part(("published.py",), ("n", "M", "seed")),
     "lp_norm/figure2": Part(("figure2.py",), ("task", "n", "repeat", "p")),
     "group_omp/figure2": Part(("figure2.py",), ("data", "split", "method")),
