@@ -7,6 +7,6 @@ what it draws, and the command line speaks at once.
 
 import lazy_loader
 
-__version__ = "0.1.0.dev0"
+__version__ = "1.0.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
