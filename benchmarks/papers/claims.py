@@ -197,9 +197,12 @@ def measured_at(rows: list[dict[str, Any]], paper: str, names: Sequence[str]) ->
     counted = [check for check in checks if check is not None]
     if not counted or len(counted) < len(checks):
         return f"{text}; solver since changed"
-    agree, drawn = (sum(check[key] for check in counted) for key in ("agree", "drawn"))
+    agree, measured, drawn = (
+        sum(check[key] for check in counted) for key in ("agree", "measured", "drawn")
+    )
     at = ", ".join(dict.fromkeys(check["commit"] for check in counted))
-    return f"{text}; {agree} of {drawn} rows drawn anew agree at {at}"
+    rest = f" ({drawn - measured} more were not measured)" * (measured < drawn)
+    return f"{text}; {agree} of {measured} rows drawn anew agree at {at}{rest}"
 
 
 def drawn_again(paper: str, name: str) -> dict[str, Any] | None:

@@ -114,13 +114,18 @@ def test_a_result_of_other_solvers_is_noticed():
 
 def test_rows_drawn_anew_speak_for_older_ones(monkeypatch):
     old = {"commit": "abc", "sources": "another hash"}
-    checks = {"one": {"agree": 9, "drawn": 10, "commit": "def"}}
+    checks = {"one": {"agree": 9, "drawn": 10, "measured": 10, "commit": "def"}}
     monkeypatch.setattr(claims, "rows_of", lambda paper, name: [old])
     monkeypatch.setattr(claims, "drawn_again", lambda paper, name: checks.get(name))
     text = claims.measured_at([old], "hkl", ("one",))
     assert text == "abc; 9 of 10 rows drawn anew agree at def"
     text = claims.measured_at([old], "hkl", ("one", "two"))
     assert text == "abc; solver since changed"
+    checks["one"]["drawn"] = 12
+    text = claims.measured_at([old], "hkl", ("one",))
+    assert text.endswith(
+        "9 of 10 rows drawn anew agree at def (2 more were not measured)"
+    )
 
 
 @pytest.mark.parametrize("one_a_line", [True, False])
