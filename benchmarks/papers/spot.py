@@ -2,7 +2,8 @@
 
 ``python benchmarks/papers/spot.py hkl/table1 [--share 0.1] [--seed 20261126]`` draws
 rows of a result file, leaves them out of a copy, and lets the paper's own script fill
-it: that measures what is missing and nothing else. A row agrees where every result has
+it: that measures what is missing, rows of the same settings that were never stored as
+well: parts of unfinished tables take longer. A row agrees where every result has
 the same three digits; times, passes and commits do not count, as faster solvers
 are meant to change them. What was drawn and what agreed is stored in ``spot.json``
 beside the results, and ``claims.py`` says it of rows that are older than the solvers.
@@ -75,7 +76,7 @@ class Part:
         here, there = row[self.inside], other[self.inside]
         if not isinstance(here, dict):
             return list(zip(here, there, strict=True))
-        names = here.keys() & there.keys()
+        names = [name for name in here if name in there]
         return [each for n in names for each in zip(here[n], there[n], strict=True)]
 
     def commands(self, drawn: Sequence[tuple[Any, ...]]) -> Iterator[list[str]]:
