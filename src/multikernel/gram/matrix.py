@@ -53,7 +53,7 @@ class GramMatrix(ABC):
 
     def within(self, indices: Indices) -> Array:
         """Return the entries among chosen samples, shape (n_indices, n_indices)."""
-        return self.columns(indices)[indices]
+        return self.between(indices, indices)
 
     def between(self, rows: Indices, columns: Indices) -> Array:
         """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
