@@ -9,11 +9,10 @@ The public interface is not the stored one:
 
 {difference}
 
-Was it meant? `make interface` stores it anew. Say it under "API" in CHANGELOG.md and
-in docs/project/interface_changes.rst. From version 1.0 on, what is removed or renamed
-works for two minor versions more and warns (multikernel._deprecation); a default that
-changes stands under "Changed models"; where a format of files rises, earlier ones are
-still read. docs/project/versions.rst has the policy.
+If the change is intended, run `make interface` to store it, and add a line under "API"
+in CHANGELOG.md. A removed or renamed name works for two more minor versions with a
+warning (multikernel._deprecation). List a changed default under "Changed models". A new
+file format must still read the earlier ones. docs/project/versions.rst has the policy.
 """
 
 
