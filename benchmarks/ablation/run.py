@@ -1,0 +1,425 @@
+"""What each mechanism is worth: whole public calls with and without it.
+
+Run ``python benchmarks/ablation/run.py``, or some mechanisms by name (``--page`` writes
+the page alone). Each call runs in a process of its own, with the mechanism and without
+it in turn. Seconds are of the processor, on one BLAS thread. Rows of mechanisms that
+were deleted stay in results.json with the commit of their measurement.
+"""
+
+import os
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+import numpy as np
+from benchmarks.measure import Results, Row, cpu, measured, read
+from benchmarks.middle.run import problem as middle
+from benchmarks.outputs.targets import SPACES, problem as targets
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.preprocessing import StandardScaler
+
+import multikernel as mk
+from multikernel.kernels import GaussianKernel, Interactions, LinearKernel, per_column
+
+HERE = Path(__file__).parent
+KEY = ("mechanism", "call")
+REPEATS = 3
+LIMIT = 300
+"""Processor seconds after which a call is ended."""
+WORTH = 1.3
+"""A mechanism stays if a call takes so many times the time or memory without it."""
+SMALL = 60
+"""Samples of the fit that compiles everything before a call is measured."""
+
+Data = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A public call: the estimator, and its data for a number of samples."""
+
+    make: Callable[[], Any]
+    data: Callable[[int], Data]
+    n_samples: int
+
+
+def voxels(n_targets: int) -> Callable[[int], Data]:
+    """Return the data of many targets, each of which depends on two feature spaces."""
+
+    def draw(n_samples: int) -> Data:
+        data = targets(n_targets, 20, n_samples)
+        return data["X"], data["Y"]
+
+    return draw
+
+
+def spaces() -> dict[str, Any]:
+    """Return one linear kernel for each feature space of `voxels`."""
+    return {
+        f"space {k}": (list(range(20 * k, 20 * (k + 1))), LinearKernel())
+        for k in range(SPACES)
+    }
+
+
+def separate(**settings: Any) -> Any:
+    """Return the search with a strength for every target."""
+    return mk.SpicyMKLRegressorCV(
+        spaces(), loss="squared_error", selection="separate", **settings
+    )
+
+
+def cancer(n_samples: int) -> Data:
+    """Return standardized samples of breast cancer."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X)[:n_samples], y[:n_samples]
+
+
+def digits(n_samples: int) -> Data:
+    """Return samples of the first six digits."""
+    X, y = load_digits(n_class=6, return_X_y=True)
+    return X[:n_samples] / 16.0, y[:n_samples]
+
+
+def table(n_samples: int) -> Data:
+    """Return a label that depends on five of twenty columns, two of them together."""
+    return middle(n_samples, targets=False)
+
+
+def numbers(n_samples: int) -> Data:
+    """Return a number that depends on five of twenty columns, two of them together."""
+    return middle(n_samples, targets=True)
+
+
+def wide(n_samples: int) -> Data:
+    """Return a number that depends on two of 200 columns, and on their product."""
+    X = np.random.default_rng(0).standard_normal((n_samples, 200))
+    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 0]
+
+
+def bands() -> list[Any]:
+    """Return 837 Gaussian kernels, the count of the SpicyMKL paper's ringnorm."""
+    return [
+        *per_column(GaussianKernel("median"), 30),
+        *[GaussianKernel(s) for s in np.geomspace(0.1, 100.0, 807)],
+    ]
+
+
+CALLS = {
+    "search, 2 targets": Call(separate, voxels(2), 200),
+    "search, 40 targets": Call(separate, voxels(40), 200),
+    "search, 200 targets": Call(separate, voxels(200), 300),
+    "shared, 400 targets": Call(
+        lambda: mk.SpicyMKLRegressor(spaces(), loss="squared_error"), voxels(400), 100
+    ),
+    "fit, 400 rows": Call(mk.SpicyMKLClassifier, table, 400),
+    "fit, 5000 rows": Call(mk.SpicyMKLClassifier, table, 5000),
+    "fit, 20000 rows": Call(mk.SpicyMKLClassifier, table, 20_000),
+    "fit, numbers, 20000 rows": Call(mk.SpicyMKLRegressor, numbers, 20_000),
+    "hinge, 400 rows": Call(lambda: mk.SpicyMKLClassifier(loss="hinge"), table, 400),
+    "hinge, 2000 rows": Call(lambda: mk.SpicyMKLClassifier(loss="hinge"), table, 2000),
+    "hinge, 837 kernels": Call(
+        lambda: mk.SpicyMKLClassifier(bands(), loss="hinge"), cancer, 400
+    ),
+    "837 kernels": Call(lambda: mk.SpicyMKLClassifier(bands()), cancer, 400),
+    "search, 400 rows": Call(mk.SpicyMKLClassifierCV, table, 400),
+    "search, hinge": Call(lambda: mk.SpicyMKLClassifierCV(loss="hinge"), cancer, 400),
+    "search, six classes": Call(mk.SpicyMKLClassifierCV, digits, 400),
+    "20100 kernels": Call(
+        lambda: mk.SpicyMKLRegressor(
+            Interactions(per_column(GaussianKernel("median"), 200))
+        ),
+        wide,
+        400,
+    ),
+    "Group-OMP search": Call(mk.GroupOMPRegressorCV, numbers, 400),
+    "lp, p = 1": Call(lambda: mk.LpMKLClassifier(p=1.0), cancer, 400),
+    "lp, p = 1, 837 kernels": Call(
+        lambda: mk.LpMKLClassifier(bands(), p=1.0), cancer, 100
+    ),
+    "lp search": Call(mk.LpMKLClassifierCV, cancer, 400),
+    "lp": Call(mk.LpMKLClassifier, table, 2000),
+    "HKL search": Call(mk.HKLRegressorCV, numbers, 300),
+    "HKL": Call(mk.HKLClassifier, cancer, 400),
+}
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism, the code that only it uses, and the calls that it is there for.
+
+    `disable` replaces it by what the library would do without it.
+    """
+
+    disable: Callable[[], None]
+    files: tuple[str, ...]
+    calls: tuple[str, ...]
+
+
+def spans() -> None:
+    """Solve targets of the squared loss by Newton's method alone."""
+    from multikernel.certificates import centred
+    from multikernel.solvers.spicy import solver
+    from multikernel.solvers.spicy.many import ManyTargets
+
+    solver.targets_of = lambda problems: ManyTargets([centred(p) for p in problems])
+
+
+def sample() -> None:
+    """Start on all samples."""
+    from multikernel.solvers.spicy import solver
+
+    solver.start_on_some = lambda *arguments: None
+
+
+def machines_first() -> None:
+    """Start piecewise linear losses without machines."""
+    from multikernel.solvers.spicy import working_set
+
+    working_set.has_quick_machines = lambda problem: False
+
+
+def turned_outputs() -> None:
+    """Solve for more targets than samples as they are."""
+    from multikernel.solvers.spicy import solver
+
+    solver.has_spare_outputs = lambda problem: False
+
+
+def corners() -> None:
+    """Leave piecewise linear losses to the barrier."""
+    from multikernel.solvers.spicy import sides
+
+    sides.BarrierSide.again = lambda self, ratio=1.0: None
+
+
+def screening() -> None:
+    """Evaluate the dual norms of all kernels at each step."""
+    from multikernel.solvers.spicy import solver
+
+    solver.screening = lambda problem: solver.DualNorms(problem.gram, several=True)
+
+
+def rough_forms() -> None:
+    """Evaluate all forms in double precision."""
+    from multikernel.solvers.spicy import screening
+
+    def exact(stack: Any, v: Any) -> Any:
+        return stack.quadratic_forms(v), np.zeros(stack.shape[0])
+
+    screening.rough_forms = exact
+
+
+def shortlist() -> None:
+    """Solve the paths of folds over all kernels."""
+    from multikernel.estimators.grams import solving
+    from multikernel.estimators.group_omp import cv as group_omp
+    from multikernel.estimators.spicy import cv as spicy
+
+    for module in (solving, group_omp, spicy):
+        module.is_shortened = lambda training: False
+
+
+def squared_form() -> None:
+    """Solve lp problems with p = 1 by Newton's method on the weights."""
+    from multikernel.solvers import lp_choice
+
+    lp_choice.PER_SAMPLE = np.inf
+
+
+def thinning() -> None:
+    """Keep kernels that rounding alone keeps in use."""
+    from multikernel.solvers.lp import newton, squared_form
+
+    newton.thin = squared_form.thin = lambda incumbent, tol: None
+
+
+def look_ahead() -> None:
+    """Let HKL search without a look at the children of its sources."""
+    from multikernel.solvers.hkl.search import HullSearch
+
+    HullSearch._ahead = lambda self, point, ceiling, nodes: np.full(nodes.size, -np.inf)
+
+
+SPICY = "solvers/spicy"
+MECHANISMS = {
+    "spans": Mechanism(
+        spans,
+        (f"{SPICY}/spans.py", f"{SPICY}/span_loops.py"),
+        ("search, 2 targets", "search, 40 targets", "search, 200 targets"),
+    ),
+    "sample": Mechanism(
+        sample,
+        (f"{SPICY}/sample.py",),
+        ("fit, 5000 rows", "fit, 20000 rows", "fit, numbers, 20000 rows"),
+    ),
+    "machines first": Mechanism(
+        machines_first,
+        (f"{SPICY}/weights.py",),
+        ("hinge, 400 rows", "hinge, 2000 rows", "hinge, 837 kernels", "search, hinge"),
+    ),
+    "turned outputs": Mechanism(
+        turned_outputs, ("solvers/outputs.py",), ("shared, 400 targets",)
+    ),
+    "corners": Mechanism(
+        corners,
+        (f"{SPICY}/corners.py",),
+        ("hinge, 400 rows", "hinge, 2000 rows", "hinge, 837 kernels", "search, hinge"),
+    ),
+    "screening": Mechanism(
+        screening,
+        (f"{SPICY}/screening.py",),
+        ("837 kernels", "hinge, 837 kernels", "20100 kernels", "search, 400 rows"),
+    ),
+    "rough forms": Mechanism(
+        rough_forms, (), ("20100 kernels", "search, 400 rows", "fit, 5000 rows")
+    ),
+    "short list": Mechanism(
+        shortlist,
+        ("estimators/grams/shortlist.py",),
+        ("search, 400 rows", "search, six classes", "Group-OMP search"),
+    ),
+    "squared form": Mechanism(
+        squared_form,
+        ("solvers/lp/squared_form.py",),
+        ("lp, p = 1, 837 kernels", "lp search"),
+    ),
+    "thinning": Mechanism(
+        thinning, ("solvers/lp/thinning.py",), ("lp, p = 1", "lp search")
+    ),
+    "look ahead": Mechanism(
+        look_ahead, ("kernels/graph/grid_pairs.py",), ("HKL search", "HKL")
+    ),
+}
+
+
+def run_once(mechanism: str, call: str) -> dict[str, float]:
+    """Fit once to compile everything, then once to be measured, in this process."""
+    if mechanism:
+        MECHANISMS[mechanism].disable()
+    what = CALLS[call]
+    what.make().fit(*what.data(SMALL))
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    # The system ends this process after LIMIT more seconds of the processor.
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + LIMIT,) * 2)
+    X, y = what.data(what.n_samples)
+    model, seconds = cpu(lambda: what.make().fit(X, y))
+    return {
+        "seconds": seconds,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "gap": float(np.max(getattr(model, "duality_gap_", np.nan))),
+    }
+
+
+def in_child(mechanism: str, call: str) -> dict[str, float]:
+    """Return what a process of its own measures; infinite seconds if it was ended."""
+    line = [sys.executable, __file__, "--child", json.dumps([mechanism, call])]
+    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode > 0:
+        raise RuntimeError(f"{line} ended with {done.returncode}.")
+    ended = {"seconds": np.inf, "megabytes": np.nan, "gap": np.nan}
+    return json.loads(done.stdout) if done.returncode == 0 else ended
+
+
+def compare(mechanism: str, call: str) -> Row:
+    """Return the medians of a call with a mechanism and without it."""
+    runs: dict[str, list[dict[str, float]]] = {"": [], mechanism: []}
+    for _ in range(REPEATS):
+        for disabled, found in runs.items():
+            found.append(in_child(disabled, call))
+
+    def middle_of(disabled: str, figure: str) -> float:
+        return float(median(run[figure] for run in runs[disabled]))
+
+    return {
+        f"{figure}{suffix}": middle_of(disabled, figure)
+        for figure in ("seconds", "megabytes", "gap")
+        for disabled, suffix in (("", ""), (mechanism, " without"))
+    }
+
+
+def code_lines(files: tuple[str, ...]) -> int:
+    """Return the lines of the files that only a mechanism uses."""
+    root = HERE.parents[1] / "src" / "multikernel"
+    return sum(len((root / file).read_text("utf-8").splitlines()) for file in files)
+
+
+def worth(row: Row) -> float:
+    """Return the larger of the ratios of time and memory without to with."""
+    return max(
+        row[f"{figure} without"] / row[figure] for figure in ("seconds", "megabytes")
+    )
+
+
+def page(path: Path) -> str:
+    """Return the page of results."""
+    rows = read(path)
+    parts = [
+        "# What each mechanism is worth\n",
+        f"Whole public calls with each mechanism and without it, medians of {REPEATS} "
+        "runs in turn; see `run.py` for the calls. A mechanism stays if one call needs "
+        f"{WORTH} times the time or the memory without it. Lines count the files that "
+        "only the mechanism uses, docstrings included. `python "
+        "benchmarks/ablation/run.py`.\n",
+        measured(path),
+        "| mechanism | lines | call | s | s without | MB | MB without | gap without |"
+        " ratio |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in sorted(rows, key=lambda row: (row["mechanism"], row["call"])):
+        figures = (
+            f"{row['seconds']:.2f} | {row['seconds without']:.2f} | "
+            f"{row['megabytes']:.0f} | {row['megabytes without']:.0f} | "
+            f"{row['gap without']:.1e} | {worth(row):.2f}"
+        )
+        parts.append(
+            f"| {row['mechanism']} | {row['lines']} | {row['call']} | {figures} |"
+        )
+    parts.append("\n## Verdicts\n")
+    for name in sorted({row["mechanism"] for row in rows}):
+        best = max((r for r in rows if r["mechanism"] == name), key=worth)
+        verdict = "stays" if worth(best) >= WORTH else "goes"
+        parts.append(
+            f"- {name} {verdict}: {worth(best):.2f} times in {best['call']!r}."
+        )
+    return "\n".join(parts) + "\n"
+
+
+def main() -> None:
+    """Measure the mechanisms that are asked for, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("mechanisms", nargs="*", choices=[[], *MECHANISMS])
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        warnings.simplefilter("ignore")
+        print(json.dumps(run_once(*json.loads(asked.child))))
+        return
+    path = HERE / "results.json"
+    if not asked.page:
+        results = Results(path, KEY)
+        for name in asked.mechanisms or MECHANISMS:
+            mechanism = MECHANISMS[name]
+            for call in mechanism.calls:
+                if not results.known(mechanism=name, call=call):
+                    lines = code_lines(mechanism.files)
+                    figures = compare(name, call)
+                    results.add(mechanism=name, call=call, lines=lines, **figures)
+    (HERE / "RESULTS.md").write_text(page(path), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
