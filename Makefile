@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 PEERS := .venv-peers
-SHARED_DATA := $(wildcard ../shared/data)
-export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
+# Real data sets: the folder beside the checkout, unless the variable names another one.
+ifndef MULTIKERNEL_DATA
+ifneq ($(wildcard ../shared/data),)
+export MULTIKERNEL_DATA := $(abspath ../shared/data)
+endif
+endif
 # Where Python may not write what it compiles, each of a hundred commands that tests start
 # compiles the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
+.PHONY: demo test test-data test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -18,6 +22,11 @@ demo: $(VENV)/.demo
 # One BLAS thread each: two processes that spin with two take twice as long.
 test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+# Only the tests that read the data sets of MULTIKERNEL_DATA.
+test-data: $(VENV)/.dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal \
+		-m "data and not slow" $$(grep -rl 'mark\.data(' tests)
 
 test-slow: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m slow

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 import multikernel as mk
 from multikernel.cli.app import app
-from multikernel.datasets import available, load, read_fasta
+from multikernel.datasets import load, read_fasta
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.inspection import kernel_tests
 from multikernel.kernels import (
@@ -35,12 +35,6 @@ from multikernel.kernels import (
 )
 from multikernel.regularizers import BlockL1
 from multikernel.testing import check_kernel
-
-
-def needs(name):
-    return pytest.mark.skipif(
-        name not in available(), reason=f"needs MULTIKERNEL_DATA with {name}"
-    )
 
 
 def shell(command, text=None):
@@ -62,7 +56,7 @@ def omics(data):
     return joint, model.score(data.X[~known], data.y[~known]), fits
 
 
-@needs("omics_tcga_brca_3views")
+@pytest.mark.data("omics_tcga_brca_3views")
 def test_omics_joins_views_and_says_how_sure_it_is_of_each():
     data = load("omics_tcga_brca_3views", as_frame=True)
     joint, without_protein, fits = omics(data)
@@ -115,7 +109,7 @@ def drugs(data):
     return K, joint, model.fit(K, data.y)[-1].summary()
 
 
-@needs("dti_e_drugs_kernels")
+@pytest.mark.data("dti_e_drugs_kernels")
 def test_drugs_have_named_similarities_repaired_within_folds():
     data = load("dti_e_drugs_kernels", as_frame=True)
     K, joint, summary = drugs(data)
@@ -140,7 +134,7 @@ def dna(known, new, model):
     return python_says, pd.read_csv(io.StringIO(table)), json.loads(accuracy)["score"]
 
 
-@needs("dna_uci_promoters")
+@pytest.mark.data("dna_uci_promoters")
 def test_dna_is_read_alike_by_both_doors(tmp_path):
     data = load("dna_uci_promoters")
     names = np.where(data.y > 0, "promoter", "other")
@@ -310,7 +304,7 @@ def relapses(cancer):
     return model.predict(X[1::2]), model.score(X[1::2], y[1::2]), page
 
 
-@needs("uci_wpbc")
+@pytest.mark.data("uci_wpbc")
 def test_an_oncologist_predicts_relapses_of_which_most_were_not_seen():
     pytest.importorskip("matplotlib")
     cancer = load("uci_wpbc", as_frame=True)

@@ -30,6 +30,7 @@ from sklearn.ensemble import (
 from sklearn.model_selection import train_test_split
 
 import multikernel as mk
+from multikernel.datasets import load
 
 Array = NDArray[Any]
 HERE = Path(__file__).parent
@@ -58,9 +59,8 @@ MODELS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 
 def divided(name: str) -> list[Array]:
     """Return training and test rows of X, and of y."""
-    folder = Path(os.environ["MULTIKERNEL_DATA"])
-    with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
-        X, y = np.asarray(file["X"], dtype=float), file["y"]
+    data = load(name)
+    X, y = np.asarray(data.X, dtype=float), data.y
     n_test = min(MOST_TEST, len(X) // 3)
     n_train = min(MOST_TRAIN, len(X) - n_test)
     return list(

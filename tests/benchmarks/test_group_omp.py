@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from multikernel.datasets import available
-
 SCRIPTS = "papers/group_omp"
 
 
@@ -29,10 +27,7 @@ def test_figure1(run, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    "dti_ic_proteins_kernels" not in available(),
-    reason="needs MULTIKERNEL_DATA with dti_ic_proteins_kernels",
-)
+@pytest.mark.data("dti_ic_proteins_kernels")
 def test_figure2(run, tmp_path):
     printed = run(f"{SCRIPTS}/figure2.py", "--smoke", "--output", tmp_path)
     assert "| ion channels |" in printed

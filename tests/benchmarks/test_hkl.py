@@ -1,7 +1,6 @@
 """The benchmarks of HKL run, on tiny sizes, and go on where they were stopped."""
 
 import json
-import os
 
 import pytest
 
@@ -64,15 +63,20 @@ def test_a_table_goes_on_where_it_was_stopped(start, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", ["table1", "table2", "figure2"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("table1", marks=pytest.mark.data("delve_boston")),
+        "table2",
+        "figure2",
+    ],
+)
 def test_all_methods_run(script, start, tmp_path):
-    if script == "table1" and "MULTIKERNEL_DATA" not in os.environ:
-        pytest.skip("the Delve sets are in the data folder")
     page = start(script, tmp_path / "rows.jsonl")
     assert "HKL" in page
 
 
-@pytest.mark.skipif("MULTIKERNEL_DATA" not in os.environ, reason="the Delve sets")
+@pytest.mark.data("delve_pumadyn_32nm")
 @pytest.mark.parametrize("what", ["sums", "path", "certified"])
 def test_targets_are_measured(what, run):
     page = run("papers/hkl/targets.py", what, "--quick")

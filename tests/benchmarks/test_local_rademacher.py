@@ -39,6 +39,7 @@ def test_targets_are_measured(run):
 
 
 @pytest.mark.slow
+@pytest.mark.data("proteinfold_kernels_rank27")
 def test_table_1_measures_and_reports(run, tmp_path):
     for kind in ("separate", "ufo"):
         options = ("--smoke", "--kind", kind, "--splits", 1, "--output", tmp_path)

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from multikernel.datasets import available
-
 
 @pytest.fixture
 def smoke(run, tmp_path):
@@ -37,10 +35,7 @@ def report(run, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    "dti_ic_proteins_kernels" not in available(),
-    reason="needs MULTIKERNEL_DATA with dti_ic_proteins_kernels",
-)
+@pytest.mark.data("dti_ic_proteins_kernels")
 def test_table1(smoke, report):
     printed, rows = smoke("table1")
     assert "| ion channels |" in printed

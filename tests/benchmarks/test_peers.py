@@ -11,7 +11,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from multikernel.datasets import available
 from multikernel.gram import DenseStack
 
 ROOT = Path(__file__).parents[2]
@@ -63,11 +62,10 @@ def test_solvers_and_a_conic_solver_reach_the_same_optimum(run, tmp_path):
     assert "seconds=" not in again
 
 
+@pytest.mark.data("dti_ic_proteins_kernels")
 @pytest.mark.usefixtures("_benchopt")
 def test_matrices_of_others_are_kernels_of_trace_n(monkeypatch):
     source = "dti_ic_proteins_kernels"
-    if source not in available():
-        pytest.skip("MULTIKERNEL_DATA names no folder with these matrices")
     solvers = ROOT / "benchmarks" / "solvers"
     monkeypatch.syspath_prepend(str(solvers))
     dataset = runpy.run_path(str(solvers / "datasets" / "given.py"))["Dataset"]()
@@ -212,6 +210,9 @@ def test_methods_are_stopped_at_their_time():
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
+@pytest.mark.data(
+    "omics_tcga_brca_3views", "dti_ic_proteins_kernels", "dna_uci_promoters"
+)
 @pytest.mark.parametrize(
     ("kind", "name", "models"),
     [
@@ -230,8 +231,6 @@ def test_models_on_other_kinds_of_data(kind, name, models):
     from benchmarks.choosing.run import SCORES
     from benchmarks.choosing.sets import split_of
 
-    if name not in available():
-        pytest.skip(f"{name} is not here")
     split = split_of(kind, name, 0)
     for model in models:
         found, used = MODELS[model](split)

@@ -7,17 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from multikernel.datasets import available
-
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NUMBERS = r"search\s+from ([\d.]+) to ([\d.]+), where a forest has ([\d.]+)\."
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    "delve_pumadyn_32nm" not in available(), reason="needs MULTIKERNEL_DATA"
-)
+@pytest.mark.data("delve_pumadyn_32nm")
 def test_interactions_of_the_robot_arm(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks" / "interactions"))
     monkeypatch.syspath_prepend(str(ROOT))

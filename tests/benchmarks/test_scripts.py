@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from multikernel.datasets import available
-
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 
@@ -41,10 +39,7 @@ def test_many_outputs_beside_one(run, monkeypatch):
     assert printed.count("SpicyMKLRegressorCV") == printed.count(" MB") == 2
 
 
-@pytest.mark.skipif(
-    "mfeat_digits_6views" not in available(),
-    reason="needs MULTIKERNEL_DATA with mfeat_digits_6views",
-)
+@pytest.mark.data("mfeat_digits_6views")
 def test_many_classes_beside_one(run):
     printed = run("outputs/speed.py", "classes", "ufo", "--smoke")
     assert printed.count("UFOMKL") == 12
@@ -81,7 +76,7 @@ def test_the_page_of_hkl_is_that_of_its_results(run, tmp_path):
     assert found == page.read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif("liver" not in available(), reason="needs MULTIKERNEL_DATA")
+@pytest.mark.data("liver")
 def test_the_last_evaluation(run):
     options = "--sets", "liver", "--repeats", 1
     printed = run("papers/spicymkl/final_evaluation.py", *options)

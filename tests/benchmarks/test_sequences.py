@@ -5,13 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from multikernel.datasets import available
-
-NEEDS_PROMOTERS = pytest.mark.skipif(
-    "dna_ecoli_promoter_81" not in available(),
-    reason="needs MULTIKERNEL_DATA with dna_ecoli_promoter_81",
-)
-
 
 @pytest.fixture
 def smoke(run, tmp_path):
@@ -26,7 +19,7 @@ def smoke(run, tmp_path):
 
 
 @pytest.mark.slow
-@NEEDS_PROMOTERS
+@pytest.mark.data("dna_ecoli_promoter_81")
 def test_figure2(smoke, tmp_path):
     printed, rows = smoke("papers/lp_norm/figure2.py")
     assert "| promoters, AUC [%] |" in printed
@@ -41,7 +34,7 @@ def test_figure2(smoke, tmp_path):
 
 
 @pytest.mark.slow
-@NEEDS_PROMOTERS
+@pytest.mark.data("dna_ecoli_promoter_81")
 def test_curve_speed(smoke, tmp_path):
     printed, rows = smoke("papers/lp_norm/curve_speed.py")
     assert "(limit 30: met)" in printed
@@ -50,10 +43,7 @@ def test_curve_speed(smoke, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not {"dna_celegans_acceptor_141", "multiloc_protein_sequences"} <= {*available()},
-    reason="needs MULTIKERNEL_DATA with DNA and proteins",
-)
+@pytest.mark.data("dna_celegans_acceptor_141", "multiloc_protein_sequences")
 def test_speed(smoke, tmp_path):
     _, rows = smoke("sequences/speed.py")
     assert len(rows) == 7

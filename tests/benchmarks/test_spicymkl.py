@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from multikernel.datasets import available
-
 TARGETS = (
     "accuracy",
     "speed",
@@ -20,10 +18,7 @@ TARGETS = (
 FIGURES = ("figure1", "figure2", "figure3", "figure4")
 ALL = (*FIGURES, "rivals", "rival_sizes")
 
-pytestmark = pytest.mark.skipif(
-    not {"liver", "ringnorm", "splice"} <= set(available()),
-    reason="needs MULTIKERNEL_DATA with liver, ringnorm and splice",
-)
+pytestmark = pytest.mark.data("liver", "ringnorm", "splice")
 
 
 def measured(run, folder, *parts):

@@ -1,6 +1,8 @@
 """Loading by name: the folder first, then scikit-learn, then OpenML."""
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 from urllib.error import URLError
 
@@ -12,12 +14,6 @@ from sklearn.utils import Bunch
 from multikernel import stack_grams
 from multikernel.datasets import available, load, loaders
 
-REAL_FOLDER = os.environ.get("MULTIKERNEL_DATA")
-needs_data = pytest.mark.skipif(
-    not REAL_FOLDER or not Path(REAL_FOLDER).is_dir(),
-    reason="MULTIKERNEL_DATA names no folder with the papers' data sets",
-)
-
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -25,9 +21,30 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def nothing_local(monkeypatch):
+@pytest.fixture(params=["unset", "empty", "no folder"])
+def nothing_local(request, monkeypatch, tmp_path):
+    folder = {"empty": "", "no folder": str(tmp_path / "none")}
     monkeypatch.delenv("MULTIKERNEL_DATA", raising=False)
+    if request.param in folder:
+        monkeypatch.setenv("MULTIKERNEL_DATA", folder[request.param])
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize("value", [None, "", "elsewhere"])
+def test_make_names_the_folder_beside_the_checkout(tmp_path, beside, value):
+    checkout, data = tmp_path / "checkout", tmp_path / "shared" / "data"
+    checkout.mkdir()
+    if beside:
+        data.mkdir(parents=True)
+    makefile = Path(__file__).parents[2] / "Makefile"
+    show = f'include {makefile}\nshow:\n\t@echo "[$$MULTIKERNEL_DATA]"\n'
+    (checkout / "show.mk").write_text(show, encoding="utf-8")
+    env = {k: v for k, v in os.environ.items() if k != "MULTIKERNEL_DATA"}
+    env |= {} if value is None else {"MULTIKERNEL_DATA": value}
+    line = ["make", "-s", "-f", "show.mk", "show"]
+    done = subprocess.run(line, cwd=checkout, env=env, capture_output=True, text=True)
+    assert done.stdout == f"[{value or (data if beside else '')}]\n"
 
 
 def test_plain_set_from_the_folder(folder):
@@ -167,7 +184,7 @@ def test_openml_set_that_is_another_one_is_refused(nothing_local, monkeypatch):
         load("sonar")
 
 
-@needs_data
+@pytest.mark.data("liver", "pima", "ionosphere", "wpbc", "sonar", "ringnorm", "splice")
 @pytest.mark.parametrize(
     ("name", "shape", "n_positive"),
     [

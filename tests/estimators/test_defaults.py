@@ -9,7 +9,7 @@ import pytest
 from reference.own_losses import QuarterSquare
 from sklearn.preprocessing import StandardScaler
 
-from multikernel.datasets import available, load
+from multikernel.datasets import load
 from multikernel.estimators import (
     FixedWeightsMKLRegressor,
     LpMKLClassifierCV,
@@ -48,16 +48,8 @@ def parts(name):
     "name",
     [
         "breast_cancer",
-        *(
-            pytest.param(
-                name,
-                marks=pytest.mark.skipif(
-                    name not in available(),
-                    reason=f"needs MULTIKERNEL_DATA with {name}",
-                ),
-            )
-            for name in ("wpbc", "liver")
-        ),
+        pytest.param("wpbc", marks=pytest.mark.data("wpbc")),
+        pytest.param("liver", marks=pytest.mark.data("liver")),
     ],
 )
 def test_the_default_kernels_do_not_memorise(name):

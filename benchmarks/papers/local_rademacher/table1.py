@@ -23,11 +23,9 @@ results/table1_SET.jsonl is not run again.
 
 import argparse
 import json
-import os
 import sys
 import time
 import warnings
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +36,6 @@ from sklearn.model_selection import (
 )
 
 from multikernel.datasets import load
-from multikernel.datasets.loaders import DATA_VARIABLE
 from multikernel.estimators import (
     FixedWeightsMKLClassifierCV,
     LocalRademacherMKLClassifierCV,
@@ -75,21 +72,18 @@ PRINTED = {
 
 def protein_fold() -> tuple[np.ndarray, np.ndarray]:
     """Return twelve kernels of unit diagonal, and 27 classes."""
-    folder = Path(os.environ[DATA_VARIABLE])
-    data = np.load(folder / "proteinfold_kernels_rank27.npz")
+    data = load("proteinfold_kernels_rank27")
     grams = []
-    for first, last in pairwise(data["view_start"]):
-        view = data["X"][:, first:last]
+    for view in data.views.values():
         view = view / np.linalg.norm(view, axis=1, keepdims=True)
         grams.append(view @ view.T)
-    return np.stack(grams), np.asarray(data["y"])
+    return np.stack(grams), np.asarray(data.y)
 
 
 def multiloc(n_samples: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Return 67 kernels on some proteins, and their four places in the cell."""
     data = load("multiloc_protein_sequences")
-    names = np.load(Path(os.environ[DATA_VARIABLE]) / "multiloc_protein_sequences.npz")
-    places = names["class_names"][np.asarray(data.y)]
+    places = np.array(data.class_names)[np.asarray(data.y)]
     rows = np.flatnonzero(np.isin(places, PLACES))
     rows, _ = train_test_split(
         rows, train_size=n_samples, stratify=places[rows], random_state=0
