@@ -6,7 +6,9 @@ of its name. What a column of objects holds, the types of its values say. Text i
 sequences, or categories with their numbers.
 """
 
+import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from numbers import Number
@@ -312,6 +314,78 @@ def _reads_as_quantity(text: str) -> bool:
         # These are words for what is not there.
         return text.strip().lower() not in ("nan", "inf", "infinity")
     return any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
+
+
+def odd_cells(column: Any) -> tuple[int, str] | None:
+    """Return the row and text of the first cell of a text column that is no number.
+
+    None is for columns whose cells are all numbers, or mostly text. Numbers have a
+    decimal point, or a comma where several cells have one, and more than have a point.
+    Missing values (None, nan, NA) are ignored; blank text is not a number.
+    """
+    values = column_values(column)
+    if values.dtype.kind not in "OUST":
+        return None
+    cells = [None if is_missing(value) else _cell(value) for value in values.tolist()]
+    counts = Counter(cell for cell in cells if cell is not None)
+    points = {cell for cell in counts if _is_number(cell)}
+    # A cell with a comma is a number in the other form only.
+    commas = {cell for cell in counts if "," in cell and _is_number(_pointed(cell))}
+    numbers = points
+    dotted = {cell for cell in points if "." in cell}
+    # One cell alone, "1,5" among counts, is odd.
+    if len(commas) > 1 and _total(counts, commas) > _total(counts, dotted):
+        numbers = commas | points - dotted
+    n_numbers, n_cells = _total(counts, numbers), counts.total()
+    # Two different numbers at least: the labels "1" and "a" are classes.
+    if len(numbers) < 2 or n_numbers == n_cells or 2 * n_numbers < n_cells - 1:
+        return None
+    odd = counts.keys() - numbers
+    return next((row, str(cell)) for row, cell in enumerate(cells) if cell in odd)
+
+
+def _total(counts: Counter[str], cells: Iterable[str]) -> int:
+    """Return how many of the counted cells have one of some texts."""
+    return sum(counts[cell] for cell in cells)
+
+
+def _cell(value: Any) -> str:
+    """Return the text of a cell."""
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _pointed(cell: str) -> str:
+    """Return a text with a decimal point in place of its comma, "" if it has both."""
+    return cell.replace(",", ".") if "." not in cell else ""
+
+
+def _is_number(cell: str) -> bool:
+    """Return whether a text is a finite number with a decimal point."""
+    try:
+        return "_" not in cell and math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
+"""Names that pandas, Arrow and CSV files give to a column without a name."""
+
+
+def row_numbers(name: Any, values: Any) -> bool:
+    """Return whether a first column holds the row numbers that ``to_csv`` writes.
+
+    Such a column has no name, and whole numbers of which no two are the same: from 0
+    or 1 on, in another order, or those of some rows.
+    """
+    if name is not None and not (isinstance(name, str) and UNNAMED.fullmatch(name)):
+        return False
+    column = column_values(values)
+    if column.dtype.kind == "f" and np.isfinite(column).all():
+        whole = column.astype(np.int64)
+        column = whole if np.array_equal(whole, column) else column
+    if column.dtype.kind not in "iu" or column.min(initial=0) < 0:
+        return False
+    return bool(np.unique(column).size == column.size > 1)
 
 
 def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
