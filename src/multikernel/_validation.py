@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Integral, Real
 from types import NoneType
 
@@ -361,6 +362,12 @@ def _weight_numbers(sample_weight: object) -> Array:
         ) from error
     if np.ma.is_masked(given) or given.dtype.kind == "c":
         raise ValueError("sample_weight must hold real numbers, none of them masked.")
+    # NumPy makes numbers of text, dates and durations, in a unit of its own.
+    values = given.ravel().tolist() if given.dtype.kind not in "biuf" else []
+    wrong = [v for v in values if not isinstance(v, (Real, Decimal, NoneType))]
+    if given.dtype.kind in "mM" or wrong:
+        what = "dates or durations" if given.dtype.kind in "mM" else shown(wrong[0])
+        raise ValueError(f"sample_weight must hold numbers, got {what}.")
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:

@@ -11,6 +11,7 @@ from sklearn.exceptions import (
 
 __all__ = [
     "ConvergenceWarning",
+    "DataWarning",
     "DegenerateKernelWarning",
     "DictionaryWarning",
     "IndefiniteKernelError",
@@ -73,6 +74,10 @@ class StackTooLargeError(MemoryError):
         """Return the message, and where to read on."""
         page = 'The page "Memory and storage" of the documentation compares storages.'
         return f"{super().__str__()} {page}"
+
+
+class DataWarning(UserWarning):
+    """Data can be read in two ways; the message names the place and what settles it."""
 
 
 class DegenerateKernelWarning(UserWarning):

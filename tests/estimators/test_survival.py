@@ -250,7 +250,7 @@ def bad(change):
             "row 0 is",
         ),
         (lambda y: pd.DataFrame({"lower": 0.0 * y[:, 1], "upper": np.inf}), "row 0 is"),
-        (lambda y: pd.DataFrame({"event": y[:, 0], "time": "soon"}), "be numbers"),
+        (lambda y: pd.DataFrame({"event": y[:, 0], "time": "soon"}), "hold numbers"),
     ],
 )
 def test_wrong_times_get_a_sentence(change, sentence):

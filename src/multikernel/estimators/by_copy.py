@@ -10,6 +10,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import fit_estimator, learnt, publish
+from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import lazy
 from multikernel.problem import Callback
 
@@ -49,6 +50,8 @@ class LearnsByCopy(BaseMKL):
         if offset is not None:
             owner = type(self).__name__
             raise ValueError(f"{owner} takes no offset{self._instead_of_offset}")
+        # The copy gets positions, which have no row labels.
+        warn_order(type(self).__name__, X, y=y)
         loss, codes, samples, settle = self._task(y, sample_weight)
         learner = self._learner(loss, samples, groups)
         targets = codes.astype(np.float64)

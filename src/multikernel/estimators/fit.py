@@ -17,6 +17,7 @@ from multikernel.estimators.parameters import (
 )
 from multikernel.estimators.progress import tell_building, watching
 from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.samples import (
     Samples,
@@ -83,6 +84,8 @@ def read(
 
     The tags and parameters of the `estimator` say what data must look like.
     """
+    labelled = {"y": y, "sample_weight": sample_weight, "offset": offset}
+    warn_order(source.owner, X, **labelled, groups=groups)
     parameters = estimator.get_params(deep=False)
     check = check_fit_data
     if is_dask(X):

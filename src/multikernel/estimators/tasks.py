@@ -21,6 +21,7 @@ from multikernel.estimators.parameters import (
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
+from multikernel.estimators.read.targets import scored_targets
 from multikernel.losses.base import means_of
 
 
@@ -148,6 +149,26 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         log_probabilities : ndarray of shape (n_samples, n_classes)
         """
         return log_probabilities(self._decision_values(X, offset), self._state.link)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            The classes, or labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        accuracy : float
+            The share of samples whose class, or whose labels, are predicted.
+        """
+        y = scored_targets(self, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         """Say that several labels are welcome where outputs have a selection."""
@@ -300,6 +321,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         score : float
             One for perfect predictions, zero for a constant.
         """
+        y = scored_targets(self, X, y, sample_weight)
         state = vars(self).get("_state")
         deviance = None if state is None else state.deviance
         if deviance is None:

@@ -1,5 +1,6 @@
 """What both estimators of ordered classes are: one function, and its thresholds."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
@@ -15,10 +16,15 @@ from multikernel._validation import Check, check_weights, listed
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
-from multikernel.estimators.read.targets import read_targets
+from multikernel.estimators.read.kinds import (
+    given_order,
+    reads_as_number,
+    single_column,
+)
+from multikernel.estimators.read.targets import read_targets, scored_targets
 from multikernel.estimators.spicy.method import SPARSE_CHECKS
 from multikernel.estimators.survival.likelihood import concordance
-from multikernel.exceptions import warn_user
+from multikernel.exceptions import DataWarning, warn_user
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import CumulativeLogitLoss
@@ -154,6 +160,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
             The share of samples whose most probable class is theirs.
         """
         if self.loss is None:
+            y = scored_targets(self, X, y, sample_weight)
             return float(super().score(X, y, sample_weight))
         # A model of a fold has no thresholds yet: what it says is the order.
         f, grades = np.asarray(self.linear_predictor(X)), np.asarray(y, np.float64)
@@ -202,17 +209,20 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
             f"{owner} needs samples of at least two classes, and all are of one class: "
             f"{listed([str(label) for label in present.tolist()])}."
         )
-    dtype: Any = getattr(y, "dtype", None)
-    if order is None and getattr(dtype, "ordered", False):
-        order = list(dtype.categories)
     if order is None:
-        if present.dtype.kind in "OU":
+        order = given_order(single_column(y))
+    if order is None and all(isinstance(v, str) for v in present.tolist()):
+        natural = sorted(present.tolist(), key=_natural)
+        if not all(map(reads_as_number, natural)):
             warn_user(
                 f"{owner} takes classes that are words in the order of the alphabet, "
-                f"{listed([str(label) for label in present.tolist()])}: say theirs by "
-                "order=[...], from the lowest to the highest.",
-                UserWarning,
+                f"{listed(list(map(str, present)))}: say theirs by order=[...], from "
+                f"the lowest to the highest, for example order={natural}.",
+                DataWarning,
             )
+            return present
+        order = natural
+    if order is None:
         return present
     places = {label: place for place, label in enumerate(order)}
     unknown = [label for label in present.tolist() if label not in places]
@@ -221,6 +231,14 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
             f"{owner}: order must name every class, and y has {unknown[0]!r} besides."
         )
     return np.array(sorted(present.tolist(), key=places.__getitem__), present.dtype)
+
+
+def _natural(label: str) -> list[tuple[float, str]]:
+    """Return what sorts a text by its words and numbers, "g2" before "g10"."""
+    if reads_as_number(label):
+        return [(float(label), label)]
+    parts = re.split(r"(\d+)", label)
+    return [(float(part), "") if part.isdigit() else (0.0, part) for part in parts]
 
 
 def grades_of(classes: Array, targets: Array) -> Indices:

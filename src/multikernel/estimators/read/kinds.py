@@ -51,13 +51,13 @@ ADVICE: Mapping[str, str] = {
     "the days, weeks, months or years: put it before the estimator in a pipeline (it "
     "takes data frames of pandas), or give the days since a date as numbers",
     "durations": "give numbers in a unit of your choice, in pandas and polars for "
-    "example by X[{0}].dt.total_seconds()",
+    "example by {0}.dt.total_seconds()",
     "times of a day": "give the hours as numbers, or their cosine and sine",
-    "periods": "make dates of them, X[{0}].dt.to_timestamp(), and numbers of these by "
+    "periods": "make dates of them, {0}.dt.to_timestamp(), and numbers of these by "
     "multikernel.TableEncoder",
     "intervals": "give their ends, or the middles, as numbers",
     "complex numbers": "give the real and the imaginary parts as two columns",
-    "structures": "give each field as a column, in polars by X.unnest({0})",
+    "structures": "give each field as a column, in polars by X.unnest(...)",
     "lists": "give each element as a column",
     OTHER: "give numbers or text",
 }
@@ -129,9 +129,10 @@ def refuse_kinds(
             holders.setdefault(kind, []).append(name)
     for kind, columns in holders.items():
         several, them = ("s", "them") if len(columns) > 1 else ("", "it")
+        advice = ADVICE[kind].format(f"X[{columns[0]!r}]")
         raise ValueError(
             f"Kernels take numbers and text, and {where} holds {kind} (column{several} "
-            f"{listed(columns)}): {ADVICE[kind].format(repr(columns[0]))}, or leave "
+            f"{listed(columns)}): {advice}, or leave "
             f"{them} out{out}."
         )
 
@@ -166,6 +167,38 @@ def numbers_of(column: Any, label: str) -> Array:
 def is_missing(value: Any) -> bool:
     """Return whether a value is None, nan, which differs from itself, or pandas.NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def single_column(y: Any) -> Any:
+    """Return the first column of a frame; other data as they are."""
+    names = names_of(y)
+    return y if names is None else y[names[0]]
+
+
+def column_kind(column: Any) -> str:
+    """Return what one column of whatever library holds, as `kinds_of` does of many."""
+    kind = _kind_of_type(getattr(column, "dtype", getattr(column, "type", object)))
+    return _kind_of_values(column_values(column)) if kind == OTHER else kind
+
+
+def given_order(column: Any) -> list[Any] | None:
+    """Return the categories of an ordered categorical column, lowest first, or None.
+
+    These are ordered categories of pandas, ordered dictionaries of Arrow, and polars'
+    Enum, whose categories are always in order.
+    """
+    # A series of pandas around an array of Arrow.
+    array = getattr(getattr(column, "array", None), "_pa_array", column)
+    if hasattr(array, "unify_dictionaries"):  # a chunked array of Arrow
+        array = array.unify_dictionaries().chunk(0) if array.num_chunks else array
+    kind = getattr(array, "dtype", getattr(array, "type", None))
+    if not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
+        return None
+    return list(
+        array.dictionary.to_pylist()
+        if hasattr(array, "dictionary")
+        else kind.categories
+    )
 
 
 def _kind_of_type(kind: Any) -> str:
@@ -311,9 +344,17 @@ def _reads_as_quantity(text: str) -> bool:
             read(text.replace(",", "."))
         except ValueError:
             continue
-        # These are words for what is not there.
+        # These words stand for missing values.
         return text.strip().lower() not in ("nan", "inf", "infinity")
+    if OTHER_NUMBERS.fullmatch(text.strip()):
+        return True
     return any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
+
+
+OTHER_NUMBERS = re.compile(
+    r"[-+]?(\d+\.\d*|\.\d+|\d+(?=d[-+]))d[-+]?\d+|[-+]?0x[0-9a-f]+", re.IGNORECASE
+)
+"""Numbers as Fortran writes them, 1.5D3, and hexadecimal ones, 0x1F."""
 
 
 def odd_cells(column: Any) -> tuple[int, str] | None:
@@ -328,9 +369,11 @@ def odd_cells(column: Any) -> tuple[int, str] | None:
         return None
     cells = [None if is_missing(value) else _cell(value) for value in values.tolist()]
     counts = Counter(cell for cell in cells if cell is not None)
-    points = {cell for cell in counts if _is_number(cell)}
+    points = {cell for cell in counts if reads_as_number(cell)}
     # A cell with a comma is a number in the other form only.
-    commas = {cell for cell in counts if "," in cell and _is_number(_pointed(cell))}
+    commas = {
+        cell for cell in counts if "," in cell and reads_as_number(_pointed(cell))
+    }
     numbers = points
     dotted = {cell for cell in points if "." in cell}
     # One cell alone, "1,5" among counts, is odd.
@@ -359,8 +402,8 @@ def _pointed(cell: str) -> str:
     return cell.replace(",", ".") if "." not in cell else ""
 
 
-def _is_number(cell: str) -> bool:
-    """Return whether a text is a finite number with a decimal point."""
+def reads_as_number(cell: str) -> bool:
+    """Return whether a text is a finite number, with a decimal point if any."""
     try:
         return "_" not in cell and math.isfinite(float(cell))
     except ValueError:

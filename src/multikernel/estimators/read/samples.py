@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights, listed
 from multikernel.estimators.read.tables import TrainingTable
+from multikernel.estimators.read.targets import read_columns
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.temporary import scratch
 from multikernel.linalg.tables import backing, row_hashes, row_keys
@@ -260,10 +261,7 @@ def check_offset(
     One column is for all outputs where these may be `alike`, as targets are, and
     classes are not.
     """
-    try:
-        values = np.asarray(offset, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{owner}: offset must hold numbers: {error}") from error
+    values = read_columns(offset, f"{owner}: offset")
     if values.ndim == 1:
         values = values[:, None]
     widths = (1, n_outputs) if alike else (n_outputs,)

@@ -1,6 +1,6 @@
 """Targets as they come in: columns of numbers, of classes, or of labels."""
 
-from numbers import Real
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,43 @@ from sklearn.utils.validation import check_array, column_or_1d
 from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, listed
 from multikernel.estimators.read import numbers
+from multikernel.estimators.read.doubts import label_doubts, warn_doubts, warn_order
+from multikernel.estimators.read.kinds import (
+    ADVICE,
+    DATES,
+    NUMBERS,
+    column_kind,
+    column_values,
+    is_missing,
+    names_of,
+    odd_cells,
+    single_column,
+)
 
 
-def read_targets(estimator: BaseEstimator, y: Any) -> Array:
+def read_targets(estimator: BaseEstimator, y: Any, *, fitting: bool = True) -> Array:
     """Return the targets, checked: numbers of a regression, labels of a classifier.
 
     They are a vector, or a matrix of at least two columns where the tags of the
-    estimator say that it takes several.
+    estimator say that it takes several. A fit warns of doubtful labels.
     """
+    owner = type(estimator).__name__
     if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is "
-            "None."
-        )
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     tags = get_tags(estimator)
-    targets = _columns(type(estimator).__name__, tags, y)
+    targets = _columns(owner, tags, y)
+    # Numbers in a list may turn out to be complex.
+    numbers.refuse_other_arrays(targets, "y")
     if not len(targets):
         raise ValueError("y holds 0 samples: one target is needed for each row of X.")
-    _check_finite(targets)
-    return _numbers(targets) if tags.estimator_type == "regressor" else targets
+    if tags.estimator_type == "regressor":
+        return _check_size(read_columns(targets, "y"))
+    targets = _labels(targets)
+    _check_finite(targets, "Input y")
+    if fitting and targets.ndim == 1 and targets.dtype.kind in "UO":
+        labels = set(targets.tolist())
+        warn_doubts(owner, label_doubts("y", single_column(y), labels))
+    return targets
 
 
 def _columns(owner: str, tags: Tags, y: Any) -> Array:
@@ -39,7 +57,8 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
     numbers.refuse_frames(y, "y")
     numbers.refuse_other_arrays(y, "y")
     try:
-        shape = getattr(y, "shape", None) or np.asarray(y).shape
+        y = y if hasattr(y, "toarray") else as_table(y)
+        shape = y.shape
     except ValueError as error:
         raise ValueError(
             "y must hold one target per sample, or rows of as many: its parts have "
@@ -62,6 +81,17 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
     return np.asarray(column_or_1d(y, warn=True))
 
 
+def _as_given(y: Any) -> Array:
+    """Return an array, of objects where NumPy would make text of numbers."""
+    values = column_values(y)
+    if values.dtype.kind in "US" and isinstance(y, list | tuple):
+        given = np.asarray(y, dtype=object)
+        texts = {isinstance(value, str | bytes) for value in given.ravel().tolist()}
+        values = values if texts == {True} else given
+    # One of NumPy's newer arrays of strings, which scikit-learn does not know.
+    return values.astype(object) if values.dtype.kind == "T" else values
+
+
 def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
     """Return what the columns of a data frame of targets, or a series, are called."""
     if targets.ndim == 2 and hasattr(y, "columns"):
@@ -70,12 +100,20 @@ def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
     return None if targets.ndim == 2 or name is None else (str(name),)
 
 
+def scored_targets(model: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Return the targets that predictions for X are compared with, checked."""
+    if type(y) is np.ndarray and y.dtype.kind in "biuf":
+        return y
+    warn_order(type(model).__name__, X, y=y, sample_weight=sample_weight)
+    return read_targets(model, y, fitting=False)
+
+
 def known_targets(model: Any, y: Any) -> Array:
     """Return the targets of samples, by name where the model and they have names.
 
     Columns of a data frame that are not the fit's, in its order, are refused.
     """
-    targets = read_targets(model, y)
+    targets = read_targets(model, y, fitting=False)
     names, fitted = target_names(y, targets), tuple(model.output_names_)
     # Arrays have such names too: other ones tell nothing, and another order does.
     numbered = fitted == tuple(f"y{k}" for k in range(len(fitted)))
@@ -99,35 +137,93 @@ def check_groups(groups: Any, n_samples: int) -> Array:
     return labels
 
 
-def _check_finite(y: Array) -> None:
-    """Raise with the row of the first target that is not finite, or missing."""
-    if y.dtype.kind == "O":
-        _check_labels(y)
-    if y.dtype.kind not in "fc" or numbers.all_finite(y):
+def _check_finite(values: Array, name: str) -> None:
+    """Raise with the row of the first number that is not finite, or missing."""
+    if values.dtype.kind not in "fc" or numbers.all_finite(values):
         return
-    wrong = numbers.first_not_finite(y)
-    column = "" if y.ndim == 1 else f", column {wrong[1]}"
-    numbers.refuse_not_finite(
-        "Input y", y, wrong, f"row {wrong[0]}{column}", numbers.LEAVE_OUT
+    wrong = numbers.first_not_finite(values)
+    column = "" if values.ndim == 1 else f", column {wrong[1]}"
+    where = f"row {wrong[0]}{column}"
+    numbers.refuse_not_finite(name, values, wrong, where, numbers.LEAVE_OUT)
+
+
+NEEDED: dict[str, str] = {
+    DATES: "give the time since a date, or since entry, as numbers, for example by "
+    "(dates - start).dt.total_seconds()",
+    "durations": "give numbers in a unit of your choice, for example by "
+    ".dt.total_seconds()",
+    "periods": "give the time since a date, or since entry, as numbers",
+    "complex numbers": "give one real number per sample",
+}
+"""What to do with targets, where it differs from columns of X."""
+
+
+def read_quantity(column: Any, name: str) -> Array:
+    """Return a column of numbers as float64, nan where a number is missing.
+
+    Any other column is refused, by its kind or by the cell that is not a number.
+    """
+    values = column_values(column)
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64, copy=False)
+    kind = column_kind(values)
+    if kind in ADVICE:
+        advice = NEEDED.get(kind, ADVICE[kind])
+        raise ValueError(f"{name} must hold numbers, and holds {kind}: {advice}.")
+    cells = values.tolist()
+    if kind != NUMBERS:
+        raise ValueError(f"{name} must hold numbers, {_odd_text(values)}.")
+    try:
+        return np.array([np.nan if is_missing(v) else float(v) for v in cells])
+    except OverflowError as error:
+        raise ValueError(
+            f"{name} holds an integer that is too large for a floating-point number."
+        ) from error
+
+
+def _odd_text(values: Array) -> str:
+    """Return which cell of a column of text is not a number."""
+    odd = odd_cells(values)
+    if odd is not None:
+        return (
+            f"but it holds {odd[1]!r} at row {odd[0]}, and otherwise numbers: correct "
+            "this cell, and give numbers in place of text"
+        )
+    texts = ((row, v) for row, v in enumerate(values) if isinstance(v, str | bytes))
+    row, text = next(texts)
+    return (
+        f"but it holds {str(text)!r} at row {row}: make numbers of text, for example "
+        "by astype(float)"
     )
 
 
-def _numbers(y: Array) -> Array:
-    """Return targets as float64 numbers, or say which one is none, or too large."""
-    if y.dtype.kind not in "biuf":
-        for row, values in enumerate(y.reshape(y.shape[0], -1)):
-            wrong = [value for value in values if not isinstance(value, Real)]
-            if wrong:
-                raise ValueError(
-                    f"A regression needs numbers as targets, but y holds {wrong[0]!r} "
-                    f"at row {row}."
-                )
-    try:
-        targets = np.asarray(y, dtype=np.float64)
-    except OverflowError as error:
-        raise ValueError(
-            "y holds an integer that is too large for a floating-point number."
-        ) from error
+def read_columns(given: Any, name: str) -> Array:
+    """Return a column of numbers, or a table of columns, as float64, see above."""
+    values = as_table(given)
+    if values.ndim == 1 or values.dtype.kind in "biuf":
+        return read_quantity(values, name)
+    columns = values.reshape(len(values), -1).T
+    names = (
+        [name]
+        if len(columns) == 1
+        else [f"{name}, column {k}," for k in range(len(columns))]
+    )
+    return np.column_stack(list(map(read_quantity, columns, names)))
+
+
+def as_table(given: Any) -> Array:
+    """Return columns as an array, of objects where numbers stand beside other types."""
+    if (names := names_of(given)) is None:
+        return _as_given(given)
+    columns = [column_values(given[name]) for name in names]
+    if not all(column.dtype.kind in "biuf" for column in columns):
+        columns = [column.astype(object) for column in columns]
+    return np.column_stack(columns)
+
+
+def _check_size(targets: Array) -> Array:
+    """Return the targets of a regression, if they can be computed with."""
+    _check_finite(targets, "Input y")
     row = int(np.argmax(np.abs(targets))) // max(targets[0].size, 1)
     largest = float(np.abs(targets[row]).max())
     if largest > LARGEST_VALUE:
@@ -140,19 +236,54 @@ def _numbers(y: Array) -> Array:
     return targets
 
 
-def _check_labels(y: Array) -> None:
-    """Raise if an array of objects holds a missing value, or mixes text and others."""
-    for row, label in enumerate(y.ravel()):
-        # What is missing does not equal itself; pandas' own NA gives no answer.
-        if label is None or type(label).__name__ == "NAType" or label != label:
-            raise ValueError(
-                f"Input y contains NaN at row {row}, a missing label ({label!r}). "
-                f"{numbers.LEAVE_OUT}"
-            )
-    kinds = [isinstance(label, str) for label in y.ravel()]
-    if any(kinds) and not all(kinds):
-        row = kinds.index(not kinds[0])
+def _labels(y: Array) -> Array:
+    """Return labels as text, numbers, or dates of NumPy; other objects are refused."""
+    if y.dtype.kind in "Mm" and np.isnat(y).any():
+        _refuse_missing(int(np.argmax(np.isnat(y))), "NaT")
+    if y.dtype.kind != "O":
+        return y
+    labels = y.ravel().tolist()
+    for row, label in enumerate(labels):
+        if is_missing(label):
+            _refuse_missing(row, repr(label))
+    texts = [isinstance(label, str | bytes) for label in labels]
+    if all(texts):
+        return y
+    if any(texts):
+        _refuse_mixed(labels, texts)
+    kind = column_kind(y.ravel())
+    if kind != NUMBERS:
         raise ValueError(
-            f"Input y mixes text and other labels: {y.flat[0]!r} at row 0 and "
-            f"{y.flat[row]!r} at row {row}. Make all of them text, or none."
+            f"y holds {kind}, such as {labels[0]!r} at row 0: classes must be numbers "
+            "or text, for example y.astype(str)."
         )
+    # Of equal numbers of several types, 1 and True, there is one class.
+    plain = np.array([float(v) if isinstance(v, Decimal) else v for v in labels])
+    if plain.dtype.kind == "O":
+        raise ValueError(
+            "y holds an integer that is too large for a class: make all labels text, "
+            "for example y.astype(str)."
+        )
+    return plain.reshape(y.shape)
+
+
+def _refuse_missing(row: int, label: str) -> None:
+    """Raise for a label that is missing."""
+    raise ValueError(
+        f"Input y contains NaN at row {row}, a missing label ({label}). "
+        f"{numbers.LEAVE_OUT}"
+    )
+
+
+def _refuse_mixed(labels: list[Any], texts: list[bool]) -> None:
+    """Raise for labels some of which are text."""
+    if (odd := odd_cells(np.array(labels, dtype=object))) is not None:
+        raise ValueError(
+            f"Input y mixes text and other labels: it holds {odd[1]!r} at row {odd[0]} "
+            "and otherwise numbers. Correct this cell, or make all labels text."
+        )
+    row = texts.index(not texts[0])
+    raise ValueError(
+        f"Input y mixes text and other labels: {labels[0]!r} at row 0 and "
+        f"{labels[row]!r} at row {row}. Make all of them text, or none."
+    )

@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
+from sklearn.exceptions import UndefinedMetricWarning
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.spicy.method import SPARSE_CHECKS
 from multikernel.estimators.survival.likelihood import (
     concordance,
@@ -19,6 +21,7 @@ from multikernel.estimators.survival.likelihood import (
     null_scale,
 )
 from multikernel.estimators.survival.times import Times, read_times
+from multikernel.exceptions import warn_user
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import LogLogisticLoss
@@ -153,6 +156,7 @@ class SurvivalMKL(LearnsByCopy):
         """
         f = np.asarray(self.linear_predictor(X))
         if self.loss is None:
+            warn_order(type(self).__name__, X, y=y, sample_weight=sample_weight)
             times = read_times(type(self).__name__, y)
             ends = times.lower, times.upper
         else:
@@ -161,7 +165,14 @@ class SurvivalMKL(LearnsByCopy):
             raise ValueError(
                 f"{type(self).__name__}: X has {f.size} samples, and y {len(ends[0])}."
             )
-        return concordance(*ends, -f, check_weights(sample_weight, f.size))
+        index = concordance(*ends, -f, check_weights(sample_weight, f.size))
+        if np.isnan(index) and self.loss is None:
+            warn_user(
+                f"{type(self).__name__}: the score is nan, as no two samples have "
+                "times of a known order: score more samples.",
+                UndefinedMetricWarning,
+            )
+        return index
 
     def _scale(self) -> float:
         """Return the scale of answers; a model within a search has its loss's scale."""

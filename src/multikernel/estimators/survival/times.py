@@ -7,6 +7,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import listed
+from multikernel.estimators.read.kinds import column_values, is_missing, names_of
+from multikernel.estimators.read.targets import read_quantity
 
 FORMS = (
     "a structured array with a field of truth values (whether the event was seen) and "
@@ -79,16 +81,16 @@ def read_times(owner: str, y: Any) -> Times:
     columns = _columns(owner, y)
     names = {name.lower(): name for name in columns if isinstance(name, str)}
     if {"lower", "upper"} <= names.keys():
-        ends = (_numbers(owner, columns[names[name]], name) for name in _ENDS)
+        ends = (_numbers(owner, columns[names[name]], names[name]) for name in _ENDS)
         return _interval(owner, *ends)
     if {"event", "time"} <= names.keys():
-        event, time = columns[names["event"]], columns[names["time"]]
+        event, time = names["event"], names["time"]
     else:
-        event, time = columns.values()
-        if _is_truth(time) and not _is_truth(event):
+        event, time = columns
+        if _is_truth(columns[time]) and not _is_truth(columns[event]):
             event, time = time, event
-    seen = _truth(owner, event)
-    numbers = _numbers(owner, time, "the time")
+    seen = _truth(owner, columns[event], event)
+    numbers = _numbers(owner, columns[time], time)
     wrong = np.flatnonzero(~((numbers > 0.0) & np.isfinite(numbers)))
     if wrong.size:
         raise ValueError(
@@ -108,8 +110,8 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
         raise ValueError(f"{owner} requires y to be passed: {FORMS}.")
     if getattr(getattr(y, "dtype", None), "names", None):
         columns = {name: y[name] for name in y.dtype.names}
-    elif hasattr(y, "columns"):
-        columns = {name: np.asarray(y[name]) for name in y.columns}
+    elif (names := names_of(y)) is not None:
+        columns = {name: column_values(y[name]) for name in names}
     else:
         table = np.asarray(y)
         if table.ndim != 2:
@@ -124,41 +126,40 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
     return columns
 
 
-def _is_truth(column: Any) -> bool:
-    """Return whether a column holds nothing but truth values, or zeros and ones."""
-    values = np.asarray(column)
-    if values.dtype.kind == "O":
-        return all(isinstance(each, bool | np.bool_) for each in values.tolist())
-    return values.dtype.kind == "b" or (
-        values.dtype.kind in "iuf" and bool(np.isin(values, (0, 1)).all())
-    )
+def _is_truth(column: Array) -> bool:
+    """Return whether a column holds truth values, or zeros and ones, or gaps."""
+    if column.dtype.kind == "O":
+        truths = (bool, np.bool_, int, float, np.number)
+        present = [each for each in column.tolist() if not is_missing(each)]
+        return all(isinstance(v, truths) and v in (0, 1) for v in present)
+    return column.dtype.kind in "biuf" and bool(np.isin(column, (0, 1)).all())
 
 
-def _truth(owner: str, column: Any) -> Mask:
+def _truth(owner: str, column: Array, name: Any) -> Mask:
     """Return whether events were seen, or say what is no answer to that."""
+    for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
+        if is_missing(value):
+            raise ValueError(
+                f"{owner}: whether the event was seen is missing ({value!r}) at row "
+                f"{row} of y[{name!r}]: leave out this sample, or correct it."
+            )
     if not _is_truth(column):
-        values = np.asarray(column)
-        wrong = next(each for each in values.tolist() if each not in (0, 1))
+        wrong = next(v for v in column.tolist() if not _is_truth(np.array([v])))
         raise ValueError(
             f"{owner}: whether the event was seen must be True or False, or 1 or 0, "
             f"and y has {wrong!r}. y must be {FORMS}."
         )
-    return np.asarray(column).astype(bool)
+    return column.astype(bool)
 
 
-def _numbers(owner: str, column: Any, name: str) -> Array:
+def _numbers(owner: str, column: Array, name: Any) -> Array:
     """Return a column as numbers, refusing nan."""
-    try:
-        numbers = np.array(column, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{owner}: {name} must be numbers, got {np.asarray(column).flat[0]!r}."
-        ) from error
+    numbers = np.array(read_quantity(column, f"y[{name!r}]"))
     missing = np.flatnonzero(np.isnan(numbers))
     if missing.size:
         raise ValueError(
-            f"{owner}: {name} is missing (nan) at row {missing[0]}. Leave out rows "
-            "without a time; an end that is not known is 0 or infinite."
+            f"{owner}: y[{name!r}] is missing (nan) at row {missing[0]}. Leave out "
+            "rows without a time; an end that is not known is 0 or infinite."
         )
     return numbers
 
