@@ -59,19 +59,18 @@ def spellings(labels: Iterable[str]) -> list[list[str]]:
     return [several for several in same.values() if len(several) > 1]
 
 
-def unseen_doubts(owner: str, unseen: Mapping[str, Sequence[Any]]) -> None:
+def warn_unseen(owner: str, n_rows: int, unseen: Mapping[str, Sequence[Any]]) -> None:
     """Warn of values of categories that the fit has not met, by column."""
     columns = []
     for name, values in unseen.items():
         different = list(dict.fromkeys(values))
         examples = listed(different[:3], len(different))
-        columns.append(f"column {name} in {len(values)} rows ({examples})")
+        columns.append(f"column {name} in {len(values)} of {n_rows} rows ({examples})")
     if columns:
-        more = f" and {len(columns) - 5} more columns" if len(columns) > 5 else ""
         warn_user(
             f"{owner}: X holds categories that the fit has not met, which equal no "
-            f"other: {', '.join(columns[:5])}{more}. Compare their spelling with "
-            "categories_.",
+            f"other: {', '.join(columns)}. Compare their spelling with the data of the "
+            "fit.",
             DataWarning,
         )
 

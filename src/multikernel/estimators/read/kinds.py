@@ -319,6 +319,8 @@ def _why_no_sequences(values: list[Any]) -> str | None:
 
 def _why_no_categories(values: list[Any]) -> str | None:
     """Return why a column of text is not surely one of categories, or None."""
+    if (odd := odd_cells(values)) is not None:
+        return f"{odd[1]!r} at row {odd[0]} stands among numbers: correct this cell"
     values = [value for value in values if not is_missing(value)]
     if not all(isinstance(value, str) for value in values):
         return "some values are no text"

@@ -78,6 +78,35 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
         )
 
 
+def with_text_names(X: Any, fresh: bool = False) -> Any:
+    """Return a frame whose names are all other than text with their texts as names.
+
+    scikit-learn ignores such names. Numbers from 0 on, which pandas gives by itself,
+    stay as they are unless `fresh` ones count as names too.
+    """
+    names = [] if isinstance(X, np.ndarray) else names_of(X) or []
+    if not hasattr(X, "iloc") or any(isinstance(name, str) for name in names):
+        return X
+    if not fresh and names == list(range(len(names))):
+        return X
+    named = X.copy(deep=False)
+    named.columns = [str(name) for name in names]
+    return named
+
+
+def refuse_other_order(X: Any) -> None:
+    """Raise for numbered columns in another order, where the fit had no names."""
+    names = [] if isinstance(X, np.ndarray) else names_of(X) or []
+    places = list(range(len(names)))
+    if names == places or any(isinstance(name, str) for name in names):
+        return
+    if set(names) == set(places):
+        raise ValueError(
+            f"X has the columns {listed(names)}, and must have them in the same order "
+            f"as in fit: {listed(places)}."
+        )
+
+
 BY_DEFAULT = (
     f"(kernels=None takes text for sequences where it is {LEAST_LETTERS} capital "
     "letters of DNA, RNA or proteins at least, and more than half of it differs; in a "

@@ -1,6 +1,6 @@
 """What comes in, checked, whatever it is: arrays, frames, batches, Gram matrices."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,12 @@ from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.estimators.read import kinds, numbers
 from multikernel.estimators.read.batches import spool
+from multikernel.estimators.read.doubts import (
+    label_doubts,
+    row_number_doubts,
+    warn_doubts,
+    warn_unseen,
+)
 from multikernel.estimators.read.kinds import (
     column_values,
     features_of,
@@ -43,7 +49,7 @@ from multikernel.kernels.sequence.tables import (
     any_kernel_takes,
     columns_of,
 )
-from multikernel.kernels.views import View, find_views, names_of_samples
+from multikernel.kernels.views import Unpenalized, View, find_views, names_of_samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +146,13 @@ def check_fit_data(
         if has_grams(kernels):
             raise ValueError(f"{owner} takes Grams beside tables, not beside batches.")
     numbers.refuse_frames(X, "X")
+    given, X = X, numbers.with_text_names(X)
+    warn_doubts(owner, row_number_doubts(X))
     layout: Layout | None = None
     views: tuple[View, ...] = ()
     if is_precomputed(kernels):
         gram_names = names_of_grams(X)
-        checked = X = read_grams(columns, owner, X, reset=True)
+        given = checked = read_grams(columns, owner, X, reset=True)
     elif texts := _read_as_text(kernels, X):
         if isinstance(kernels, Views):
             views = _find_views(columns, kernels, X, names)
@@ -156,6 +164,7 @@ def check_fit_data(
             pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
             check_samples(pairs, checked, layout, X, fitting=True)
         numbers.check_values(columns, checked, layout)
+        warn_doubts(owner, _category_doubts(columns, layout, X, named))
     else:
         checked = numbers.read_numbers(columns, owner, X, reset=True)
         if isinstance(kernels, Views):
@@ -167,7 +176,7 @@ def check_fit_data(
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
-    given = X if hasattr(X, "__getitem__") else checked
+    given = given if hasattr(given, "__getitem__") else checked
     called = target_names(y, targets)
     return TrainingTable(
         checked,
@@ -209,6 +218,11 @@ def _settled(kernels: Any) -> Any:
         raise ValueError(
             "Grams stand among views, under a name: kernels={'a name': Grams(K, "
             "samples), 'others': (columns, kernels)}."
+        )
+    if any(isinstance(kernel, Unpenalized) for kernel in listed):
+        raise ValueError(
+            "Unpenalized columns stand among views, under a name: kernels={'a name': "
+            "Unpenalized(columns), 'others': (columns, kernels)}."
         )
     single = callable(kernels) and not isinstance(kernels, KernelDictionary)
     if single or isinstance(kernels, Sequence):
@@ -273,12 +287,16 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
         return _check_spooled(estimator, owner, X)
     numbers.refuse_frames(X, "X")
     if not precomputed:
-        layout = None
+        layout, named = None, "feature_names_in_" in vars(estimator)
+        if not named:
+            numbers.refuse_other_order(X)
+        X = numbers.with_text_names(X, fresh=named)
         if any(kinds.known(estimator, name) for name in TEXT_FEATURES):
             checked, layout = kinds.read_mixed(estimator, owner, X, None)
             check_samples(
                 _matrices_in_use(estimator), checked, layout, X, fitting=False
             )
+            warn_unseen(owner, len(checked), _unseen(checked, layout, X))
         else:
             checked = numbers.read_numbers(estimator, owner, X, reset=False)
         numbers.check_values(estimator, checked, layout)
@@ -294,6 +312,30 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
         )
     check_same_grams(owner, X, estimator._state.names.given)
     return checked
+
+
+def _category_doubts(
+    columns: "Columns", layout: Layout, X: Any, named: Collection[int]
+) -> list[str]:
+    """Return what is doubtful about columns of categories that name no samples."""
+    sentences = []
+    for number, column in enumerate(layout.categories):
+        if column not in named:
+            labels = columns.categories_[number].tolist()
+            where = f"column {layout.label(column)}"
+            sentences += label_doubts(where, _column(X, column), labels)
+    return sentences
+
+
+def _unseen(table: Array, layout: Layout, X: Any) -> dict[str, list[Any]]:
+    """Return the values of categories that the fit has not met, by column."""
+    unseen, numeric = {}, layout.numeric
+    for column in layout.categories:
+        rows = table[:, numeric.index(column)] == kinds.UNKNOWN
+        if rows.any():
+            values = column_values(_column(X, column))[rows]
+            unseen[layout.label(column)] = values.tolist()
+    return unseen
 
 
 def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
@@ -374,7 +416,8 @@ def check_samples(
             lacking, what = np.flatnonzero(rows >= kernel.K.shape[1]), "column"
         if not lacking.size:
             continue
-        names = list(dict.fromkeys(_column(X, layout.numeric[column])[lacking]))
+        values = column_values(_column(X, layout.numeric[column]))
+        names = list(dict.fromkeys(values[lacking].tolist()))
         advice = "" if fitting else BRING.format(view=kernel.view)
         raise ValueError(
             f"View {kernel.view!r}: Grams have no {what} of {listed(names)}, which "
@@ -387,6 +430,6 @@ def _column(X: Any, column: int) -> Any:
     """Return a column of data as it was given, shape (n_samples,)."""
     names = names_of(X)
     if names is not None:
-        return column_values(X[names[column]]).astype(object)
+        return X[names[column]]
     array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
-    return array.reshape(len(array), -1)[:, column].astype(object)
+    return array.reshape(len(array), -1)[:, column]

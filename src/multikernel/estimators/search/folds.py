@@ -128,7 +128,10 @@ def make_splits(owner: str, cv: Any, samples: Samples) -> list[Split]:
     if not splits and single:
         raise ValueError(f"The training side of fold {single[0]} {missing}: {REMEDY}.")
     if not splits:
-        raise ValueError(f"cv={cv!r} gives no fold: at least one is needed.")
+        used = ", as it was iterated over before" if hasattr(cv, "__next__") else ""
+        raise ValueError(
+            f"cv={cv!r} gives no fold{used}: give a splitter, or a list of folds."
+        )
     _warn_lacking(owner, lacking, single)
     return splits
 
