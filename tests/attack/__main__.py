@@ -156,6 +156,11 @@ def searches(n, seed):
     return run_trials("attack.searches:run_one", range(seed, seed + n))
 
 
+def ties(n, seed):
+    """Permutation tests against all permutations."""
+    return run_trials("attack.ties:run_one", range(seed, seed + n))
+
+
 def disks(n, seed):
     """Disks that are full while something is written."""
     return run_trials("attack.full_disks:run_one", range(seed, seed + n))
@@ -183,6 +188,7 @@ ATTACKS = {
     "duals": (duals, 2000, "dual points with 60 digits"),
     "ordinal": (ordinal, 2000, "problems of ordered classes"),
     "searches": (searches, 200, "paths and folds"),
+    "ties": (ties, 2000, "permutation tests with ties"),
     "disks": (disks, 200, "full disks"),
     "partitions": (partitions, 1000, "collections of Dask"),
 }

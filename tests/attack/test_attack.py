@@ -15,6 +15,7 @@ from attack import (
     products,
     searches,
     targets,
+    ties,
     ufo,
 )
 from attack.beside import make_beside_case
@@ -289,6 +290,7 @@ def test_mutated_inputs():
         (ordinal, 6),
         (searches, 4),
         (dual_points, 30),
+        (ties, 30),
     ],
 )
 def test_rivals_and_searches(attack, n):

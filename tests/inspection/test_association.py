@@ -15,6 +15,7 @@ from multikernel import (
     SpicyMKLSurvival,
     stack_grams,
 )
+from multikernel.exceptions import DegenerateKernelWarning
 from multikernel.inspection import kernel_tests
 from multikernel.kernels import (
     GaussianKernel,
@@ -123,6 +124,108 @@ def test_groups_keep_samples_in_their_batch():
     assert within.permutation_p[0] > 0.05
 
 
+def test_constant_kernels_harm_no_other():
+    X, random = sample(0)
+    y = X[:, 0] + random.normal(size=60)
+    flat, far = X.copy(), X.copy()
+    flat[:, 1], far[:, 1] = 3.0, 1e8 + X[:, 1]
+    for kernel, table in ((GaussianKernel(1.0), flat), (LinearKernel(), far)):
+        with pytest.warns(DegenerateKernelWarning, match="1 of 4"):
+            tests = kernel_tests(per_column(kernel, 4), table, y, n_permutations=19)
+        assert tests.p_values[1] == tests.permutation_p[1] == tests.q_values[1] == 1.0
+        assert tests.family_wise_p[1] == 1.0
+        others = [0, 2, 3]
+        alone = kernel_tests(per_column(kernel, 4), X, y, n_permutations=19)
+        np.testing.assert_allclose(
+            tests.p_values[others], alone.p_values[others], rtol=1e-6
+        )
+        assert tests.q_values[0] == pytest.approx(4.0 * tests.p_values[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*can only memorise")
+def test_kernels_that_no_permutation_changes():
+    X, random = sample(0)
+    y = random.normal(size=60)
+    grams = stack_grams({"identity": np.eye(60), "line": np.outer(X[:, 0], X[:, 0])})
+    model = SpicyMKLRegressor("precomputed", normalize=None)
+    tests = kernel_tests(model, grams, y, n_permutations=19, random_state=0)
+    assert tests.p_values[0] == tests.permutation_p[0] == 1.0
+    assert tests.family_wise_p[0] == 1.0 > tests.p_values[1]
+    same = kernel_tests(CURVES, X, y, covariates=X[:, [0]], n_permutations=19)
+    line = kernel_tests(
+        per_column(LinearKernel(), 4), X, y, covariates=X[:, [0]], n_permutations=19
+    )
+    assert line.p_values[0] == line.permutation_p[0] == 1.0 > same.p_values[0]
+
+
+@pytest.mark.parametrize("covariates", [False, True])
+@pytest.mark.parametrize("kind", ["rows", "coin", "repeats"])
+def test_ties_within_groups_count_as_at_least_as_large(kind, covariates):
+    X, random = sample(1)
+    patient = np.repeat([f"p{k}" for k in range(20)], 3)
+    y = random.normal(size=60)
+    if kind == "rows":
+        patient = np.arange(60)
+    if kind == "coin":
+        y = np.repeat(random.permutation(np.arange(20) < 10), 3)
+    if kind == "repeats":
+        X = np.repeat(X[:20], 3, axis=0)
+    views = {"a": [0, 1], "b": [2, 3]}
+    given = {"covariates": np.repeat(X[::3, [3]], 3, axis=0)} if covariates else {}
+    with pytest.warns(UserWarning, match="permute='groups' exchanges whole groups"):
+        tests = kernel_tests(
+            views, X, y, groups=patient, n_permutations=19, random_state=0, **given
+        )
+    assert (tests.permutation_p == 1.0).all()
+    assert (tests.family_wise_p == 1.0).all()
+    assert set(tests.view_p.values()) == {(1.0, 1.0)}
+    assert np.isnan(tests.p_values).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["rows", "coin", "repeats", "sizes"])
+def test_exchanged_groups_keep_their_level(kind):
+    rejected = []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        sizes = random.integers(1, 4, 24) if kind == "sizes" else np.full(24, 2)
+        sizes = np.ones(24, dtype=int) if kind == "rows" else sizes
+        patient = np.repeat(np.arange(24), sizes)
+        X, y = random.normal(size=(24, 3))[patient], random.normal(size=24)[patient]
+        y = (y > 0.0).astype(float) if kind == "coin" else y
+        y = y + 0.1 * random.normal(size=y.size) if kind == "repeats" else y
+        order = random.permutation(patient.size)
+        tests = kernel_tests(
+            per_column(GaussianKernel(1.0), 3),
+            X[order],
+            y[order],
+            groups=patient[order],
+            permute="groups",
+            n_permutations=39,
+            random_state=seed,
+        )
+        rejected.append(tests.family_wise_p.min() <= 0.05)
+    assert np.mean(rejected) < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 60)
+
+
+def test_exchanged_groups_find_what_differs_between_them():
+    random = np.random.default_rng(0)
+    patient = np.repeat(np.arange(30), 4)
+    X = random.normal(size=(30, 4))[patient]
+    y = X[:, 2] + 0.5 * random.normal(size=30)[patient] + random.normal(size=120)
+    tests = kernel_tests(
+        CURVES,
+        X,
+        y,
+        groups=patient,
+        permute="groups",
+        n_permutations=99,
+        random_state=0,
+    )
+    assert tests.family_wise_p.argmin() == 2
+    assert tests.family_wise_p[2] == 0.01
+
+
 def test_covariates_take_their_part_away():
     X, random = sample(3)
     table = pd.DataFrame({"age": X[:, 0], "site": random.choice(["x", "y"], 60)})
@@ -201,6 +304,17 @@ def test_sentences():
         kernel_tests(SpicyMKLRegressor(CURVES, loss="epsilon_insensitive"), X, y)
     with pytest.raises(ValueError, match="one label for each of the 60 samples"):
         kernel_tests(CURVES, X, y, groups=np.zeros(59))
+    with pytest.raises(ValueError, match="no label at row 0"):
+        kernel_tests(CURVES, X, y, groups=[None, *"a" * 59])
+    with pytest.raises(ValueError, match="groups is None"):
+        kernel_tests(CURVES, X, y, permute="groups")
+    with pytest.raises(ValueError, match="permute must be"):
+        kernel_tests(CURVES, X, y, permute="blocks")
+    with pytest.raises(ValueError, match="2 groups have 2 different sizes"):
+        kernel_tests(CURVES, X, y, groups=np.arange(60) < 20, permute="groups")
+    for targets in (np.full(60, 5.0), np.full(60, 0.1 + 0.2), np.ones((60, 2))):
+        with pytest.raises(ValueError, match="y is constant"):
+            kernel_tests(SpicyMKLRegressor(CURVES), X, targets)
     with pytest.raises(ValueError, match="60 samples, got 59 rows"):
         kernel_tests(CURVES, X, y, covariates=X[:59])
     balanced = SpicyMKLClassifier(CURVES, class_weight="balanced")

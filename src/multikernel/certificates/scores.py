@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates.null_model import constant_model
+from multikernel.certificates.rounding import rounding_unit
 from multikernel.gram import LowRankStack
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import pass_numbers
+from multikernel.linalg import EPS
 from multikernel.linalg.chi_squares import chi_squares_tail
 from multikernel.losses import LogisticLoss, PoissonLoss
 from multikernel.losses.base import SmoothConjugateLoss, degree, link_of
@@ -136,12 +138,37 @@ def permutations(
     random: np.random.RandomState,
 ) -> Iterator[Indices]:
     """Yield orders of samples that keep each within its label."""
-    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    members = _members(labels)
     for _ in range(n_permutations):
         order = np.arange(len(labels))
         for group in members:
             order[group] = random.permutation(group)
         yield order
+
+
+def exchanges(
+    labels: NDArray[np.generic],
+    n_permutations: int,
+    random: np.random.RandomState,
+) -> Iterator[Indices]:
+    """Yield orders that exchange whole groups of one size; rows keep their order.
+
+    A group whose size no other group has stays in place.
+    """
+    by_size: dict[int, list[Indices]] = {}
+    for group in _members(labels):
+        by_size.setdefault(group.size, []).append(group)
+    blocks = [np.stack(groups) for groups in by_size.values()]
+    for _ in range(n_permutations):
+        order = np.arange(len(labels))
+        for rows in blocks:
+            order[rows] = random.permutation(rows)
+        yield order
+
+
+def _members(labels: NDArray[np.generic]) -> list[Indices]:
+    """Return the rows of every label, ascending."""
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
 def forms_of_each(stack: GramStack, draws: Array) -> Array:
@@ -169,8 +196,23 @@ def forms_of_each(stack: GramStack, draws: Array) -> Array:
     return forms
 
 
+def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
+    """Return how far apart rounding may set two equal forms of draws, (n_kernels,).
+
+    The unit is EPS times the uncentred size of a form: the trace of its matrix times
+    the squared length of the draw. Errors of a form were 0.25 of it at most, for six
+    kernels on 10 to 800 samples, columns 1e6 deviations from zero among them.
+    """
+    largest = float((draws**2).sum(axis=(0, 2)).max())
+    return np.asarray(4.0 * EPS * largest * np.abs(stack.traces()))
+
+
 def analytic_p(stack: GramStack, null: NullModel, statistics: Array) -> Array:
-    """Return the p-values of all kernels without permutations, of one output."""
+    """Return the p-values of all kernels without permutations, of one output.
+
+    A kernel whose statistic is the same for all residuals, such as a constant one,
+    has p = 1.
+    """
     roots = np.sqrt(null.curvature[:, 0])
     basis = null.basis(0)
     length = float(np.sum((null.rho[:, 0] / roots) ** 2))
@@ -181,8 +223,10 @@ def analytic_p(stack: GramStack, null: NullModel, statistics: Array) -> Array:
         inside = kernel - basis @ (basis.T @ kernel)
         inside -= (inside @ basis) @ basis.T
         eigenvalues = np.maximum(np.linalg.eigvalsh(inside), 0.0)[basis.shape[1] :]
-        if null.knows_noise:
-            p_values[m] = chi_squares_tail(eigenvalues, statistic)
-        else:
-            p_values[m] = chi_squares_tail(eigenvalues - statistic / length, 0.0)
+        beyond = statistic
+        if not null.knows_noise:
+            eigenvalues, beyond = eigenvalues - statistic / length, 0.0
+        rounding = rounding_unit(len(roots)) * float(np.trace(kernel))
+        varies = np.abs(eigenvalues).max(initial=0.0) > rounding
+        p_values[m] = chi_squares_tail(eigenvalues, beyond) if varies else 1.0
     return p_values

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import FLAG, Number, check_parameter
+from multikernel._validation import FLAG, Number, OneOf, check_parameter, listed
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
@@ -33,11 +33,13 @@ from multikernel.estimators.spicy.estimators import (
 )
 from multikernel.estimators.survival.base import SurvivalMKL, regression_on_rows
 from multikernel.estimators.survival.times import read_times
+from multikernel.exceptions import warn_user
+from multikernel.inspection.permutations import permutations_of
 from multikernel.inspection.pipelines import check_model, last_step, refitted_steps
+from multikernel.linalg import EPS
 from multikernel.losses.base import is_smooth
 
 OWNER = "kernel_tests"
-
 
 MOST_CLASSES = 20
 """Beside kernels alone more whole numbers than these are a quantity, as they are on the
@@ -192,6 +194,7 @@ def kernel_tests(
     covariates: Any = None,
     n_permutations: int = 999,
     groups: Any = None,
+    permute: str = "within",
     analytic: bool = True,
     random_state: Any = None,
 ) -> KernelTests:
@@ -218,10 +221,14 @@ def kernel_tests(
     n_permutations : int, default=999
         Permutations of the residuals. The smallest p-value is one over so many and one.
     groups : array-like of shape (n_samples,), default=None
-        Samples are permuted within these, such as batches or families.
+        A label for each sample, such as its batch or its patient.
+    permute : {"within", "groups"}, default="within"
+        "within" permutes samples within their group: for batches, which may differ
+        from one another. "groups" exchanges whole groups of one size, whose rows keep
+        their order: for patients with several rows, which may depend on one another.
     analytic : bool, default=True
         Whether to compute p-values without permutations too, where there are any: for
-        one output. They cost the eigenvalues of every kernel.
+        one output and without groups. They cost the eigenvalues of every kernel.
     random_state : int, RandomState or None, default=None
         Draws the permutations.
 
@@ -232,10 +239,27 @@ def kernel_tests(
     Raises
     ------
     ValueError
-        If data or parameters are wrong, or the loss is piecewise linear.
+        If data or parameters are wrong, y is constant, the loss is piecewise linear, or
+        no two groups to exchange have one size.
+
+    Warns
+    -----
+    UserWarning
+        If permutations within groups do not change the statistics of some kernels,
+        whose p-values are then 1.
 
     Notes
     -----
+    Permutations whose statistic differs by rounding alone count as ties, and ties as at
+    least as large. A kernel whose statistic no permutation changes, such as one on a
+    constant column, has p-values of 1.
+
+    With ``permute="within"`` the null hypothesis is that residuals are exchangeable
+    within every group; differences between groups count neither for nor against it.
+    With ``permute="groups"`` it is that the residuals of whole groups of one size are
+    exchangeable; those of a group may depend on one another. A group whose size no
+    other group has stays in place.
+
     Residuals are permuted (Freedman and Lane), projected beside the covariates, and
     keep their length. P-values by permutation are exact without covariates, or for
     residuals whose order means nothing; with covariates they are approximate. The
@@ -267,30 +291,30 @@ def kernel_tests(
     count = Number(1, integer=True)
     check_parameter(OWNER, "n_permutations", n_permutations, count)
     check_parameter(OWNER, "analytic", analytic, FLAG)
+    check_parameter(OWNER, "permute", permute, OneOf(("within", "groups")))
     estimator, data, y = _model_and_data(model, X, y)
     training = _matrices(estimator, data, y)
     stack = training.stack
     null = _null_model(training, estimator, covariates)
     random = check_random_state(random_state)
-    labels = np.zeros(len(null.rho)) if groups is None else np.asarray(groups)
-    if labels.shape != null.rho.shape[:1]:
-        raise ValueError(
-            f"{OWNER}: groups must be one label for each of the {len(null.rho)} "
-            f"samples, got an array of shape {labels.shape}."
-        )
-    orders = list(scores.permutations(labels, n_permutations, random))
-    draws = np.concatenate([null.rho[:, None], null.permuted(orders)], axis=1)
+    draw = permutations_of(OWNER, groups, permute, len(null.rho))
+    # The data are one of the permutations: without them the level was 0.065 for 0.05.
+    orders = [np.arange(len(null.rho)), *draw(n_permutations, random)]
+    draws = null.permuted(orders)
     forms = scores.forms_of_each(stack, draws)
     statistics = forms[:, 0].copy()
-    permutation_p = _shares(forms, statistics)
     strengths = np.sqrt(forms[:, 1:].max(axis=0)) / len(null.rho)
-    # The data are one of the permutations: without them the level was 0.065 for 0.05.
-    spread = forms.std(axis=1, keepdims=True)
-    forms -= forms.mean(axis=1, keepdims=True)
-    np.divide(forms, spread, out=forms, where=spread > 0.0)
-    largest = forms.max(axis=0)
+    rounding = scores.rounding_of_forms(stack, draws)[:, None]
+    permutation_p = _shares(forms, statistics - rounding[:, 0])
+    varies = np.ptp(forms, axis=1, keepdims=True) > 2.0 * rounding
+    if groups is not None and permute == "within":
+        _warn_constant(training, varies[:, 0])
+    # A statistic that does not vary is zero in every draw.
+    spread = np.where(varies, forms.std(axis=1, keepdims=True), np.inf)
+    forms = (forms - forms.mean(axis=1, keepdims=True)) / spread
+    least = (forms - rounding / spread)[:, 0]
     p_values = np.full(statistics.size, np.nan)
-    if analytic and null.rho.shape[1] == 1:
+    if analytic and groups is None and null.rho.shape[1] == 1:
         p_values = scores.analytic_p(stack, null, statistics)
     ranked = permutation_p if np.isnan(p_values).any() else p_values
     return KernelTests(
@@ -298,12 +322,25 @@ def kernel_tests(
         statistics=statistics,
         p_values=p_values,
         permutation_p=permutation_p,
-        family_wise_p=_shares(largest[None], forms[:, 0]),
+        family_wise_p=_shares(forms.max(axis=0)[None], least),
         q_values=false_discovery_control(np.clip(ranked, 0.0, 1.0)),
         views=training.names.views,
-        view_p=_view_tests(training.names.views, forms, largest),
+        view_p=_view_tests(training.names.views, forms, least),
         strengths=np.sort(strengths),
     )
+
+
+def _warn_constant(training: Training, varies: Array) -> None:
+    """Name the kernels whose statistics permutations within groups do not change."""
+    constant = np.setdiff1d(np.flatnonzero(~varies), training.built.degenerate)
+    if constant.size:
+        names = training.names(constant[:5].tolist())
+        warn_user(
+            f"{OWNER}: no permutation within groups changes the statistics of "
+            f"{constant.size} of {varies.size} kernels, whose p-values are 1: "
+            f"{listed(names, constant.size)}. If targets or columns do not vary within "
+            "groups, permute='groups' exchanges whole groups."
+        )
 
 
 def _is_quantity(y: Any) -> bool:
@@ -357,6 +394,8 @@ def _null_model(
             f"'squared_error', 'log_loss' or 'poisson', got {estimator.loss!r}."
         )
     targets = scores.in_unit(loss, training.samples.targets.T)
+    if not (np.ptp(targets, axis=0) > 8.0 * EPS * np.abs(targets).max(axis=0)).any():
+        raise ValueError(f"{OWNER}: y is constant, so there is no association to test.")
     columns = None if covariates is None else _coded(covariates, len(targets))
     return scores.null_model(loss, targets, columns)
 
@@ -388,19 +427,22 @@ def _coded(covariates: Any, n_samples: int) -> Array:
 
 def _shares(draws: Array, values: Array) -> Array:
     """Return the share of draws, (n_kernels or 1, n_draws), as large as each value."""
-    # Permutations that change nothing must count as equal after rounding.
-    least = values - 1e-9 * np.abs(values)
-    return np.asarray((draws >= least[:, None]).mean(axis=1))
+    return np.asarray((draws >= values[:, None]).mean(axis=1))
 
 
 def _view_tests(
-    views: tuple[str, ...] | None, forms: Array, largest: Array
+    views: tuple[str, ...] | None, forms: Array, least: Array
 ) -> dict[str, tuple[float, float]]:
-    """Return the two p-values of the largest standardised statistic of every view."""
-    tests = {}
+    """Return the two p-values of the largest standardized statistic of every view.
+
+    `forms` are those of all draws, the data first; a draw ties with a kernel from its
+    entry of `least` on.
+    """
+    tests, largest = {}, forms.max(axis=0)
     for view in dict.fromkeys(views or ()):
-        inside = np.array([name == view for name in views or ()])
-        best = forms[inside].max(axis=0)
-        alone, family = _shares(np.stack([best, largest]), best[[0, 0]])
+        inside = np.flatnonzero([name == view for name in views or ()])
+        best = inside[forms[inside, 0].argmax()]
+        draws = np.stack([forms[inside].max(axis=0), largest])
+        alone, family = _shares(draws, least[[best, best]])
         tests[view] = (float(alone), float(family))
     return tests

@@ -1,0 +1,54 @@
+"""Orders of samples to permute residuals by: within groups, or of whole groups."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Indices
+from multikernel.certificates import scores
+from multikernel.estimators.read.kinds import is_missing
+
+Draw = Callable[[int, np.random.RandomState], Iterator[Indices]]
+"""From a number and a random state to so many orders of the samples."""
+
+
+def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Draw:
+    """Return what draws orders of the samples, groups respected."""
+    if groups is None:
+        if permute == "groups":
+            raise ValueError(
+                f"{owner}: permute='groups' exchanges groups, and groups is None: pass "
+                "one label for each sample."
+            )
+        return partial(scores.permutations, np.zeros(n_samples))
+    codes = _group_codes(owner, groups, n_samples)
+    if permute == "within":
+        return partial(scores.permutations, codes)
+    sizes = np.bincount(codes)
+    if np.unique(sizes).size == sizes.size:
+        raise ValueError(
+            f"{owner}: permute='groups' exchanges groups of one size, and the "
+            f"{sizes.size} groups have {sizes.size} different sizes: aggregate the "
+            "rows of each group into one row, or use permute='within'."
+        )
+    return partial(scores.exchanges, codes)
+
+
+def _group_codes(owner: str, groups: Any, n_samples: int) -> Indices:
+    """Return the number of each sample's group."""
+    labels = np.asarray(groups)
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"{owner}: groups must be one label for each of the {n_samples} "
+            f"samples, got an array of shape {labels.shape}."
+        )
+    missing = [row for row, label in enumerate(labels.tolist()) if is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"{owner}: groups has no label at row {missing[0]}: label every sample."
+        )
+    numbers: dict[Any, int] = {}
+    codes = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+    return np.array(codes)
