@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 from numba.core import event
 from numba.core.caching import FunctionCache
@@ -171,6 +172,78 @@ def test_a_full_disk_ends_no_fit(clock, caplog, new_loop, monkeypatch):
     assert len(caplog.messages) == 1
     assert "No space left on device" in caplog.text
     assert "NUMBA_CACHE_DIR" in caplog.text
+
+
+def kept_files(ending):
+    """Return the files of compiled code in the folder of the last loop."""
+    return sorted(Path(numba.config.CACHE_DIR).rglob(f"*.{ending}"))
+
+
+def flipped(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def by_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES = {
+    "empty": lambda path: path.write_bytes(b""),
+    "truncated": lambda path: os.truncate(path, 200),
+    "half": lambda path: path.write_bytes(
+        path.read_bytes()[: path.stat().st_size // 2]
+    ),
+    "random": lambda path: path.write_bytes(np.random.default_rng(0).bytes(999)),
+    "flipped": flipped,
+    "replaced by a folder": by_a_folder,
+}
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_damaged_code_is_compiled_and_written_again(
+    damage, ending, clock, caplog, new_loop
+):
+    add = new_loop()
+    assert add(1, 2) == 3
+    (path,) = kept_files(ending)
+    damage(path)
+    again = jit.loop()(add.py_func)
+    assert again(1, 2) == 3
+    assert list(again.stats.cache_hits.values()) == []
+    assert len(caplog.messages) == 1
+    if damage is not by_a_folder:  # which is not ours to remove
+        assert "cannot be used" in caplog.text
+        assert path.name in caplog.text
+        third = jit.loop()(add.py_func)
+        assert third(1, 2) == 3
+        assert list(third.stats.cache_hits.values()) == [1]
+
+
+def test_code_without_a_checksum_is_not_loaded(clock, caplog, new_loop):
+    """Versions without checksums read files that have one, but not the reverse."""
+    add = new_loop()
+    assert add(1, 2) == 3
+    for path in kept_files("nb?"):
+        path.write_bytes(path.read_bytes()[:-32])
+    assert jit.loop()(add.py_func)(1, 2) == 3
+    assert "of another version" in caplog.text
+    assert FunctionCache(add.py_func)._cache_file._load_index() != {}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+def test_folders_that_others_can_write_to_are_named_once(clock, caplog, new_loop):
+    assert new_loop()(1, 2) == 3
+    assert caplog.messages == []
+    for _ in range(2):
+        add = new_loop()
+        Path(numba.config.CACHE_DIR).chmod(0o777)
+        assert add(1, 2) == 3
+        assert len(caplog.messages) == 1
+    assert "mode 700" in caplog.text
 
 
 def test_every_loop_is_kept_in_this_way():

@@ -3,16 +3,21 @@
 Importing this loads numba; what calls a loop asks `threads.compiled` for it instead.
 """
 
+import hashlib
 import logging
 import os
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from glob import escape, glob
+from io import BytesIO
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from numba import njit
 from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -28,6 +33,15 @@ NOT_KEPT = (
 KEPT = (
     "multikernel compiles its loops, which takes some seconds; they are kept for later "
     "processes."
+)
+UNREADABLE = (
+    "multikernel compiles its loops again, which takes some seconds: a file of "
+    "compiled code in %s cannot be used (%s). It is replaced if the folder can be "
+    "written."
+)
+SHARED = (
+    "Other users can write to %s, from which multikernel loads compiled code: they can "
+    "run code in this process. Set NUMBA_CACHE_DIR to a folder of mode 700."
 )
 NO_FOLDER = "neither the library's folder nor the home can be written"
 
@@ -86,16 +100,90 @@ class _Places(_NUMBAS):  # type: ignore[misc] # a class as a value
     ]
 
 
+_FILES: Any = IndexDataCacheFile
+
+
+class _Checked(_FILES):  # type: ignore[misc] # a class as a value
+    """Files of compiled code, each with a checksum at its end.
+
+    Damaged machine code could crash the process. Unpickling stops before the checksum,
+    so that versions without checksums read these files as well.
+    """
+
+    def _load_index(self) -> Any:
+        if not os.path.lexists(self._index_path):
+            return {}
+        try:
+            _check(self._index_path)
+            return super()._load_index()
+        except Exception as error:  # a damaged pickle raises errors of any kind
+            TELLER.unreadable(self._cache_path, error)
+            return {}  # the next save replaces the file
+
+    def _load_data(self, name: str) -> Any:
+        _check(self._data_path(name))
+        return super()._load_data(name)
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[BytesIO]:
+        with super()._open_for_write(filepath) as file:
+            content = BytesIO()
+            yield content
+            file.write(content.getvalue())
+            file.write(_checksum(content.getvalue()))
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+def _check(path: str) -> None:
+    """Raise unless a file ends with the checksum of its content."""
+    content = Path(path).read_bytes()
+    size = hashlib.sha256().digest_size
+    if _checksum(content[:-size]) != content[-size:]:
+        raise ValueError(f"{os.path.basename(path)} is damaged, or of another version")
+
+
 class _Kept(FunctionCache):
-    """Compiled code in files; a full disk ends no fit, but is told of."""
+    """Compiled code in files; damaged files and full disks are logged, and end no fit."""
 
     _impl_class = _Places
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        locator = self._impl.locator
+        self._cache_file = _Checked(
+            self.cache_path, self._impl.filename_base, locator.get_source_stamp()
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        TELLER.check_owner(self.cache_path)
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception as error:  # a damaged pickle raises errors of any kind
+            TELLER.unreadable(self.cache_path, error)
+            return None  # numba compiles, and saves
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError as error:
             TELLER.not_kept(f"{self.cache_path}: {error.strerror}")
+
+
+def _others_can_write(folder: str) -> bool:
+    """Return whether users other than this one and the library's owner can write."""
+    if os.name != "posix" or not os.path.isdir(folder):
+        return False
+    owners = {0, os.getuid(), os.stat(__file__).st_uid}
+    inner, outer = os.stat(folder), os.stat(os.path.dirname(folder))
+    return (
+        inner.st_uid not in owners
+        or bool(inner.st_mode & stat.S_IWOTH)
+        # A folder within a folder of others can be replaced, unless that is sticky.
+        or (outer.st_mode & (stat.S_IWOTH | stat.S_ISVTX)) == stat.S_IWOTH
+    )
 
 
 class Teller(event.Listener):
@@ -109,7 +197,7 @@ class Teller(event.Listener):
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock, self.reason = clock, ""
-        self._said = False
+        self._said = self._checked = False
         self._spent, self._begun, self._depth = 0.0, 0.0, 0
 
     def on_start(self, event: Any) -> None:
@@ -137,6 +225,17 @@ class Teller(event.Listener):
         """Say why compiled code is lost with the process."""
         self.reason = reason
         self._say(NOT_KEPT, reason)
+
+    def unreadable(self, folder: str, error: Exception) -> None:
+        """Say that kept code cannot be used, and is compiled again."""
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        self._say(UNREADABLE, folder, reason)
+
+    def check_owner(self, folder: str) -> None:
+        """Say if others can write to a folder of code, once in a process."""
+        if not self._checked and _others_can_write(folder):
+            self._checked = True
+            LOG.warning(SHARED, folder)
 
     def _say(self, sentence: str, *details: str) -> None:
         if not self._said:
