@@ -440,10 +440,11 @@ def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
     """Split rho into pieces strictly inside their boxes."""
     if signs.shape[0] == 1:
         return signs * rho
-    # Both pieces are lifted alike, which leaves their difference; the lift is as
-    # large as a quarter of the box but never fills what rho leaves of it.
-    room = sizes - np.abs(rho)
-    return np.minimum(0.25 * sizes, 0.5 * room) + np.maximum(signs * rho, 0.0)
+    # One lift for both pieces leaves their difference. It is at most a quarter of either
+    # box, and never fills the rest of a box.
+    pieces = np.maximum(signs * rho, 0.0)
+    lift = np.minimum(0.25 * sizes, 0.5 * (sizes - pieces)).min(axis=0)
+    return np.asarray(pieces + lift)
 
 
 def _inside(lower: Array) -> Array:
