@@ -275,7 +275,7 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
         return y, problem.offset
     shares = equal_shares(len(y), weights_of(loss, len(y)))
     columns = y.reshape(len(y), -1)
-    levels = [_level_of_few_digits(column, shares) for column in columns.T]
+    levels = [level_of_few_digits(column, shares) for column in columns.T]
     offset = np.array([middle for middle, _ in levels])
     if not offset.any():
         return y, problem.offset
@@ -283,7 +283,7 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
     return np.where(constant, 0.0, columns - offset).reshape(y.shape), offset
 
 
-def _level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
+def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
     """Return the offset to take off targets, and whether they are constant.
 
     The offset is near their mean, weighted by `shares`, and rounded to few binary

@@ -12,7 +12,11 @@ from multikernel._typing import Array
 from multikernel.gram.projected import LeastSquares
 from multikernel.linalg import EPS
 from multikernel.losses.answers import refuse_nan
-from multikernel.losses.base import SmoothConjugateLoss, is_smooth
+from multikernel.losses.base import (
+    SmoothConjugateLoss,
+    is_shift_equivariant,
+    is_smooth,
+)
 from multikernel.problem import Problem
 
 STEPS = 300
@@ -133,8 +137,7 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert is_smooth(loss)
     assert columns is not None
-    f, intercept = np.full_like(y, constant), constant
-    effects = np.zeros(columns.shape[1])
+    f, intercept, effects = _start(problem, constant)
     basis = orthonormal_basis(problem)
     sizes, line_weight, at_zero = np.abs(basis), LINE_WEIGHT, None
     for _ in range(STEPS):
@@ -167,6 +170,24 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
         "may be infinite, as where columns tell classes apart without an error. Leave "
         "such a column out, or give it a kernel."
     )
+
+
+def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
+    """Return where Newton's method begins: values, intercept and coefficients.
+
+    Least squares are the start where they are better: far out, Huber's loss is a line.
+    """
+    loss, y, columns = problem.loss, problem.y, problem.columns
+    assert columns is not None
+    f, effects = np.full_like(y, constant), np.zeros(columns.shape[1])
+    if not is_shift_equivariant(loss):
+        return f, constant, effects
+    fit = LeastSquares(columns, None, problem.fit_intercept)
+    b, coefs = fit.coefficients(y[:, None])
+    fitted = float(b[0]) + columns @ coefs[:, 0]
+    if loss.value(y, fitted).sum() < loss.value(y, f).sum():
+        return fitted, float(b[0]), coefs[:, 0]
+    return f, constant, effects
 
 
 def orthonormal_basis(problem: Problem) -> Array:

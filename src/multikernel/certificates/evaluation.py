@@ -36,6 +36,7 @@ from multikernel.certificates.rounding import (
     ORDINARY,
     Worth,
     enlarged_gap,
+    larger_diagonals,
     largest_losses,
     rounding_unit,
 )
@@ -50,6 +51,9 @@ from multikernel.problem import Problem, Solution, centred, published_intercept
 SMALLEST = 1e-100
 """Relative size of a weight that counts: squares of smaller ones underflow, and their
 norms could not be checked."""
+
+SUMMED = 4.0 * EPS
+"""Relative rounding of the sum of a few columns without a penalty."""
 
 SHARE = 0.1
 """What the matrices of a stack leave of the kernels may add this share of the gap over
@@ -110,6 +114,7 @@ def evaluate_terms(
         If a quadratic form is negative beyond rounding.
     """
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
+    rounded = gram.rounded_traces()[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     each = 8 * math.prod(expansions.shape[1:])
     step = max(1, kernels.size if held is not None else IMAGE_BYTES // each)
@@ -125,10 +130,13 @@ def evaluate_terms(
         else:
             part_of_model = gram.once(some) if held is None else held
             products = term_products(part_of_model, c)
-        squares[part], rounding[part] = _squared_norms(gram, some, c, products)
+        squares[part], rounding[part] = _squared_norms(
+            gram, some, c, products, rounded[part]
+        )
         used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
-        units = np.sqrt(rounding[part] * rounding_unit(f.shape[0]))
+        larger = larger_diagonals(gram.shape[1], rounded[part], products.traces)
+        units = np.sqrt(rounding[part] * rounding_unit(f.shape[0]) * larger)
         total, sizes = products.sums(used, units)
         f += total
         spread += sizes.reshape((-1,) + (1,) * (f.ndim - 1))
@@ -141,14 +149,21 @@ def _chosen(rows: Array, kernels: Indices) -> Array:
 
 
 def _squared_norms(
-    gram: GramStack, kernels: Indices, coefs: Array, products: TermProducts
+    gram: GramStack,
+    kernels: Indices,
+    coefs: Array,
+    products: TermProducts,
+    rounded: Array,
 ) -> tuple[Array, Array]:
-    """Return squared norms of some terms, and by how much they may be off."""
+    """Return squared norms of some terms, and by how much they may be off.
+
+    The `rounded` traces, (n_terms,), are those of `GramStack.rounded_traces`.
+    """
     forms, lengths, traces = products.forms, products.lengths, products.traces
     flat = coefs.reshape(len(kernels), -1)
     sizes = np.einsum("mi,mi->m", flat, flat)
     unit = rounding_unit(coefs.shape[1])
-    rounding = unit * sizes * np.abs(traces)
+    rounding = unit * sizes * rounded
     worst = int(np.argmin(forms))
     if forms[worst] < 0.0 or not np.isfinite(forms).all():
         one = kernels[[worst]]
@@ -157,12 +172,16 @@ def _squared_norms(
     least = lengths / np.maximum(traces, TINY)
     squares = np.where(forms > rounding, forms, np.maximum(forms, least))
     # A product that is no more than its own rounding counts as zero.
-    negligible = lengths <= unit * np.abs(traces) * rounding
+    negligible = lengths <= unit * rounded * rounding
     return np.where(negligible, 0.0, squares), rounding
 
 
 def evaluate(
-    problem: Problem, kernels: Indices, terms: Terms, intercept: Array
+    problem: Problem,
+    kernels: Indices,
+    terms: Terms,
+    intercept: Array,
+    sizes: Array | float = 0.0,
 ) -> Worth:
     """Return norms and objective of a model, and what rounding may hide in them.
 
@@ -174,11 +193,15 @@ def evaluate(
         The kernels of the model.
     terms : Terms
         Its terms, see `evaluate_terms`.
-    intercept : ndarray of shape (n_outputs,)
-        Its intercept, for the problem's targets as they are.
+    intercept : ndarray of shape (n_outputs,) or (n_samples,)
+        Its intercept, for the problem's targets as they are, or what columns without
+        a penalty add to decision values.
+    sizes : ndarray of shape (n_samples,) or 0.0, default=0.0
+        Sums of the absolute numbers that columns are the rounded sums of.
     """
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
+    spread = spread + SUMMED * sizes
     norms = np.zeros(problem.gram.shape[0])
     norms[kernels] = terms.norms
     used = terms.norms > 0.0

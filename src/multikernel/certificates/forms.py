@@ -12,6 +12,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates.gap import DualCertificate, certify, scaled_dual_value
+from multikernel.certificates.rounding import rounding_unit
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack, support_images
 from multikernel.gram.checks import ROUNDING
@@ -120,7 +121,8 @@ def check_forms(
     size = float(np.sum(rho * rho))
     diagonal = gram.traces()
     depth = np.where(np.isfinite(forms), -forms, np.inf)
-    bad = depth > ROUNDING * size * np.maximum(np.abs(diagonal), TINY)
+    hidden = rounding_unit(gram.shape[1]) * gram.rounded_traces()
+    bad = depth > size * (ROUNDING * np.maximum(np.abs(diagonal), TINY) + hidden)
     bad |= ~np.isfinite(forms)
     if not bad.any():
         return

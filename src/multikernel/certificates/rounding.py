@@ -31,6 +31,16 @@ def rounding_unit(n_samples: int) -> float:
     return float((4.0 + np.sqrt(n_samples)) * EPS)
 
 
+def larger_diagonals(n_samples: int, rounded: Array, traces: Array) -> Array:
+    """Return factors of diagonals for errors of products, (n_kernels,); mostly ones.
+
+    They are for `GramStack.rounded_traces`, which count the rounding of entries as a
+    part of the traces.
+    """
+    sizes = np.maximum(np.abs(traces), TINY)
+    return np.asarray(1.0 + n_samples * (rounded / sizes - 1.0))
+
+
 def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
     """Return bounds on the losses between f - spread and f + spread."""
     if is_coupled(loss):
@@ -70,7 +80,7 @@ def largest_dual_norms(
     """Return what the dual norms of a certificate may be, rounding included."""
     rho = certificate.dual
     rounding = unit * float(np.sum(rho * rho))
-    squares = certificate.dual_norms**2 + rounding * np.abs(problem.gram.traces())
+    squares = certificate.dual_norms**2 + rounding * problem.gram.rounded_traces()
     return np.asarray(np.sqrt(squares))
 
 

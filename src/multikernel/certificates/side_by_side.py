@@ -15,7 +15,12 @@ import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.gap import project_dual
-from multikernel.certificates.rounding import ORDINARY, largest_losses, rounding_unit
+from multikernel.certificates.rounding import (
+    ORDINARY,
+    larger_diagonals,
+    largest_losses,
+    rounding_unit,
+)
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.refine import residual_traces
 from multikernel.linalg import EPS, TINY
@@ -101,10 +106,12 @@ class SideBySide:
         self._offset = np.array([float(np.sum(p.offset)) for p in problems])
         lower, upper = self.loss.dual_bounds(self.y)
         self._low, self._high = -upper, -lower  # of dual points
-        self._traces = np.abs(self.gram.traces())[:, None]
+        self._traces = self.gram.rounded_traces()[:, None]
         shares = np.full(len(self.y), 1.0 / len(self.y))
         self._leaves = bool(residual_traces(self.gram, shares).any())
+        larger = larger_diagonals(len(self.y), self._traces[:, 0], self.gram.traces())
         self._roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
+        self._roots *= np.sqrt(larger)[:, None]
 
     def prove(self, own: Columns, models: TargetModels) -> TargetProofs:
         """Certify the models of some targets, rounding errors included.

@@ -22,6 +22,16 @@ quicker than reading all, although there are gaps between them. With 0.3 sixteen
 problems of SpicyMKL took as long."""
 
 
+def rounded_entries(n_samples: int) -> float:
+    """Return what the trace of large numbers counts for where entries are differences.
+
+    A product with a matrix adds up n errors in proportion to its trace. The rounding of
+    an entry is in proportion to the mean of the diagonal that its numbers come from,
+    and these errors have random signs: 2 EPS over n, where a product counts 4 + sqrt(n).
+    """
+    return float(2.0 / (n_samples * (4.0 + np.sqrt(n_samples))))
+
+
 class GramStack(ABC):
     """The matrices K_1, ..., K_M behind one storage: square and symmetric."""
 
@@ -124,6 +134,14 @@ class GramStack(ABC):
         if shares is None:
             return np.asarray(diagonals.sum(axis=1))
         return np.asarray(diagonals @ shares)
+
+    def rounded_traces(self) -> Array:
+        """Return the traces that bounds on rounding errors are in units of, (n_kernels,).
+
+        They are larger than the `traces` where entries are small differences of large
+        numbers; see `rounded_entries`.
+        """
+        return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""

@@ -101,6 +101,14 @@ class MeteredStack(Base):
     def _diagonals(self) -> Array:
         return self.stack.diagonals()
 
+    @cached_property
+    def _rounded_traces(self) -> Array:
+        return self.stack.rounded_traces()
+
+    def rounded_traces(self) -> Array:
+        """Return traces of rounded numbers, computed once; shape (n_kernels,)."""
+        return self._rounded_traces
+
     def diagonals(self) -> Array:
         """Return every diagonal, computed once; shape (n_kernels, n_samples)."""
         return self._diagonals

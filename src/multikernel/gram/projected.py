@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, rounded_entries
 from multikernel.gram.capabilities import AroundOther, resident_products, rough_forms
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.low_rank import LowRankMatrix
@@ -204,6 +204,12 @@ class ProjectedStack(AroundOther, Refinable):
             diagonals[run] = np.maximum(block, ROUNDED * np.abs(diagonals[run]))
         return diagonals
 
+    def rounded_traces(self) -> Array:
+        """Return traces for bounds: entries have the rounding of the whole kernels."""
+        whole, inner = np.abs(self.stack.traces()), self.stack.rounded_traces()
+        entries = inner - whole + rounded_entries(self.shape[1]) * whole
+        return np.abs(self.traces()) + entries
+
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
         return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
@@ -311,8 +317,11 @@ def standardised(
     column has size zero, and is zero.
     """
     w = np.ones(len(columns)) if weights is None else weights
-    means = np.average(columns, axis=0, weights=w) if fit_intercept else 0.0
-    rooted = np.sqrt(w)[:, None] * (columns - means)
+    centred = columns
+    # Twice: the first mean is rounded where columns are far from zero.
+    for _ in range(2 * fit_intercept):
+        centred = centred - np.average(centred, axis=0, weights=w)
+    rooted = np.sqrt(w)[:, None] * centred
     sizes = np.linalg.norm(rooted, axis=0)
     whole = np.linalg.norm(np.sqrt(w)[:, None] * columns, axis=0)
     sizes[sizes <= COLLINEAR * whole] = 0.0

@@ -129,6 +129,10 @@ class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
         # The diagonals of a million lazy kernels are one number, their multiples not.
         return self.scales * self.stack.traces(shares)
 
+    def rounded_traces(self) -> Array:
+        """Return traces of rounded numbers; see `GramStack.rounded_traces`."""
+        return self.scales * self.stack.rounded_traces()
+
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero."""
         # Without the product of scales and diagonals, which may be a large array.

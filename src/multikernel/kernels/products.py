@@ -152,8 +152,20 @@ class CenteredKernel:
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples_X,)."""
-        values = kernel_diagonal(self.kernel, self._moved(X)) - 2.0 * self.means(X)
+        places = self._among_samples(X)
+        means = self.means(X) if places is None else self._own_means[places]
+        values = kernel_diagonal(self.kernel, self._moved(X)) - 2.0 * means
         return np.maximum(values + self.grand_mean, 0.0)
+
+    def sizes(self, X: Array) -> Array:
+        """Return bounds on the numbers that k(x, x) is a difference of, (n_samples_X,).
+
+        They are those of (sqrt(k(x, x)) + sqrt(mean of k(x_i, x_i)))^2 before centring.
+        """
+        samples, weights = self._given
+        own = kernel_diagonal(self.kernel, self._moved(X))
+        mean = float(weights @ kernel_diagonal(self.kernel, self._moved(samples)))
+        return np.asarray(2.0 * (own + mean))
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a model file holds: not what is computed from it."""

@@ -38,7 +38,7 @@ from multikernel.certificates.columns import (
     next_line_weight,
 )
 from multikernel.certificates.progress import Patience, Recorder
-from multikernel.certificates.rounding import Worth
+from multikernel.certificates.rounding import ORDINARY, Worth, largest_losses
 from multikernel.gram.projected import ProjectedStack, Projection
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import per_kernel
@@ -233,7 +233,8 @@ class SquaresSearch:
         values = self._terms(active, coefs) if terms is None else terms
         beside = self.beside
         linear = beside.linear(parameters)
-        worth = evaluate(beside.at(parameters), active, values, linear)
+        sizes = beside.sizes(parameters)
+        worth = evaluate(beside.at(parameters), active, values, linear, sizes)
         return Point(active, coefs, parameters, values, worth)
 
     def _certify(self, point: Point) -> float:
@@ -252,16 +253,18 @@ class SquaresSearch:
     def _is_exact(self, point: Point) -> bool:
         """Return whether an objective is nothing but the rounding of decision values.
 
-        Parameters may fit without an error, and nothing is a share of zero.
+        Parameters may fit without an error, and nothing is a share of zero. Rounding
+        must be small beside the loss of a constant: otherwise it hides a model.
         """
         problem = self.beside.at(point.parameters)
         f = point.terms.f + self.beside.linear(point.parameters)
         sizes = np.abs(point.terms.f) + self.beside.sizes(point.parameters)
-        rounding = 4.0 * EPS * sizes
-        ends = [problem.loss.value(problem.y, f + s * rounding) for s in (-1.0, 1.0)]
-        values = problem.loss.value(problem.y, f)
-        hidden = float((np.maximum(*ends) - values).sum())
-        return point.worth.objective <= hidden
+        largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
+        hidden = float((largest - problem.loss.value(problem.y, f)).sum())
+        if point.worth.objective > hidden:
+            return False
+        constant = np.full_like(f, f.mean())
+        return hidden <= ORDINARY * float(problem.loss.value(problem.y, constant).sum())
 
     def _step(self, point: Point, gap: float) -> Point | None:
         """Return a better model, None where there is none but for rounding."""

@@ -37,7 +37,10 @@ def residual_problems(
                 "Unpenalized columns need loss='squared_error' here, got "
                 f"{getattr(problem.loss, 'loss', problem.loss)!r}."
             )
-        y = fit.projection.residual(centred(problem).y)
+        y = centred(problem).y
+        # Twice: what is left of a trend far larger than the rest is its rounding.
+        for _ in range(2):
+            y = fit.projection.residual(y)
         left_over.append(
             replace(problem, gram=gram, y=y, fit_intercept=False, offset=0.0)
         )

@@ -29,6 +29,7 @@ from multikernel.estimators.publish.fitted import (
     steps_taken,
     worst_status,
 )
+from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram.capabilities import term_covariances
@@ -115,7 +116,7 @@ def fitted_attributes(
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(dual)),
-        "intercept_": expansion.intercept,
+        "intercept_": published_intercept(training.design, expansion),
         "support_": samples.rows_of(np.flatnonzero(in_use)),
         "objective_": single(scales * [s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
@@ -162,6 +163,15 @@ def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, 
     squares, products = term_covariances(stack, active, expansion.coefs, weights)
     norms = np.sqrt(np.maximum(squares, 0.0))
     return spread_terms(norms, shares_of(products), active, stack.shape[0])
+
+
+def published_intercept(
+    design: Design | None, model: BlockFunctions | AdditiveModel
+) -> Array:
+    """Return intercepts beside the columns of the data as they are, (n_outputs,)."""
+    if design is None or model.effects is None:
+        return model.intercept
+    return design.intercept(model.intercept, model.effects)
 
 
 def described_effects(design: Design | None, effects: Array | None) -> dict[str, Any]:

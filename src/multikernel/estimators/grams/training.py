@@ -31,6 +31,7 @@ from multikernel.gram.definite import WITHOUT_PROOF
 from multikernel.gram.part import view_part
 from multikernel.gram.projected import LeastSquares
 from multikernel.gram.refine import refined
+from multikernel.gram.rounded import with_rounding
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
@@ -165,6 +166,7 @@ class Training:
     design: Design | None = None
     options_for: Callable[[KernelDictionary], GramOptions] | None = None
     taken: Indices | None = None
+    _rounded: tuple[BuiltStack, GramStack] | None = field(default=None, init=False)
 
     @property
     def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
@@ -175,6 +177,15 @@ class Training:
     def stack(self) -> GramStack:
         """Return the Gram matrices."""
         return self.built.stack
+
+    @property
+    def _rounded_stack(self) -> GramStack:
+        """Return the Gram matrices, with what centring says of their rounding."""
+        if self._rounded is None or self._rounded[0] is not self.built:
+            learnt = self.built.normalization
+            stack = with_rounding(self.stack, self.dictionary, self.X, learnt)
+            self._rounded = self.built, stack
+        return self._rounded[1]
 
     @property
     def names(self) -> KernelNames:
@@ -401,7 +412,7 @@ class Training:
             given = 1.0 if weights is None else weights
             weights = weights if factors is None else given * factors
         each = weighted(loss, weights)
-        return Problem(self.stack, y, each, penalty, self.fit_intercept)
+        return Problem(self._rounded_stack, y, each, penalty, self.fit_intercept)
 
     def problems(self, recipe: Recipe) -> Problems:
         """Return the problems of a fit, all on one stack, with their solver.

@@ -1,7 +1,7 @@
 """Columns without a penalty: numbers as they are, categories as indicators."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -12,6 +12,8 @@ from multikernel.estimators.read.kinds import UNKNOWN, features_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.projected import rank_of, standardised
+from multikernel.linalg.tables import equal_shares
+from multikernel.problem import level_of_few_digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +28,15 @@ class Design:
         For an indicator the number of its category, nan for a column of numbers.
     names : tuple of str
         What they are called: a column, or column=category.
+    origins : ndarray of shape (n_columns,), optional
+        Numbers that are subtracted from the columns; zeros when left out. Columns far
+        from zero would hide in rounding how they vary.
     """
 
     places: Indices
     codes: Array
     names: tuple[str, ...]
+    origins: Array | None = None
 
     def __post_init__(self) -> None:
         size = (len(self.names),)
@@ -39,6 +45,8 @@ class Design:
             places=(self.places, size),
             codes=(self.codes, size),
         )
+        if self.origins is not None:
+            check_shapes("Columns without a penalty", origins=(self.origins, size))
 
     def check_columns(self, n_features: int) -> None:
         """Raise unless all columns are columns of the data."""
@@ -60,12 +68,19 @@ class Design:
                 "training sample has, so that it has no coefficient there."
             )
         values[:, category] = values[:, category] == self.codes[category]
-        return values
+        return values if self.origins is None else values - self.origins
+
+    def intercept(self, intercept: Array, effects: Array) -> Array:
+        """Return an intercept beside these columns as one beside the data's own."""
+        if self.origins is None:
+            return intercept
+        return np.asarray(intercept - self.origins @ effects)
 
     def part(self, chosen: Indices) -> "Design":
         """Return some of the columns."""
         names = tuple(self.names[column] for column in chosen)
-        return Design(self.places[chosen], self.codes[chosen], names)
+        origins = None if self.origins is None else self.origins[chosen]
+        return Design(self.places[chosen], self.codes[chosen], names, origins)
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
@@ -109,8 +124,21 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
     design = Design(
         np.array(places, dtype=np.intp), np.array(codes, dtype=np.float64), names
     )
+    if fit_intercept:
+        design = _about_origins(design, samples)
     check_independent(owner, design(samples.X), names, fit_intercept=fit_intercept)
     return design
+
+
+def _about_origins(design: Design, samples: Samples) -> Design:
+    """Return a design with origins near the means of columns far from zero."""
+    columns = design(samples.X)
+    shares = equal_shares(len(columns), samples.weights)
+    levels = [level_of_few_digits(column, shares) for column in columns.T]
+    # A constant stays as it is, so that it is refused.
+    origins = np.array([0.0 if constant else level for level, constant in levels])
+    origins[~np.isnan(design.codes)] = 0.0
+    return replace(design, origins=origins) if origins.any() else design
 
 
 def check_independent(

@@ -1,0 +1,160 @@
+"""How large the numbers were that entries of centred matrices are differences of.
+
+A centred kernel is a difference of values and means. Where these are far larger than
+the difference, its entries have the rounding of the values, and nothing in the matrix
+says so. A `RoundedStack` says it to the certificate.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack, rounded_entries
+from multikernel.gram.metered import Meter, MeteredStack
+from multikernel.gram.normalization import Normalization
+from multikernel.gram.steps import CenterStep, CosineStep, ScaleStep
+from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
+from multikernel.kernels.columns import ColumnKernel, select_columns
+from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.products import CenteredKernel, ProductKernel
+from multikernel.linalg import TINY
+
+ORDINARY = 16.0
+"""Ratio up to which the traces of the matrices stand for the numbers before centring.
+Centred Gaussians of the median width have ratios of about 8."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedStack(MeteredStack):
+    """A stack whose entries are small differences of large numbers.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The matrices.
+    meter : Meter
+        Counts what is read of them.
+    sizes : ndarray of shape (n_kernels,)
+        What `rounded_traces` returns.
+    """
+
+    sizes: Array
+
+    def rounded_traces(self) -> Array:
+        """Return traces for bounds on rounding; see `GramStack.rounded_traces`."""
+        return self.sizes
+
+    def take(self, kernels: Indices) -> "RoundedStack":
+        """Return the stack of the chosen kernels."""
+        part = self.stack.take(kernels)
+        return RoundedStack(part, self.meter, self.sizes[kernels])
+
+    def once(self, kernels: Indices) -> "RoundedStack":
+        """Return the stack of the chosen kernels for a single product."""
+        part = self.stack.once(kernels)
+        return RoundedStack(part, self.meter, self.sizes[kernels])
+
+    def restrict(self, samples: Indices) -> "RoundedStack":
+        """Return the stack on the chosen samples."""
+        return RoundedStack(self.stack.restrict(samples), self.meter, self.sizes)
+
+
+def with_rounding(
+    stack: GramStack,
+    dictionary: KernelDictionary | None,
+    X: Array,
+    normalization: Normalization,
+) -> GramStack:
+    """Return a stack that knows the rounding of its entries; itself if that is small.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Normalised training matrices.
+    dictionary : KernelDictionary or None
+        Their kernels; None for precomputed matrices.
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    normalization : Normalization
+        What was learnt on them.
+    """
+    traces = np.abs(stack.traces())
+    ratios = _ratios_of_steps(traces, normalization)
+    if isinstance(X, np.ndarray) and dictionary is not None:
+        unscaled = _unscaled(traces, normalization)
+        np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)
+    if ratios.max(initial=1.0) <= ORDINARY:
+        return stack
+    sizes = (1.0 + ratios * rounded_entries(stack.shape[1])) * traces
+    return RoundedStack(stack, Meter(1), sizes)
+
+
+def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
+    """Return the ratios of uncentred to centred sizes that a step of centring has."""
+    ratios, scales = np.ones(traces.size), np.ones(traces.size)
+    for step in reversed(normalization.steps):
+        if isinstance(step, ScaleStep):
+            scales = scales * step.factors
+        elif isinstance(step, CenterStep):
+            # What centring took off the mean diagonal, in the units of the traces.
+            mean = 2.0 * step.means.sum(axis=1) - step.means.shape[1] * step.grand_means
+            taken = scales * mean
+            np.divide(
+                4.0 * (traces + taken), traces, out=ratios, where=traces > TINY
+            )
+    return np.maximum(ratios, 1.0)
+
+
+def _unscaled(traces: Array, normalization: Normalization) -> Array:
+    """Return the traces of kernels before they were scaled, nan where unknown."""
+    if any(isinstance(step, CosineStep) for step in normalization.steps):
+        return np.full(traces.size, np.nan)
+    factors = normalization.factors(np.arange(traces.size))
+    return np.divide(
+        traces, factors, out=np.full(traces.size, np.nan), where=factors > 0.0
+    )
+
+
+def _ratios_of_kernels(
+    dictionary: KernelDictionary, X: Array, traces: Array
+) -> Array:
+    """Return the ratio of uncentred to centred sizes of every kernel.
+
+    The `traces`, (n_kernels,), are those of the kernels themselves, nan where unknown.
+    """
+    if not isinstance(dictionary, InteractionDictionary):
+        pairs = zip(range(len(dictionary)), traces.tolist(), strict=True)
+        return np.array([rounded_ratio(dictionary[m], X, trace) for m, trace in pairs])
+    terms = dictionary.terms
+    alone = terms[:, 1] < 0
+    of_mains = np.full(len(dictionary.mains), np.nan)
+    of_mains[terms[alone, 0]] = traces[alone]
+    mains = zip(dictionary.mains.kernels, of_mains.tolist(), strict=True)
+    ratios = np.array([rounded_ratio(main, X, trace) for main, trace in mains])
+    # Errors of products: the values of one factor times the errors of the other.
+    return ratios[terms[:, 0]] + np.where(alone, 0.0, ratios[terms[:, 1]])
+
+
+def rounded_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
+    """Return how much larger the numbers are that a kernel is the difference of.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : ndarray of shape (n_samples, n_features)
+        Samples.
+    trace : float, default=nan
+        The trace of its matrix, where that is known.
+    """
+    if isinstance(kernel, ColumnKernel):
+        return rounded_ratio(kernel.kernel, select_columns(X, kernel.columns), trace)
+    if isinstance(kernel, ProductKernel):
+        return sum(rounded_ratio(factor, X) for factor in kernel.kernels)
+    if not isinstance(kernel, CenteredKernel):
+        return 1.0
+    size = float(kernel.sizes(X).sum())
+    if np.isnan(trace):
+        trace = float(kernel.diag(X).sum())
+    return max(1.0, rounded_ratio(kernel.kernel, X) * size / max(trace, TINY))
