@@ -38,7 +38,7 @@ def larger_diagonals(n_samples: int, rounded: Array, traces: Array) -> Array:
     part of the traces.
     """
     sizes = np.maximum(np.abs(traces), TINY)
-    return np.asarray(1.0 + n_samples * (rounded / sizes - 1.0))
+    return np.asarray(1.0 + n_samples * np.maximum(rounded / sizes - 1.0, 0.0))
 
 
 def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:

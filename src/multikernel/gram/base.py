@@ -25,9 +25,9 @@ problems of SpicyMKL took as long."""
 def rounded_entries(n_samples: int) -> float:
     """Return what the trace of large numbers counts for where entries are differences.
 
-    A product with a matrix adds up n errors in proportion to its trace. The rounding of
-    an entry is in proportion to the mean of the diagonal that its numbers come from,
-    and these errors have random signs: 2 EPS over n, where a product counts 4 + sqrt(n).
+    Errors of products with a matrix are in proportion to its trace, 4 + sqrt(n) EPS.
+    The rounding of entries has random signs, so that its forms are in proportion to the
+    mean of the diagonal that the numbers come from, 2 EPS.
     """
     return float(2.0 / (n_samples * (4.0 + np.sqrt(n_samples))))
 
@@ -136,7 +136,7 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return the traces that bounds on rounding errors are in units of, (n_kernels,).
+        """Return the traces that bounds on rounding are in proportion to, (n_kernels,).
 
         They are larger than the `traces` where entries are small differences of large
         numbers; see `rounded_entries`.

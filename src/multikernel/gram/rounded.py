@@ -14,7 +14,7 @@ from multikernel.gram.base import GramStack, rounded_entries
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import Normalization
 from multikernel.gram.steps import CenterStep, CosineStep, ScaleStep
-from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
+from multikernel.kernels.base import Kernel, KernelDictionary
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, ProductKernel
@@ -100,9 +100,7 @@ def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
             # What centring took off the mean diagonal, in the units of the traces.
             mean = 2.0 * step.means.sum(axis=1) - step.means.shape[1] * step.grand_means
             taken = scales * mean
-            np.divide(
-                4.0 * (traces + taken), traces, out=ratios, where=traces > TINY
-            )
+            np.divide(4.0 * (traces + taken), traces, out=ratios, where=traces > TINY)
     return np.maximum(ratios, 1.0)
 
 
@@ -116,9 +114,7 @@ def _unscaled(traces: Array, normalization: Normalization) -> Array:
     )
 
 
-def _ratios_of_kernels(
-    dictionary: KernelDictionary, X: Array, traces: Array
-) -> Array:
+def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
     """Return the ratio of uncentred to centred sizes of every kernel.
 
     The `traces`, (n_kernels,), are those of the kernels themselves, nan where unknown.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.publish.fitted import BlockFunctions
@@ -18,7 +19,7 @@ from multikernel.estimators.publish.predict import (
 )
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
-from multikernel.gram import BuiltStack, LowRank, build_stack
+from multikernel.gram import BuiltStack, GramStack, LowRank, build_stack
 from multikernel.gram.capabilities import outside_products
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.engine import SampledRows
@@ -35,9 +36,14 @@ from multikernel.gram.normalization import GivenScales, Steps, check_steps
 from multikernel.gram.refine import landmarks_of
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
+from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.linalg import EPS
 
 if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
+
+CONSTANT = 8.0 * EPS
+"""Entries that differ by this share of the largest are the same but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,49 @@ def gram_matrices(
     if rows is not None:
         return build_blocked(dictionary, rows, options=thin, **alike)
     return build_stack(dictionary, X, storage=options.storage, **alike)
+
+
+def without_constants(
+    built: BuiltStack,
+    dictionary: KernelDictionary | None,
+    X: Array,
+    options: GramOptions,
+    weights: Array | None,
+) -> BuiltStack:
+    """Return matrices in which kernels that are constant on the samples are zero.
+
+    An intercept makes them useless. Where kernels are centred, or their variance is
+    made one, they are zero already.
+    """
+    steps = check_steps(options.normalize)
+    centred = isinstance(dictionary, InteractionDictionary)
+    if (
+        centred
+        or "center" in steps
+        or "variance" in steps
+        or isinstance(X, SampledRows)
+    ):
+        return built
+    stack, factors = built.stack, np.ones(built.stack.shape[0])
+    for run in column_runs(factors.size, stack.shape[1]):
+        factors[run] = ~_are_constant(stack.once(run))
+    factors[built.degenerate] = 1.0
+    if factors.all():
+        return built
+    return gram_matrices(dictionary, X, options.scaled(factors), weights)
+
+
+def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
+    """Return which matrices have the same number everywhere, but for rounding."""
+    diagonals = stack.diagonals()
+    level = diagonals[:, :1]
+    same = (np.abs(diagonals - level) <= CONSTANT * level).all(axis=1)
+    kernels = np.flatnonzero(same)
+    # Samples as near to the first one as to themselves are all the same for a kernel.
+    firsts = stack.once(kernels).columns(np.array([0]))[:, :, 0]
+    near = np.abs(firsts - level[kernels]) <= CONSTANT * level[kernels]
+    same[kernels] = near.all(axis=1)
+    return same
 
 
 def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveModel:

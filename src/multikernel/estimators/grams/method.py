@@ -11,6 +11,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
+from multikernel.estimators.grams.predicted import as_predicted
 from multikernel.estimators.grams.solving import solve_outputs, solve_with_thirds
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Problems, Recipe, Scales, Training
@@ -77,8 +78,7 @@ class GramMethod(ABC):
         solutions = solve_outputs(problems, data, watch, starts)
         # Products of three kernels, where they are asked for; else the same solutions.
         solutions = solve_with_thirds(problems.recipe, data, watch, solutions)
-        warn_unfinished(data, solutions)
-        return solutions
+        return finished(data, problems.recipe, solutions)
 
     def publish(
         self, problems: Problems, data: Training, solution: list[Solution]
@@ -197,6 +197,23 @@ def solved(
         np.array([solution.duality_gap for solution in found]),
         partial(fitted_attributes, recipe, training, found),
     )
+
+
+def finished(
+    training: Training,
+    recipe: Recipe,
+    solutions: Sequence[Solution],
+    *,
+    stopped: bool = False,
+) -> list[Solution]:
+    """Return the solutions as they are published, and warn unless they converged.
+
+    A fit that a callback `stopped` does not warn.
+    """
+    published = as_predicted(training, recipe, solutions, merge(solutions))
+    if not stopped:
+        warn_unfinished(training, published)
+    return published
 
 
 def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:

@@ -10,7 +10,11 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import listed, shown
-from multikernel.estimators.grams.grams import GramOptions, gram_matrices
+from multikernel.estimators.grams.grams import (
+    GramOptions,
+    gram_matrices,
+    without_constants,
+)
 from multikernel.estimators.grams.training import Training, by_name
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
@@ -113,6 +117,9 @@ class GramSource:
         how = options.for_parts() if self.parts else options
         try:
             built = gram_matrices(dictionary, samples.X, how, samples.weights)
+            if self.fit_intercept and not self.parts:
+                given = dictionary, samples.X, options, samples.weights
+                built = without_constants(built, *given)
         except IndefiniteKernelError as error:
             names = samples.table.gram_names
             if names is None or error.kernel is None:

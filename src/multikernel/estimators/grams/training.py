@@ -15,6 +15,7 @@ from multikernel.estimators.grams.grams import (
     fold_values,
     gram_matrices,
     images_outside,
+    without_constants,
 )
 from multikernel.estimators.grams.least_squares import completed, residual_problems
 from multikernel.estimators.grams.useless import warn_degenerate
@@ -179,7 +180,7 @@ class Training:
         return self.built.stack
 
     @property
-    def _rounded_stack(self) -> GramStack:
+    def rounded_stack(self) -> GramStack:
         """Return the Gram matrices, with what centring says of their rounding."""
         if self._rounded is None or self._rounded[0] is not self.built:
             learnt = self.built.normalization
@@ -373,9 +374,11 @@ class Training:
         """
         everyone = np.arange(self.rows.size)
         training, chosen = self.part(everyone)
+        given = self.dictionary, training.X, self.options, training.samples.weights
         if chosen.size < everyone.size:
-            X, weights = training.X, training.samples.weights
-            training.built = gram_matrices(self.dictionary, X, self.options, weights)
+            training.built = gram_matrices(*given)
+        if self.fit_intercept:
+            training.built = without_constants(training.built, *given)
         warn_degenerate(training)
         return training
 
@@ -412,13 +415,12 @@ class Training:
             given = 1.0 if weights is None else weights
             weights = weights if factors is None else given * factors
         each = weighted(loss, weights)
-        return Problem(self._rounded_stack, y, each, penalty, self.fit_intercept)
+        return Problem(self.rounded_stack, y, each, penalty, self.fit_intercept)
 
-    def problems(self, recipe: Recipe) -> Problems:
-        """Return the problems of a fit, all on one stack, with their solver.
+    def stated(self, recipe: Recipe) -> list[Problem]:
+        """Return the problems of a fit as they are without columns without a penalty.
 
-        One per output; one for all where they share a selection. What the solver of the
-        recipe cannot treat raises an UnsupportedProblemError.
+        One per output; one for all where they share a selection.
         """
         samples, losses = self.samples, recipe.losses
         targets = samples.targets
@@ -438,10 +440,17 @@ class Training:
         if samples.offset is not None:
             several = targets.ndim > 2
             offsets = [samples.offset] if several else list(samples.offset.T)
-        problems = [
+        return [
             self.problem(*each)
             for each in zip(targets, offsets, losses, recipe.penalties, strict=True)
         ]
+
+    def problems(self, recipe: Recipe) -> Problems:
+        """Return the problems of a fit, all on one stack, with their solver.
+
+        What the solver of the recipe cannot treat raises an UnsupportedProblemError.
+        """
+        problems = self.stated(recipe)
         if self.design is not None and is_squared(problems[0].loss):
             problems = residual_problems(self.least_squares, problems)
         elif self.design is not None:

@@ -11,7 +11,6 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import (
     fitted_attributes,
     solved,
-    warn_unfinished,
 )
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.local_rademacher.estimators import (
@@ -22,6 +21,7 @@ from multikernel.estimators.local_rademacher.method import (
     TailMethod,
     TailRecipe,
     certified,
+    finished_tails,
     method_attributes,
     tail_method,
 )
@@ -99,8 +99,7 @@ class TailCandidates(Candidates[TailMethod, Training]):
             # Once stopped, no path leads to the choice: one iteration is made there.
             Cs, recipes = Cs[[i]], [recipes[i]]
             path, i = [next(_followed(recipes, training, watch, ()))], 0
-        if not watch.stopped:
-            warn_unfinished(training, certified(path[i]))
+        path[i] = finished_tails(training, recipes[i], path[i], stopped=watch.stopped)
         attributes = fitted_attributes(recipes[i], training, path[i])
         attributes |= method_attributes(recipes[i], path[i])
         paths = list(zip(*map(certified, path), strict=True))

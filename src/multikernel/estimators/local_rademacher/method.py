@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
 from multikernel.estimators.grams.method import (
+    finished,
     warn_unfinished,
 )
 from multikernel.estimators.grams.solving import solve_outputs
@@ -97,8 +98,7 @@ class TailMethod(MarginMethod):
         """Return the solutions; "dc" has random starts, and no others."""
         watch.expect_problems(len(problems.each))
         solutions = solve_outputs(problems, data, watch)
-        warn_unfinished(data, certified(solutions))
-        return solutions
+        return finished_tails(data, problems.recipe, solutions)
 
     def publish(
         self, problems: Problems, data: Training, solution: list[Solution]
@@ -140,6 +140,20 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
             seed=int(check_random_state(given).randint(2**31 - 1)),
         )
     return TailMethod(source, inner.loss, inner.C, inner.p, solver, int(theta))
+
+
+def finished_tails(
+    training: Training,
+    recipe: Recipe,
+    solutions: Sequence[Solution],
+    *,
+    stopped: bool = False,
+) -> list[Solution]:
+    """Return what `finished` does; warnings are about gaps of convex problems."""
+    published = finished(training, recipe, solutions, stopped=True)
+    if not stopped:
+        warn_unfinished(training, certified(published))
+    return published
 
 
 def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import (
+    finished,
     fitted_attributes,
     solved,
-    warn_unfinished,
 )
 from multikernel.estimators.grams.solving import follow_outputs, follow_to
 from multikernel.estimators.grams.training import Problems, Recipe, Training
@@ -130,8 +130,7 @@ class MarginCandidates(Candidates[MarginMethod, Training]):
         loose = self.with_tol(loosened(self.method.tol))
         way = loose.recipes(training, j)[: i + 1]
         path = follow_to(way, recipes[i], training, watch)
-        if not watch.stopped:
-            warn_unfinished(training, path[-1])
+        path[-1] = finished(training, recipes[i], path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(recipes[i], training, path[-1])
         paths = list(zip(*path, strict=True))
         all_Cs = self.Cs[:, j]

@@ -8,9 +8,9 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.method import (
+    finished,
     fitted_attributes,
     solved,
-    warn_unfinished,
 )
 from multikernel.estimators.grams.shortlist import (
     follow_shortlist,
@@ -138,8 +138,7 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
         path.append(solve_with_thirds(recipe, training, watch, path.pop()))
         n_kernels = training.stack.shape[0]
         path = [[among_more(each, n_kernels) for each in step] for step in path]
-        if not watch.stopped:
-            warn_unfinished(training, path[-1])
+        path[-1] = finished(training, recipe, path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(recipe, training, path[-1])
         paths = list(zip(*path, strict=True))
         attributes["n_iter_"] = iterations(paths)
@@ -169,8 +168,7 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
         way = loose[: int(best.max()) + 1]
         path = refit_targets(way, last, training, watch, best, blocks)
         solutions = solve_with_thirds(last, training, watch, path.solutions)
-        if not watch.stopped:
-            warn_unfinished(training, solutions)
+        solutions = finished(training, last, solutions, stopped=watch.stopped)
         attributes = fitted_attributes(last, training, solutions)
         attributes["alphas_"] = self.alphas
         attributes["n_iter_"] = single(np.maximum(path.n_iter, 1))

@@ -1,0 +1,145 @@
+"""The objective and the gap of the model that predicts.
+
+A solver evaluates its model by the matrices of the stack. Predictions come from other
+code where kernels are centred, in factors, or held in single precision, and where there
+are columns without a penalty. There the loss is evaluated once more, from the decision
+values on the training samples that ``decision_function`` returns for them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import decision_values
+from multikernel.certificates.rounding import ORDINARY
+from multikernel.estimators.grams.grams import additive_model
+from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.publish.fitted import BlockFunctions
+from multikernel.gram.capabilities import pass_numbers
+from multikernel.gram.files import MemoryMapped
+from multikernel.gram.refine import landmarks_of
+from multikernel.gram.rounded import RoundedStack
+from multikernel.linalg import EPS, TINY
+from multikernel.problem import Problem, Solution, Status
+
+CHEAP = 0.1
+"""Kernels in use are evaluated again if that takes this share of the stack's numbers.
+Where matrices are centred, they always are."""
+
+
+def as_predicted(
+    training: Training,
+    recipe: Recipe,
+    solutions: Sequence[Solution],
+    merged: BlockFunctions,
+) -> list[Solution]:
+    """Return solutions with the objective and the gap of the model that predicts.
+
+    Parameters
+    ----------
+    training : Training
+        What the model was learnt from.
+    recipe : Recipe
+        The parts of the method.
+    solutions : sequence of Solution
+        The solutions of all problems.
+    merged : BlockFunctions
+        Their expansions over the union of their kernels.
+
+    Returns
+    -------
+    solutions : list of Solution
+        The same ones where the two objectives differ by no more than rounding does.
+    """
+    again = _evaluates_again(training, merged)
+    if not (again or training.design is not None):
+        return list(solutions)
+    expansion = training.completed(merged)
+    linear = np.zeros((training.stack.shape[1], merged.intercept.size))
+    if training.design is not None and expansion.effects is not None:
+        linear += training.design(training.X) @ expansion.effects
+    if again:
+        f = additive_model(training, expansion).decision_values(training.X)
+    else:
+        f = linear + expansion.intercept
+        if expansion.active.size:
+            kernels = training.stack.once(expansion.active)
+            f += kernels.block_matvec(expansion.coefs).sum(axis=0)
+    plain, problems = training.stated(recipe), training.problems(recipe).each
+    first, changed = 0, []
+    for stated, problem, solution in zip(plain, problems, solutions, strict=True):
+        outputs = slice(first, first + solution.intercept.size)
+        first = outputs.stop
+        own = f[:, outputs].reshape(stated.y.shape)
+        loss = float(stated.loss.value(stated.y, own).sum())
+        leak = _leak(training, solution, linear[:, outputs].reshape(stated.y.shape))
+        tol = _tolerance(recipe.solver)
+        changed.append(_published(problem, solution, loss, leak, tol))
+    return changed
+
+
+def _evaluates_again(training: Training, merged: BlockFunctions) -> bool:
+    """Return whether kernels in use are evaluated by the code that predicts."""
+    if not isinstance(training.X, np.ndarray):
+        return False
+    if isinstance(training.rounded_stack, RoundedStack):
+        return True
+    storage, stack = training.options.storage, training.stack
+    single = storage == "dense32" or (
+        isinstance(storage, MemoryMapped) and storage.dtype == "float32"
+    )
+    landmarks = landmarks_of(stack)
+    if landmarks is None and (training.precomputed or not single):
+        return False
+    widths = np.full(merged.active.size, stack.shape[1])
+    if landmarks is not None:
+        widths = np.array(landmarks.widths(stack, merged.active))
+    return float(stack.shape[1]) * widths.sum() <= CHEAP * pass_numbers(stack)
+
+
+def _leak(training: Training, solution: Solution, linear: Array) -> float:
+    """Return what columns can lower a dual value by that is not orthogonal to them."""
+    if training.least_squares is None:
+        return 0.0
+    rho = solution.dual
+    if solution.effects is None:
+        rho = training.least_squares.projection.transposed(rho)
+    products = rho * (linear - linear.mean(axis=0))
+    return abs(float(products.sum())) + 4.0 * EPS * float(np.linalg.norm(products))
+
+
+def _published(
+    problem: Problem, solution: Solution, loss: float, leak: float, tol: float
+) -> Solution:
+    """Return a solution whose loss is that of the model that predicts."""
+    f = decision_values(problem, solution)
+    if problem.columns is not None:
+        f = f + problem.columns @ solution.effects
+    before = float(problem.loss.value(problem.y, f).sum())
+    size = abs(solution.objective)
+    if abs(loss - before) + leak <= ORDINARY * size or np.isnan(solution.duality_gap):
+        return solution
+    objective = solution.objective + loss - before
+    bound = solution.objective - solution.duality_gap * size - leak
+    gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
+    status = solution.status
+    if status is Status.CONVERGED and gap > tol:
+        status = Status.STALLED
+    last = replace(solution.history[-1], objective=objective, duality_gap=gap)
+    return replace(
+        solution,
+        objective=objective,
+        duality_gap=gap,
+        status=status,
+        history=(*solution.history[:-1], last),
+    )
+
+
+def _tolerance(solver: Any) -> float:
+    """Return the relative gap to stop at, of a solver or the one inside it."""
+    while not hasattr(solver, "tol"):
+        solver = solver.solver
+    return float(solver.tol)
