@@ -144,13 +144,9 @@ def without_constants(
     made one, they are zero already.
     """
     steps = check_steps(options.normalize)
-    centred = isinstance(dictionary, InteractionDictionary)
-    if (
-        centred
-        or "center" in steps
-        or "variance" in steps
-        or isinstance(X, SampledRows)
-    ):
+    centred = "center" in steps or "variance" in steps
+    centred |= isinstance(dictionary, InteractionDictionary)
+    if centred or isinstance(X, SampledRows):
         return built
     stack, factors = built.stack, np.ones(built.stack.shape[0])
     for run in column_runs(factors.size, stack.shape[1]):
