@@ -5,12 +5,14 @@ the difference, its entries have the rounding of the values, and nothing in the 
 says so. A `RoundedStack` says it to the certificate.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, rounded_entries
+from multikernel.gram.checks import ROUNDING
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import Normalization
 from multikernel.gram.steps import CenterStep, CosineStep, ScaleStep
@@ -18,7 +20,7 @@ from multikernel.kernels.base import Kernel, KernelDictionary
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, ProductKernel
-from multikernel.linalg import TINY
+from multikernel.linalg import EPS, TINY
 
 ORDINARY = 16.0
 """Ratio up to which the traces of the matrices stand for the numbers before centring.
@@ -35,29 +37,30 @@ class RoundedStack(MeteredStack):
         The matrices.
     meter : Meter
         Counts what is read of them.
-    sizes : ndarray of shape (n_kernels,)
-        What `rounded_traces` returns.
+    ratios : ndarray of shape (n_kernels,)
+        How many times larger the traces of the large numbers are.
     """
 
-    sizes: Array
+    ratios: Array
 
     def rounded_traces(self) -> Array:
         """Return traces for bounds on rounding; see `GramStack.rounded_traces`."""
-        return self.sizes
+        entries = self.ratios * rounded_entries(self.shape[1])
+        return np.asarray((1.0 + entries) * np.abs(self.traces()))
 
     def take(self, kernels: Indices) -> "RoundedStack":
         """Return the stack of the chosen kernels."""
         part = self.stack.take(kernels)
-        return RoundedStack(part, self.meter, self.sizes[kernels])
+        return RoundedStack(part, self.meter, self.ratios[kernels])
 
     def once(self, kernels: Indices) -> "RoundedStack":
         """Return the stack of the chosen kernels for a single product."""
         part = self.stack.once(kernels)
-        return RoundedStack(part, self.meter, self.sizes[kernels])
+        return RoundedStack(part, self.meter, self.ratios[kernels])
 
     def restrict(self, samples: Indices) -> "RoundedStack":
         """Return the stack on the chosen samples."""
-        return RoundedStack(self.stack.restrict(samples), self.meter, self.sizes)
+        return RoundedStack(self.stack.restrict(samples), self.meter, self.ratios)
 
 
 def with_rounding(
@@ -86,8 +89,14 @@ def with_rounding(
         np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)
     if ratios.max(initial=1.0) <= ORDINARY:
         return stack
-    sizes = (1.0 + ratios * rounded_entries(stack.shape[1])) * traces
-    return RoundedStack(stack, Meter(1), sizes)
+    return RoundedStack(stack, Meter(1), ratios)
+
+
+def drowned(stack: GramStack, kernels: Sequence[int]) -> list[int]:
+    """Return which of some kernels rounding may have made indefinite."""
+    if not isinstance(stack, RoundedStack):
+        return []
+    return [m for m in kernels if EPS * stack.ratios[m] >= ROUNDING]
 
 
 def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import listed
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import (
     GramOptions,
@@ -32,7 +33,7 @@ from multikernel.gram.definite import WITHOUT_PROOF
 from multikernel.gram.part import view_part
 from multikernel.gram.projected import LeastSquares
 from multikernel.gram.refine import refined
-from multikernel.gram.rounded import with_rounding
+from multikernel.gram.rounded import drowned, with_rounding
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
@@ -260,9 +261,22 @@ class Training:
                     check_combination(self.stack, np.ones(self.stack.shape[0]))
                 raise self._of_all(error) from error
         except IndefiniteKernelError as error:
+            hidden = drowned(self.rounded_stack, error.kernels)
+            if hidden:
+                raise ValueError(self._only_rounding(hidden)) from error
             if error.kernel is None or (self.precomputed and not self.names.given):
                 raise
             raise by_name(error, self.names(error.kernels)) from error
+
+    def _only_rounding(self, kernels: list[int]) -> str:
+        """Return a sentence about kernels that centring leaves rounding of."""
+        names = listed(self.names(kernels[:5]), len(kernels))
+        return (
+            f"{self.owner}: the values of the kernels {names} differ by less than 1e-9 "
+            "of their size on the training samples, so that centering leaves rounding "
+            "errors. Standardize the columns, make the kernels narrower, or leave them "
+            "out."
+        )
 
     def _of_all(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
         """Return a complaint about all matrices that are no kernels, as one is none."""
