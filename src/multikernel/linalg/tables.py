@@ -94,6 +94,24 @@ def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
     return hashes
 
 
+LOOKED_AT = 200
+"""Rows by which `distinct_rows` rejects most tables: 0.1 ms in place of a sort."""
+
+
+def distinct_rows(table: Array, most: int) -> tuple[Indices, Indices] | None:
+    """Return the first of each group of equal rows, and the group of every row.
+
+    None if there are more than `most` groups.
+    """
+    some = row_keys(table[evenly_spaced(len(table), LOOKED_AT)])
+    if np.unique(some).size > most:
+        return None
+    _, first, groups = np.unique(
+        row_keys(table), return_index=True, return_inverse=True
+    )
+    return None if first.size > most else (first, groups.reshape(-1))
+
+
 HASHED_BYTES = 2**21
 """Bytes of the rows that `row_hashes` looks at together."""
 

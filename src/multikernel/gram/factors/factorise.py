@@ -179,21 +179,21 @@ def held_factor(
     """
     scale, shift = landmarks.kernels[m].scale, landmarks.kernels[m].shift
     rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
-    residual = np.zeros(rows.shape[1])
+    bound = np.zeros(rows.shape[1])
     if stack.residual is not None:
-        residual = stack.residual.roots[m] ** 2 / scale
+        bound = stack.residual.roots[m] ** 2 / scale
     if scale != 1.0:
         rows = rows / np.sqrt(scale)
     if shift is not None:
         rows = rows + shift[:, None]
     positions = landmarks.positions(m)
-    residual[positions[positions >= 0]] = 0.0
+    bound[positions[positions >= 0]] = 0.0
     if samples is not None:
         # With "clip" nothing is buffered; `samples` are in range.
         rows = np.take(rows, samples, axis=1, out=out, mode="clip")
-        residual = residual[samples]
-    diagonal = np.einsum("ri,ri->i", rows, rows) + residual
-    return Factor(rows, residual, positions, diagonal)
+        bound = bound[samples]
+    # Rounding is in the bound once, however often a factor grows.
+    return Factor(rows, bound, positions, bound).of_bound()
 
 
 def refine(
@@ -217,6 +217,9 @@ def refine(
             collected.keep(m, stack)
             return
         factor, before = held_factor(stack, old, m), old.kernels[m]
+        if factor.is_exact:
+            collected.keep(m, stack)
+            return
         value = float(np.sqrt(goals[m] / before.scale))
         # By half at least, so that there are few rounds; whole where that is near.
         least = factor.rows.shape[0] * 3 // 2

@@ -8,9 +8,11 @@ from scipy.linalg.lapack import dpstrf
 from multikernel._typing import Array, Indices
 from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.kernels.built_in import is_built_in
+from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.gaussian import radial_form
 from multikernel.linalg import EPS
+from multikernel.linalg.tables import distinct_rows
 from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.factors.growth_loops"
@@ -31,6 +33,10 @@ column after another 45."""
 ROUNDING = 4
 """Units in the last place of the diagonal that a residual is off by, and one more for
 each landmark, as each is subtracted from it once."""
+
+
+MOST_VALUES = 32
+"""Different rows on the columns of a kernel up to which its factor is exact."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,30 @@ class Factor:
     @property
     def bound(self) -> Array:
         """Return the residual with what it may be off by, shape (n_samples,)."""
-        units = (ROUNDING + self.landmarks.size) * EPS
-        return np.asarray(self.residual + units * self.diagonal)
+        return np.asarray(self.residual + self.units * self.diagonal)
+
+    @property
+    def units(self) -> float:
+        """Return what the residual may be off by, as a share of the diagonal."""
+        return (ROUNDING + self.landmarks.size) * EPS
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether the residual is rounding, so that landmarks add nothing."""
+        rounding = 2 * ROUNDING * EPS * float(self.diagonal.max(initial=0.0))
+        return float(self.residual.max(initial=0.0)) <= rounding
+
+    def of_bound(self) -> "Factor":
+        """Return the factor whose `bound` is this one's residual.
+
+        The diagonal is anew that of the rows and the residual.
+        """
+        squares = np.einsum("ri,ri->i", self.rows, self.rows)
+        if not self.landmarks.size:
+            return replace(self, diagonal=squares + self.residual)
+        diagonal = (squares + self.residual) / (1.0 + self.units)
+        residual = np.maximum(self.residual - self.units * diagonal, 0.0)
+        return replace(self, residual=residual, diagonal=diagonal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +153,25 @@ class KernelColumns:
             values if self.roots is None else values * self.roots * self.roots[sample]
         )
 
+    def few_rows(self) -> tuple[Indices, Indices] | None:
+        """Return the groups of equal samples (`distinct_rows`) if there are few.
+
+        Half as many as samples at most. A category agrees with itself alone, so that
+        its factor has a column for each; of other kernels `MOST_VALUES` are few.
+        Kernels of users may tell equal samples apart.
+        """
+        if not is_built_in(self.kernel):
+            return None
+        most = len(self.X) // 2
+        if type(self.kernel) is not CategoryKernel:
+            most = min(most, MOST_VALUES)
+        return distinct_rows(self.X, most)
+
+    def take(self, samples: Indices) -> "KernelColumns":
+        """Return the same on some samples."""
+        roots = None if self.roots is None else self.roots[samples]
+        return replace(self, X=np.ascontiguousarray(self.X[samples]), roots=roots)
+
 
 def kernel_columns(
     kernel: Kernel, X: Array, owner: str, *, cosine: bool
@@ -166,6 +213,28 @@ def without_landmarks(columns: KernelColumns) -> Factor:
     diagonal = columns.diagonal()
     nothing = np.empty((0, diagonal.size)), np.empty(0, dtype=np.intp)
     return Factor(nothing[0], np.maximum(diagonal, 0.0), nothing[1], diagonal)
+
+
+def exact_factor(columns: KernelColumns, most: int) -> Factor | None:
+    """Return a factor that leaves rounding alone, for samples with few different rows.
+
+    The kernel is factorised between one sample of each group of equal ones. None if
+    there are more than `most` groups, or too many (`KernelColumns.few_rows`).
+    """
+    groups = columns.few_rows()
+    if groups is None or groups[0].size > most:
+        return None
+    first, group = groups
+    few = columns.take(first)
+    shares = np.full(first.size, 1.0 / first.size)
+    goal = Goal(first.size, 0.0)
+    made = grow(few, without_landmarks(few), shares, goal)
+    return Factor(
+        np.take(made.rows, group, axis=1),
+        made.residual[group],
+        first[made.landmarks],
+        made.diagonal[group],
+    )
 
 
 def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> Factor:

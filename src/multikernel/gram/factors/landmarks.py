@@ -23,6 +23,7 @@ from multikernel.gram.factors.growth import (
     Factor,
     Goal,
     KernelColumns,
+    exact_factor,
     grow,
     inverse_roots,
     kernel_columns,
@@ -185,7 +186,9 @@ class Landmarks:
         return kernel_columns(kernel, self.samples, owner, cosine=self.cosine)
 
     def factor(self, m: int, goal: Goal) -> Factor:
-        """Return a kernel's features as its factor, or where these are many landmarks.
+        """Return a kernel's factor: features if few, else by landmarks.
+
+        The landmarks are all different samples if these are few (`exact_factor`).
 
         Parameters
         ----------
@@ -197,6 +200,9 @@ class Landmarks:
         features = feature_rows(self.dictionary[m], self.samples, cosine=self.cosine)
         if features is None or len(features[0]) > self.samples.shape[0]:
             columns = self.columns(m)
+            exact = exact_factor(columns, self.options.max_rank)
+            if exact is not None:
+                return exact
             return grow(columns, without_landmarks(columns), self.weights, goal)
         rows, diagonal = features
         residual, none = np.zeros(diagonal.size), np.empty(0, dtype=np.intp)
