@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from attack import hostile_files
+from attack.benign import make_benign_case
 from attack.beside import make_beside_case
 from attack.cases import make_case, make_loss_case, make_offset_case
 from attack.ordinal import make_ordinal_case
@@ -20,6 +21,7 @@ FATAL = (
     "leaks",
     "below",
     "unwarned",
+    "unsolved",
     "inconsistent",
     "exceptions",
     "sentences",
@@ -30,6 +32,7 @@ FATAL = (
 TITLES = {
     "leaks": "threads lost",
     "below": "gaps too small",
+    "unsolved": "ordinary fits not solved",
     "inconsistent": "models astray",
     "exceptions": "undocumented errors",
     "sentences": "errors without words",
@@ -151,6 +154,11 @@ def ordinal(n, seed):
     return run_trials("attack.ordinal:run_one", range(seed, seed + n))
 
 
+def benign(n, seed):
+    """Fits of ordinary data, which must reach their tolerance."""
+    return run_trials("attack.benign:run_one", range(seed, seed + n))
+
+
 def searches(n, seed):
     """Paths against single fits, folds against fits by hand."""
     return run_trials("attack.searches:run_one", range(seed, seed + n))
@@ -187,6 +195,7 @@ ATTACKS = {
     "targets": (targets, 2000, "many targets side by side"),
     "duals": (duals, 2000, "dual points with 60 digits"),
     "ordinal": (ordinal, 2000, "problems of ordered classes"),
+    "benign": (benign, 2000, "ordinary fits"),
     "searches": (searches, 200, "paths and folds"),
     "ties": (ties, 2000, "permutation tests with ties"),
     "disks": (disks, 200, "full disks"),
@@ -229,6 +238,7 @@ def main(arguments=None):
                     "beside": make_beside_case,
                     "offsets": make_offset_case,
                     "ordinal": make_ordinal_case,
+                    "benign": make_benign_case,
                 }
                 shown = made[name](trial) if name in made else trial
                 print(f"  {category}: {sentence}  [{shown}]", flush=True)

@@ -6,6 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 from attack import (
+    benign,
     column_types,
     dual_points,
     inputs,
@@ -288,6 +289,7 @@ def test_mutated_inputs():
         (products, 30),
         (targets, 30),
         (ordinal, 6),
+        (benign, 10),
         (searches, 4),
         (dual_points, 30),
         (ties, 30),

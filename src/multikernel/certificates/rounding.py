@@ -14,6 +14,7 @@ from multikernel.certificates.gap import (
     scaled_dual_value,
 )
 from multikernel.gram.checks import ROUNDING
+from multikernel.gram.refine import has_features
 from multikernel.linalg import EPS, TINY
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled
@@ -78,10 +79,15 @@ def largest_dual_norms(
     problem: Problem, certificate: DualCertificate, unit: float
 ) -> Array:
     """Return what the dual norms of a certificate may be, rounding included."""
-    rho = certificate.dual
-    rounding = unit * float(np.sum(rho * rho))
-    squares = certificate.dual_norms**2 + rounding * problem.gram.rounded_traces()
-    return np.asarray(np.sqrt(squares))
+    gram, norms = problem.gram, certificate.dual_norms
+    length = float(np.linalg.norm(certificate.dual))
+    traces = gram.rounded_traces()
+    largest = np.sqrt(norms**2 + unit * length**2 * traces)
+    # A form of a matrix is a sum that cancels. One of features is the squared length of
+    # sums, and these are off by their own rounding.
+    of_features = norms + unit * length * np.sqrt(traces)
+    smaller = has_features(gram) & (of_features < largest)
+    return np.asarray(np.where(smaller, of_features, largest))
 
 
 def safely_feasible(

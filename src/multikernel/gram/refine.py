@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack, inside
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class Refinable(GramStack):
         """Return what `full_forms` does."""
         return np.full(kernels.size, np.nan)
 
+    def has_features(self) -> Mask:
+        """Return what `has_features` does."""
+        return np.zeros(self.shape[0], dtype=bool)
+
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "GramStack | None":
@@ -87,6 +91,18 @@ def residual_traces(stack: GramStack, shares: Array) -> Array:
     if isinstance(held, Refinable):
         return held.residual_traces(shares)
     return np.zeros(held.shape[0])
+
+
+def has_features(stack: GramStack) -> Mask:
+    """Return which kernels are held as their own features, shape (n_kernels,).
+
+    Their factors round in relative terms. Factors from landmarks, and centred ones, are
+    differences that cancel.
+    """
+    held = inside(stack)
+    if isinstance(held, Refinable):
+        return held.has_features()
+    return np.zeros(held.shape[0], dtype=bool)
 
 
 def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:

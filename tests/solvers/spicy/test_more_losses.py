@@ -5,8 +5,10 @@ import pytest
 from reference.toys import toy_grams, toy_targets
 from scipy.optimize import minimize
 
+from multikernel import SpicyMKLRegressor
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack
+from multikernel.kernels import LinearKernel, per_column
 from multikernel.losses import (
     GammaLoss,
     HuberLoss,
@@ -20,7 +22,7 @@ from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.base import solve_path
-from multikernel.solvers.spicy.sides import SmoothSide
+from multikernel.solvers.spicy.sides import BarrierSide, SmoothSide
 from multikernel.testing import check_solution, check_solver
 
 SMOOTH = (
@@ -97,3 +99,39 @@ def test_slopes_at_a_boundary_that_rounding_reaches_are_numbers():
     side = SmoothSide(LogisticLoss(), y, np.array([0.5, -0.5]))
     length = side.aim(np.array([0.5, 0.5]) / 0.99 * (1.0 + 1e-15))
     assert np.isfinite(side.slope(length / 0.99))
+
+
+@pytest.mark.parametrize("quantile", [0.2, 0.75])
+def test_a_barrier_starts_at_the_point_that_it_is_given(quantile):
+    y, rho = np.linspace(-1.0, 1.0, 8), np.array([0.5, 0.4, 0.1, 0.0, 0.0, -0.2, -0.5])
+    rho = np.clip(np.append(rho, -rho.sum()), quantile - 0.99, quantile - 0.01)
+    side = BarrierSide(PinballLoss(quantile), y, rho, 1.0)
+    np.testing.assert_allclose(side.rho, rho, atol=1e-12)
+
+
+def test_quantiles_where_a_kernel_is_about_to_enter_reach_their_tolerance():
+    rng = np.random.default_rng(43)
+    rng.choice(6), rng.choice(3)
+    X = rng.standard_normal((50, 2))
+    y = np.sin(X[:, 0]) + 0.5 * rng.standard_normal(50)
+    kernels = per_column(LinearKernel(), 2)
+    model = SpicyMKLRegressor(kernels, 0.1865, loss="quantile", quantile=0.75)
+    assert model.fit(X, y).duality_gap_ <= model.tol
+
+
+@pytest.mark.parametrize(
+    ("count", "scale", "alpha"), [(1e5, 1.0, 1e-3), (1e7, 1.0, 0.02), (1.0, 1e6, 0.02)]
+)
+def test_the_digits_of_features_prove_fits_of_large_counts(count, scale, alpha):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 1))
+    y = rng.poisson(np.exp(X[:, 0])).astype(float)
+    y[0] = count
+    model = SpicyMKLRegressor(
+        LinearKernel(), alpha, loss="poisson", normalize=None
+    ).fit(scale * X, y)
+    assert model.duality_gap_ <= model.tol
+    # The published dual point is feasible in extended precision.
+    column = scale * X[:, 0].astype(np.longdouble)
+    strength = 20 * model.alpha_
+    assert abs(column @ model.dual_coef_) <= strength * (1.0 + 1e-9)

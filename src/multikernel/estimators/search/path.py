@@ -10,12 +10,12 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, check_shapes
 from multikernel.certificates import largest_alphas
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import callback_choice, read
 from multikernel.estimators.forecast import Work
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.solving import solve_strengths
 from multikernel.estimators.progress import watching
-from multikernel.estimators.publish.summary import predicts_times
 from multikernel.problem import Callback, Problem, Solution
 
 
@@ -202,10 +202,10 @@ def regularization_path(
         )
     check_parameter("regularization_path", "callback", callback, callback_choice)
     estimator._check_parameters()
-    if predicts_times(estimator):
+    if isinstance(estimator, LearnsByCopy):
         raise ValueError(
-            f"{type(estimator).__name__} has targets of two columns, which no path is "
-            "for: the search by SpicyMKLSurvivalCV publishes its own as path_."
+            f"{type(estimator).__name__} is not accepted: its search, "
+            f"{type(estimator).__name__.removesuffix('CV')}CV, publishes path_."
         )
     method = estimator._method()
     if method.why_no_path is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import HasFactors
 from multikernel.gram.dense import DenseMatrix
@@ -424,6 +424,13 @@ class LowRankStack(FactorStack):
         if self.residual is None:
             return np.zeros(self.shape[0])
         return np.asarray(self.residual.roots**2 @ shares)
+
+    def has_features(self) -> Mask:
+        """Return which factors are features; see `refine.has_features`."""
+        if self.landmarks is None:
+            return np.zeros(self.shape[0], dtype=bool)
+        made = [self.landmarks.kernels[m] for m in self.numbers.tolist()]
+        return np.array([not each.chosen.size and each.shift is None for each in made])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `refine.full_forms`."""

@@ -440,8 +440,8 @@ def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
     """Split rho into pieces strictly inside their boxes."""
     if signs.shape[0] == 1:
         return signs * rho
-    # One lift for both pieces leaves their difference. It is at most a quarter of either
-    # box, and never fills the rest of a box.
+    # One lift for both pieces leaves their difference. It is at most a quarter of
+    # either box, and never fills the rest of a box.
     pieces = np.maximum(signs * rho, 0.0)
     lift = np.minimum(0.25 * sizes, 0.5 * (sizes - pieces)).min(axis=0)
     return np.asarray(pieces + lift)
