@@ -14,7 +14,6 @@ from attack.cases import decades
 from scipy.special import xlogy
 
 from multikernel import (
-    FixedWeightsMKLRegressor,
     LpMKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
@@ -25,7 +24,6 @@ from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
     Interactions,
-    LinearKernel,
     PolynomialKernel,
     ProductKernel,
     Unpenalized,

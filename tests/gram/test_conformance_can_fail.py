@@ -145,6 +145,7 @@ WRONG = {
     "rough_forms": lambda self, v: (self.quadratic_forms(v) + 1.0, np.full(5, 0.9)),
     "residual_bounds": lambda self, v: np.full(5, -1.0),
     "residual_traces": lambda self, shares: np.zeros(4),
+    "rounded_traces": lambda self: np.zeros(5),
     "held_numbers": lambda self: np.zeros(5),
     "pass_numbers": lambda self: 0.0,
     "row_length": lambda self, wanted: 0,

@@ -112,6 +112,11 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
     shares = np.arange(1.0, 1.0 + K.shape[1])
     weighted = np.einsum("mii->mi", K) @ shares
+    rounded = stack.rounded_traces()
+    least = (1.0 - tol) * np.abs(stack.traces())
+    assert rounded.shape == (len(K),) and np.all(rounded >= least), (
+        f"rounded_traces: {rounded}, less than the traces"
+    )
     _compare("traces with shares", stack.traces(shares), weighted, tol)
     if not capabilities.pass_numbers(stack) > 0.0:
         raise AssertionError("pass_numbers: a positive number expected.")

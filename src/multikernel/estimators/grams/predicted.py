@@ -14,7 +14,11 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import decision_values
-from multikernel.certificates.rounding import ORDINARY
+from multikernel.certificates.rounding import (
+    ORDINARY,
+    largest_losses,
+    with_rounding,
+)
 from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.publish.fitted import BlockFunctions
@@ -27,6 +31,9 @@ from multikernel.problem import Problem, Solution, Status
 
 CHEAP = 0.1
 """Kernels in use are evaluated again if that takes this share of the stack's numbers."""
+
+SINGLE = 2.0**-23
+"""Bound on the rounding of an entry in single precision, as a share of it."""
 
 LARGE = 1e4
 """They always are where centring leaves so small a share of their numbers: four digits
@@ -58,6 +65,11 @@ def as_predicted(
         The same ones where the two objectives differ by no more than rounding does.
     """
     again = _evaluates_again(training, merged)
+    if not again and _is_single(training):
+        problems = training.problems(recipe).each
+        pairs = zip(problems, solutions, strict=True)
+        solutions = [_with_single(training, *pair) for pair in pairs]
+        again = any(_is_missed(each, _tolerance(recipe.solver)) for each in solutions)
     if not (again or training.design is not None):
         return list(solutions)
     expansion = training.completed(merged)
@@ -93,17 +105,52 @@ def _evaluates_again(training: Training, merged: BlockFunctions) -> bool:
         ratios = rounded.ratios[merged.active]
         if ratios.max(initial=0.0) > LARGE:
             return True
-    storage, stack = training.options.storage, training.stack
-    single = storage == "dense32" or (
-        isinstance(storage, MemoryMapped) and storage.dtype == "float32"
-    )
-    landmarks = landmarks_of(stack)
-    if landmarks is None and (training.precomputed or not single):
+    stack, landmarks = training.stack, landmarks_of(training.stack)
+    if landmarks is None and not _is_single(training):
         return False
     widths = np.full(merged.active.size, stack.shape[1])
     if landmarks is not None:
         widths = np.array(landmarks.widths(stack, merged.active))
     return float(stack.shape[1]) * widths.sum() <= CHEAP * pass_numbers(stack)
+
+
+def _is_single(training: Training) -> bool:
+    """Return whether entries were rounded to single precision, as predictions are not.
+
+    Matrices that were given are read for predictions as they are.
+    """
+    storage = training.options.storage
+    in_file = isinstance(storage, MemoryMapped) and storage.dtype == "float32"
+    return not training.precomputed and (in_file or storage == "dense32")
+
+
+def _with_single(training: Training, problem: Problem, solution: Solution) -> Solution:
+    """Return a solution whose gap has what rounded entries may hide of the loss."""
+    if not solution.active.size:
+        return solution
+    diagonals = np.maximum(training.stack.once(solution.active).diagonals(), 0.0)
+    squares = (solution.coefs.reshape(*diagonals.shape, -1) ** 2).sum(axis=2)
+    sizes = np.sqrt(np.einsum("mi,mi->m", squares, diagonals))
+    spread = SINGLE * (sizes @ np.sqrt(diagonals))
+    f = _values(problem, solution)
+    spread = np.broadcast_to(spread.reshape((-1,) + (1,) * (f.ndim - 1)), f.shape)
+    losses = largest_losses(problem.loss, problem.y, f, spread)
+    hidden = float((losses - problem.loss.value(problem.y, f)).sum())
+    gap = with_rounding(solution.duality_gap, hidden, solution.objective)
+    return replace(solution, duality_gap=gap)
+
+
+def _is_missed(solution: Solution, tol: float) -> bool:
+    """Return whether a solution that had converged has too large a gap now."""
+    return solution.status is Status.CONVERGED and solution.duality_gap > tol
+
+
+def _values(problem: Problem, solution: Solution) -> Array:
+    """Return decision values by the stack, columns without a penalty included."""
+    f = decision_values(problem, solution)
+    if problem.columns is None:
+        return f
+    return np.asarray(f + problem.columns @ solution.effects)
 
 
 def _leak(training: Training, solution: Solution, linear: Array) -> float:
@@ -121,26 +168,23 @@ def _published(
     problem: Problem, solution: Solution, loss: float, leak: float, tol: float
 ) -> Solution:
     """Return a solution whose loss is that of the model that predicts."""
-    f = decision_values(problem, solution)
-    if problem.columns is not None:
-        f = f + problem.columns @ solution.effects
-    before = float(problem.loss.value(problem.y, f).sum())
+    values = problem.loss.value(problem.y, _values(problem, solution))
+    before = float(values.sum())
     size = abs(solution.objective)
     if abs(loss - before) + leak <= ORDINARY * size or np.isnan(solution.duality_gap):
         return solution
     objective = solution.objective + loss - before
     bound = solution.objective - solution.duality_gap * size - leak
     gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
-    status = solution.status
-    if status is Status.CONVERGED and gap > tol:
-        status = Status.STALLED
     last = replace(solution.history[-1], objective=objective, duality_gap=gap)
-    return replace(
+    changed = replace(
         solution,
         objective=objective,
         duality_gap=gap,
-        status=status,
         history=(*solution.history[:-1], last),
+    )
+    return (
+        replace(changed, status=Status.STALLED) if _is_missed(changed, tol) else changed
     )
 
 
