@@ -30,6 +30,9 @@ from multikernel.kernels import (
 )
 
 SLACK = 1e-7
+
+CLASSES = ("log_loss", "squared_hinge")
+LOSSES = ("squared_error", "squared_error", *CLASSES, "poisson", "gamma")
 REFUSED = (
     "leaves rounding errors",
     "collinear",
@@ -73,7 +76,7 @@ def objective(model, loss, X, y, offset=None):
 
 
 def findings_of(model, true, best=None):
-    """What is wrong with an objective: not that of what predicts, or a gap too small."""
+    """What is wrong with an objective: another one predicts, or a small gap."""
     size, gap = abs(model.objective_), float(model.duality_gap_)
     found = []
     if abs(model.objective_ - true) > (gap + SLACK) * max(size, abs(true)):
@@ -122,6 +125,35 @@ def free_columns(random, n):
     return columns, wide.astype(float) * np.sqrt(n)
 
 
+def targets_of(random, loss, signal, even):
+    """Targets of a loss, and an offset or None."""
+    noise = random.standard_normal(len(signal))
+    if loss in CLASSES:
+        return np.where(signal + noise > 0.0, 1, -1), None
+    if loss == "gamma":
+        return np.exp(signal + 0.3 * noise), None
+    if loss == "poisson":
+        offset = random.standard_normal(len(signal)) * (random.random() < 0.5)
+        y = random.poisson(np.exp(signal + offset)) * 1.0
+        y[0] += 1.0
+        return y, offset
+    trend = decades(random, 0.0, 6.0) * even[:, 0] * (random.random() < 0.5)
+    return signal + 0.1 * noise + trend, None
+
+
+def method_of(random, loss):
+    """An estimator for a loss, and its strength."""
+    kind = SpicyMKLClassifier if loss in CLASSES else SpicyMKLRegressor
+    if loss == "squared_error":
+        kinds = [kind, LpMKLRegressor, SpicyMKLRegressorCV]
+        kind = kinds[random.choice(3, p=[0.7, 0.2, 0.1])]
+    if kind is LpMKLRegressor:
+        return kind, {"C": decades(random, -1.0, 3.0)}
+    if kind is SpicyMKLRegressorCV:
+        return kind, {"cv": 3, "alphas": [1e-2, 1e-3]}
+    return kind, {"alpha": decades(random, -4.0, -1.0)}
+
+
 def run_columns(seed):
     """Return the findings of one problem with free columns far from zero."""
     random = np.random.default_rng([seed, 71])
@@ -130,48 +162,15 @@ def run_columns(seed):
     columns, even = free_columns(random, n)
     names = [f"u{k}" for k in range(columns.shape[1])]
     kernels = {"x": (["x"], GaussianKernel(0.7)), "u": Unpenalized(names)}
-    loss = str(
-        random.choice(
-            [
-                "squared_error",
-                "squared_error",
-                "log_loss",
-                "squared_hinge",
-                "poisson",
-                "gamma",
-            ]
-        )
-    )
+    loss = str(random.choice(list(LOSSES)))
     signal = np.sin(3 * x) + 0.3 * even @ random.standard_normal(len(names))
-    noise, more, offset = random.standard_normal(n), {}, None
-    if loss in ("log_loss", "squared_hinge"):
-        y = np.where(signal + noise > 0.0, 1, -1)
-    elif loss == "poisson":
-        offset = random.standard_normal(n) if random.random() < 0.5 else None
-        more = {} if offset is None else {"offset": offset}
-        y = random.poisson(np.exp(signal + (0.0 if offset is None else offset))) * 1.0
-        y[0] += 1.0
-    elif loss == "gamma":
-        y = np.exp(signal + 0.3 * noise)
-    else:
-        trend = decades(random, 0.0, 6.0) * even[:, 0] * (random.random() < 0.5)
-        y = signal + 0.1 * noise + trend
-    kind = (
-        SpicyMKLClassifier
-        if loss in ("log_loss", "squared_hinge")
-        else SpicyMKLRegressor
-    )
-    strength = {"alpha": decades(random, -4.0, -1.0)}
-    if loss == "squared_error":
-        kind = [kind, LpMKLRegressor, SpicyMKLRegressorCV][
-            random.choice(3, p=[0.7, 0.2, 0.1])
-        ]
-    if kind is LpMKLRegressor:
-        strength = {"C": decades(random, -1.0, 3.0)}
-    if kind is SpicyMKLRegressorCV:
-        strength = {"cv": 3, "alphas": [1e-2, 1e-3]}
+    y, offset = targets_of(random, loss, signal, even)
+    more = {} if offset is None else {"offset": offset}
+    kind, strength = method_of(random, loss)
     storage = str(random.choice(["auto", "dense", "low_rank", "lazy"]))
-    make = lambda tol: kind(kernels, loss=loss, tol=tol, storage=storage, **strength)
+
+    def make(tol):
+        return kind(kernels, loss=loss, tol=tol, storage=storage, **strength)
 
     def table(free):
         return pd.DataFrame({"x": x} | dict(zip(names, free.T, strict=True)))

@@ -22,6 +22,9 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.linalg import EPS, TINY
 
+SINGLE = 2.0**-23
+"""Bound on the rounding of an entry in single precision, as a share of it."""
+
 ORDINARY = 16.0
 """Ratio up to which the traces of the matrices stand for the numbers before centring.
 Centred Gaussians of the median width have ratios of about 8."""
@@ -68,6 +71,8 @@ def with_rounding(
     dictionary: KernelDictionary | None,
     X: Array,
     normalization: Normalization,
+    *,
+    single: bool = False,
 ) -> GramStack:
     """Return a stack that knows the rounding of its entries; itself if that is small.
 
@@ -81,9 +86,13 @@ def with_rounding(
         The samples.
     normalization : Normalization
         What was learnt on them.
+    single : bool, default=False
+        Whether entries were rounded to single precision before they were centred.
     """
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)
+    if single:
+        ratios[ratios > 1.0] *= SINGLE / EPS
     if isinstance(X, np.ndarray) and dictionary is not None:
         unscaled = _unscaled(traces, normalization)
         np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)

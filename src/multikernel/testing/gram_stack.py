@@ -114,9 +114,8 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     weighted = np.einsum("mii->mi", K) @ shares
     rounded = stack.rounded_traces()
     least = (1.0 - tol) * np.abs(stack.traces())
-    assert rounded.shape == (len(K),) and np.all(rounded >= least), (
-        f"rounded_traces: {rounded}, less than the traces"
-    )
+    if rounded.shape != K.shape[:1] or not np.all(rounded >= least):
+        raise AssertionError("rounded_traces: numbers of at least the traces expected.")
     _compare("traces with shares", stack.traces(shares), weighted, tol)
     if not capabilities.pass_numbers(stack) > 0.0:
         raise AssertionError("pass_numbers: a positive number expected.")

@@ -25,7 +25,7 @@ from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.growth import on_its_columns
-from multikernel.gram.files import Storage
+from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.matrix import (
     Products,
     column_runs,
@@ -72,6 +72,14 @@ class GramOptions:
     random_state: Any = None
     check_psd: str = "auto"
     tell: Callable[[float], None] | None = None
+
+    @property
+    def single(self) -> bool:
+        """Return whether whole matrices are held in single precision."""
+        in_file = isinstance(self.storage, MemoryMapped)
+        return self.storage == "dense32" or (
+            in_file and self.storage.dtype == "float32"
+        )
 
     def scaled(self, factors: Array) -> "GramOptions":
         """Return options by which normalised kernels are multiplied by factors."""

@@ -23,17 +23,13 @@ from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.gram.capabilities import pass_numbers
-from multikernel.gram.files import MemoryMapped
 from multikernel.gram.refine import landmarks_of
-from multikernel.gram.rounded import RoundedStack
+from multikernel.gram.rounded import SINGLE, RoundedStack
 from multikernel.linalg import EPS, TINY
 from multikernel.problem import Problem, Solution, Status
 
 CHEAP = 0.1
-"""Kernels in use are evaluated again if that takes this share of the stack's numbers."""
-
-SINGLE = 2.0**-23
-"""Bound on the rounding of an entry in single precision, as a share of it."""
+"""Kernels in use are evaluated again if that takes this share of all numbers."""
 
 LARGE = 1e4
 """They always are where centring leaves so small a share of their numbers: four digits
@@ -65,7 +61,8 @@ def as_predicted(
         The same ones where the two objectives differ by no more than rounding does.
     """
     again = _evaluates_again(training, merged)
-    if not again and _is_single(training):
+    single = training.options.single and not training.precomputed
+    if not again and single:
         problems = training.problems(recipe).each
         pairs = zip(problems, solutions, strict=True)
         solutions = [_with_single(training, *pair) for pair in pairs]
@@ -106,22 +103,13 @@ def _evaluates_again(training: Training, merged: BlockFunctions) -> bool:
         if ratios.max(initial=0.0) > LARGE:
             return True
     stack, landmarks = training.stack, landmarks_of(training.stack)
-    if landmarks is None and not _is_single(training):
+    single = training.options.single and not training.precomputed
+    if landmarks is None and not single:
         return False
     widths = np.full(merged.active.size, stack.shape[1])
     if landmarks is not None:
         widths = np.array(landmarks.widths(stack, merged.active))
     return float(stack.shape[1]) * widths.sum() <= CHEAP * pass_numbers(stack)
-
-
-def _is_single(training: Training) -> bool:
-    """Return whether entries were rounded to single precision, as predictions are not.
-
-    Matrices that were given are read for predictions as they are.
-    """
-    storage = training.options.storage
-    in_file = isinstance(storage, MemoryMapped) and storage.dtype == "float32"
-    return not training.precomputed and (in_file or storage == "dense32")
 
 
 def _with_single(training: Training, problem: Problem, solution: Solution) -> Solution:
@@ -183,9 +171,9 @@ def _published(
         duality_gap=gap,
         history=(*solution.history[:-1], last),
     )
-    return (
-        replace(changed, status=Status.STALLED) if _is_missed(changed, tol) else changed
-    )
+    if _is_missed(changed, tol):
+        return replace(changed, status=Status.STALLED)
+    return changed
 
 
 def _tolerance(solver: Any) -> float:

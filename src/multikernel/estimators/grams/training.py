@@ -153,6 +153,8 @@ class Training:
         Returns the options by which matrices of another dictionary are built.
     taken : ndarray of shape (n_samples,), optional
         The samples among the rows of the table; by default all, in its order.
+    is_part : bool, default=False
+        Whether matrices were cut from those of more samples, and normalised then.
     """
 
     samples: Samples
@@ -168,6 +170,7 @@ class Training:
     design: Design | None = None
     options_for: Callable[[KernelDictionary], GramOptions] | None = None
     taken: Indices | None = None
+    is_part: bool = False
     _rounded: tuple[BuiltStack, GramStack] | None = field(default=None, init=False)
 
     @property
@@ -185,8 +188,9 @@ class Training:
         """Return the Gram matrices, with what centring says of their rounding."""
         if self._rounded is None or self._rounded[0] is not self.built:
             learnt = self.built.normalization
-            stack = with_rounding(self.stack, self.dictionary, self.X, learnt)
-            self._rounded = self.built, stack
+            single = self.is_part and self.options.single
+            given = self.stack, self.dictionary, self.X, learnt
+            self._rounded = self.built, with_rounding(*given, single=single)
         return self._rounded[1]
 
     @property
@@ -261,12 +265,22 @@ class Training:
                     check_combination(self.stack, np.ones(self.stack.shape[0]))
                 raise self._of_all(error) from error
         except IndefiniteKernelError as error:
-            hidden = drowned(self.rounded_stack, error.kernels)
+            hidden = self._drowned(error)
             if hidden:
                 raise ValueError(self._only_rounding(hidden)) from error
             if error.kernel is None or (self.precomputed and not self.names.given):
                 raise
             raise by_name(error, self.names(error.kernels)) from error
+
+    def _drowned(self, error: IndefiniteKernelError) -> list[int]:
+        """Return kernels that an error may be about because of their rounding."""
+        learnt, asked = self.built.normalization.steps, self.options.normalize
+        whole = self
+        if asked and not learnt:
+            # Matrices that parts are cut from are normalised when they are cut.
+            whole, _ = self.part(np.arange(self.rows.size))
+        kernels = error.kernels or range(self.stack.shape[0])
+        return drowned(whole.rounded_stack, kernels)
 
     def _only_rounding(self, kernels: list[int]) -> str:
         """Return a sentence about kernels that centring leaves rounding of."""
@@ -378,6 +392,7 @@ class Training:
             built = gram_matrices(self.dictionary, X, self.options, weights)
         rows = self.rows[chosen]
         part = replace(self, samples=samples, built=built, rows=rows, taken=taken)
+        part.is_part = True
         return part, chosen
 
     def whole(self) -> "Training":
