@@ -4,6 +4,7 @@ import gc
 
 import pytest
 from hypothesis import settings
+from thinning import mark_combinations
 
 from multikernel.datasets import available
 
@@ -14,6 +15,11 @@ settings.load_profile("multikernel")
 # Thousands of tests stay once they are collected, and a seventh of the time in which
 # they are went into looking for garbage among them.
 gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    mark_combinations(items)
 
 
 def pytest_collection_finish():

@@ -30,7 +30,18 @@ def run_here(command, **settings):
     return subprocess.CompletedProcess(command, 0, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+QUICK = ("plot_many_targets", "plot_norms", "plot_interactions")
+"""Examples that run by default: `make docs` runs all of them as well."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[] if path.stem in QUICK else pytest.mark.slow)
+        for path in EXAMPLES
+    ],
+    ids=lambda path: path.stem,
+)
 def test_example_runs(path, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(subprocess, "run", run_here)

@@ -1,5 +1,6 @@
 """A share of the attack (`make attack`), and what it found once."""
 
+import warnings
 from dataclasses import replace
 from itertools import islice
 
@@ -67,7 +68,10 @@ READ_OFF_WRONGLY = (901016,)
 were not those of centred targets, and a C of 1e9 magnified their last digits."""
 
 
-MIXED = (15, 16, 26, 29, 38, 48)
+MIXED = (
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in (15, 26, 29, 48)),
+    *(16, 38),
+)
 """Problems of ordered classes that ended at gaps of 0.36 to 0.96 where thresholds were
 mixed (16, 26, 38), and others that Newton's method has met since."""
 
@@ -95,7 +99,10 @@ COLUMNS = (31_183_013, 31_183_381, 31_183_786, 31_183_788, 31_184_305, 31_184_52
 models of columns alone that were not reached from where the loss is a line."""
 
 
-STOPPED_AT_ONCE = (31_183_063, 31_184_314, 31_183_074)
+STOPPED_AT_ONCE = (
+    pytest.param(31_183_063, marks=pytest.mark.slow),
+    *(31_184_314, 31_183_074),
+)
 """Times with weights, whose ends of the domain are rounded; counts of large range, in
 whose unit the penalty parameter was."""
 
@@ -275,7 +282,7 @@ def test_problems_of_other_losses():
 
 
 def test_problems_with_columns_weights_known_parts_and_times():
-    assert share(problems.run_beside, 10_000, 40) == []
+    assert share(problems.run_beside, 10_000, 20) == []
 
 
 def test_mutated_inputs():
@@ -285,18 +292,26 @@ def test_mutated_inputs():
 @pytest.mark.parametrize(
     ("attack", "n"),
     [
-        (ufo, 30),
-        (products, 30),
-        (targets, 30),
-        (ordinal, 6),
-        (benign, 10),
-        (searches, 4),
-        (dual_points, 30),
-        (ties, 30),
+        (ufo, 10),
+        (products, 10),
+        (targets, 5),
+        (ordinal, 2),
+        (benign, 6),
+        (searches, 3),
+        (dual_points, 10),
+        (ties, 10),
     ],
 )
 def test_rivals_and_searches(attack, n):
     assert share(attack.run_one, 10_000, n) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "attack", [ufo, products, targets, ordinal, searches, dual_points]
+)
+def test_more_rivals_and_searches(attack):
+    assert share(attack.run_one, 10_000, 30) == []
 
 
 @pytest.mark.slow
@@ -310,7 +325,7 @@ def test_more_mutated_inputs():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=10, derandomize=True)
+@settings(max_examples=4, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_no_gap_is_negative(seed):
     """Recomputed primal values are above dual ones: the recomputation is right too."""
@@ -404,7 +419,11 @@ def test_a_dual_value_above_the_objective_is_no_proof():
     case = make_beside_case(27_182_001)
     case = replace(case, settings=case.settings | {"storage": "dense"})
     X = case.inputs()[0]
-    with pytest.warns(ConvergenceWarning):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         model = case.estimator().fit(X, case.y, case.weights, offset=case.offset)
     (truth,) = recompute(case, model)
     assert model.duality_gap_ >= truth.gap - 1e-6
+    # Whether the fit converges depends on the processor's rounding.
+    warned = any(issubclass(each.category, ConvergenceWarning) for each in caught)
+    assert warned == (model.duality_gap_ > case.settings["tol"])

@@ -13,6 +13,7 @@ def measured(run, script, folder):
     return json.loads((folder / "results" / f"{script}.json").read_text())
 
 
+@pytest.mark.slow
 def test_precomputed_kernels_are_read_not_copied(run, tmp_path):
     found = measured(run, "precomputed", tmp_path)
     assert found["n_kernels"] == 100

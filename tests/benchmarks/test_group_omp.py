@@ -13,6 +13,7 @@ def rows(folder, name):
     return content["rows"]
 
 
+@pytest.mark.slow
 def test_figure1(run, tmp_path):
     printed = run(f"{SCRIPTS}/figure1.py", "--smoke", "--output", tmp_path)
     assert "| noise kernels |" in printed

@@ -35,6 +35,7 @@ def rows_of(path):
     return json.loads(path.read_text(encoding="utf-8"))["rows"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_benchopt")
 def test_solvers_and_a_conic_solver_reach_the_same_optimum(run, tmp_path):
     run("solvers/run.py", "--quick", "--output", tmp_path)
@@ -84,6 +85,7 @@ def test_matrices_of_others_are_kernels_of_trace_n(monkeypatch):
     del sys.modules["benchmark_utils"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_benchopt")
 def test_data_that_are_not_here_are_left_out_with_the_reason(
     run, tmp_path, monkeypatch
@@ -99,6 +101,7 @@ def to(folder):
     return "--output", folder
 
 
+@pytest.mark.slow
 def test_tasks_beside_other_packages(run, tmp_path):
     run("comparison/run.py", "--quick", "--only", "bands", "--output", tmp_path)
     scores = {
@@ -111,6 +114,7 @@ def test_tasks_beside_other_packages(run, tmp_path):
     assert lines[0][:2] == ["multikernel, SpicyMKLRegressorCV", "5"]
 
 
+@pytest.mark.slow
 def test_models_are_ranked_where_all_have_been_measured(run, tmp_path):
     wanted = "--splits", 1, "--output", tmp_path, "--kinds"
     tables = *wanted, "small tables", "--models", "LpMKL", "random forest"

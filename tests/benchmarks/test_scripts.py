@@ -29,6 +29,7 @@ def test_every_script_is_named_by_a_test():
     assert [each for each in scripts() if not named(*each)] == []
 
 
+@pytest.mark.slow
 def test_many_outputs_beside_one(run, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     assert "100 targets" in run("outputs/speed.py", "regression", "--smoke")
@@ -45,6 +46,7 @@ def test_many_classes_beside_one(run):
     assert printed.count("UFOMKL") == 12
 
 
+@pytest.mark.slow
 def test_default_searches_and_tiny_fits(run, tmp_path):
     kinds = "two classes", "checks", "hinge"
     options = "--methods", "SpicyMKL", "--quick", "--output", tmp_path
@@ -57,6 +59,7 @@ def test_default_searches_and_tiny_fits(run, tmp_path):
     assert "| LpMKL, p = 2: default check, none |" in page
 
 
+@pytest.mark.slow
 def test_levels_of_tests_of_association(run, tmp_path):
     run("association/run.py", "levels", "power", "--draws", 2, "--output", tmp_path)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
@@ -101,6 +104,7 @@ def test_the_page_of_interactions_is_that_of_its_results(run, tmp_path):
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_intervals(run, tmp_path):
     """One draw of the posterior bands, and their page."""
     options = "--part", "bands", "--draws", 1, "--output", tmp_path
@@ -112,6 +116,7 @@ def test_intervals(run, tmp_path):
     assert all(f"| {row['case']} |" in page for row in rows)
 
 
+@pytest.mark.slow
 def test_default_fits_of_the_middle(run, tmp_path):
     options = "--methods", "SVC", "SpicyMKL", "--rows", 60, "--output", tmp_path
     run("middle/run.py", *options)

@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
 
+
+@pytest.mark.slow
 def test_generated_times(run, tmp_path):
     method = "SpicyMKLSurvivalCV, linear"
     output = tmp_path / "results.json"

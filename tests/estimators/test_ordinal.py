@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from reference.sklearn_checks import each_check
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from multikernel import (
     SpicyMKLClassifier,
@@ -28,11 +28,12 @@ Y = np.digitize(LATENT, np.quantile(LATENT, [0.2, 0.5, 0.8]))
 FEW = ParameterGrid([GaussianKernel(1.0), PolynomialKernel(2)], [slice(None)])
 
 
-@parametrize_with_checks(
+@each_check(
     [
         SpicyMKLOrdinal(FEW),
         SpicyMKLOrdinalCV(FEW, n_alphas=2, alpha_min_ratio=1e-2, cv=2),
-    ]
+    ],
+    [SpicyMKLOrdinal],
 )
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
@@ -129,9 +130,9 @@ def test_a_search_takes_the_best_order_and_copes_with_classes_that_folds_lack():
 
 def test_a_search_is_at_home_in_pipelines_files_and_pages(tmp_path):
     pytest.importorskip("matplotlib")
-    search = SpicyMKLOrdinalCV(n_alphas=5, cv=3)
+    search = SpicyMKLOrdinalCV(n_alphas=3, cv=2)
     model = make_pipeline(StandardScaler(), search)
-    assert cross_val_score(clone(model), X, Y, cv=3).mean() > 0.45
+    assert cross_val_score(clone(model), X, Y, cv=2).mean() > 0.45
     model.fit(X[:80], Y[:80])
     file = tmp_path / "model.skops"
     save(model, file)

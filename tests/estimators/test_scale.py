@@ -65,12 +65,12 @@ SEARCHES = [
     LpMKLRegressorCV(KERNELS, ps=[1.5, 4.0], cv=3),
     LpMKLRegressorCV(KERNELS, Cs=[0.1, 0.3, 1.0], ps=[2.0], cv=3),
     FixedWeightsMKLRegressorCV(KERNELS, cv=3),
-    FixedWeightsMKLRegressorCV(KERNELS, kernel_weights="single", cv=3),
+    FixedWeightsMKLRegressorCV(KERNELS, kernel_weights="single", Cs=[0.3, 3.0], cv=2),
     LocalRademacherMKLRegressorCV(GAUSSIANS, thetas=[2], cv=2),
     GroupOMPRegressorCV(KERNELS, cv=3),
     GroupOMPRegressorCV(KERNELS, cv=3, **INSENSITIVE),
     HKLRegressorCV(PolynomialGrid(1), n_alphas=4, cv=2),
-    HKLRegressorCV(PolynomialGrid(1), n_alphas=4, cv=2, **INSENSITIVE),
+    HKLRegressorCV(PolynomialGrid(1), n_alphas=2, cv=2, **INSENSITIVE),
 ]
 
 
@@ -95,8 +95,8 @@ def named(model):
 @pytest.mark.parametrize(
     "changes",
     [
-        ((1e6, 0.0), (1e-6, 1e6)),
-        pytest.param(((1e-6, 0.0), (1.0, 1e6)), marks=pytest.mark.slow),
+        ((1e-6, 1e6),),
+        pytest.param(((1e6, 0.0), (1e-6, 0.0), (1.0, 1e6)), marks=pytest.mark.slow),
     ],
     ids=["strong", "weak"],
 )

@@ -236,7 +236,7 @@ def test_searches_take_labels_and_shared_classes(data):
             assert search.best_score_ == pytest.approx(scores.mean(), abs=one_sample)
 
 
-@pytest.mark.parametrize("method", ["conv", "dc"])
+@pytest.mark.parametrize("method", ["conv", pytest.param("dc", marks=pytest.mark.slow)])
 def test_searches_of_cut_offs_share_a_selection(method, data):
     X, classes = data[0], np.argmax(data[1], axis=1)
     settings = {"method": method, "selection": "shared", "tol": 1e-2}

@@ -44,7 +44,7 @@ def search(**settings):
         ("neg_mean_squared_error", "squared_error"),
         ("neg_max_error", "squared_error"),
         (None, "quantile"),
-        (None, "epsilon_insensitive"),
+        pytest.param(None, "epsilon_insensitive", marks=pytest.mark.slow),
     ],
 )
 def test_without_a_standard_error_targets_choose_as_if_alone(

@@ -70,7 +70,10 @@ def test_scores_of_classes_are_those_of_logistic_regression():
         assert tests.p_values[column] == pytest.approx(share, abs=0.03)
 
 
-@pytest.mark.parametrize("kind", ["normal", "heavy", "classes", "covariates"])
+@pytest.mark.parametrize(
+    "kind",
+    ["normal", pytest.param("heavy", marks=pytest.mark.slow), "classes", "covariates"],
+)
 def test_p_values_are_uniform_without_association(kind):
     values = []
     for seed in range(120):

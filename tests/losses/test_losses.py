@@ -80,7 +80,7 @@ def test_bad_lengths_are_refused(delta):
         HuberLoss(delta)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+@pytest.mark.parametrize("epsilon", [0.0, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_conformance_of_other_tubes(epsilon):
     check_loss(EpsilonInsensitiveLoss(epsilon), np.linspace(-2.0, 3.0, 15))
 

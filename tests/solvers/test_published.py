@@ -213,9 +213,9 @@ def test_kernels_too_large_for_products_leave_an_honest_gap(scale):
     ("loss", "scale", "alpha", "width"),
     [
         (SquaredLoss(), 1e3, 1e-5, 1.0),
-        (SquaredLoss(), 1e5, 1e-3, 10.0),
+        pytest.param(SquaredLoss(), 1e5, 1e-3, 10.0, marks=pytest.mark.slow),
         (SquaredLoss(), 1e7, 0.1, 1.0),
-        (LogisticLoss(), 1e3, 1e-5, 10.0),
+        pytest.param(LogisticLoss(), 1e3, 1e-5, 10.0, marks=pytest.mark.slow),
         (LogisticLoss(), 1e5, 1e-3, 10.0),
     ],
 )

@@ -61,7 +61,9 @@ def test_many_blocks(monkeypatch):
     check_gram_stack(lazy_stack(dictionary, X, 0), reference(dictionary, X))
 
 
-@pytest.mark.parametrize("steps", [None, ("center",)])
+@pytest.mark.parametrize(
+    "steps", [None, pytest.param(("center",), marks=pytest.mark.slow)]
+)
 def test_sums_are_the_same_bits_whichever_thread_is_first(monkeypatch, steps):
     # A thread that sleeps now and then stands for one that had to wait for a core.
     for module in ("compute.matrices", "compute.forms", "lazy.stack"):

@@ -87,7 +87,7 @@ def test_of_tied_kernels_one_is_taken(binary_columns, solver):
     assert solution.objective == pytest.approx(alone.objective, rel=2e-3)
 
 
-@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+@pytest.mark.parametrize("tol", [pytest.param(1e-3, marks=pytest.mark.slow), 1e-7])
 def test_the_squared_form_conforms(tol):
     problems = [
         lp_problem(loss, 1.0, C, fit_intercept)

@@ -47,7 +47,7 @@ def make_problem(loss, regularizer, fit_intercept=True):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+@pytest.mark.parametrize("tol", [pytest.param(1e-3, marks=pytest.mark.slow), 1e-7])
 def test_the_solver_keeps_its_promises(loss, tol):
     problems = [
         make_problem(loss, penalty, fit_intercept)

@@ -56,7 +56,7 @@ def reference_of(problem, loss, sample_weight=None):
     )
 
 
-@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+@pytest.mark.parametrize("tol", [1e-3, pytest.param(1e-8, marks=pytest.mark.slow)])
 def test_conformance(tol):
     check_solver(SpicyMKL(tol=tol))
 
