@@ -379,6 +379,7 @@ def probabilities(X, y, X_new, y_new):
     return model, calibrated, mk.report(model, X_new, y_new)
 
 
+@pytest.mark.slow
 def test_probabilities_are_drawn_and_calibrated_by_folds():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)

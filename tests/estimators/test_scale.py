@@ -70,7 +70,7 @@ SEARCHES = [
     GroupOMPRegressorCV(KERNELS, cv=3),
     GroupOMPRegressorCV(KERNELS, cv=3, **INSENSITIVE),
     HKLRegressorCV(PolynomialGrid(1), n_alphas=4, cv=2),
-    HKLRegressorCV(PolynomialGrid(1), n_alphas=2, cv=2, **INSENSITIVE),
+    HKLRegressorCV(PolynomialGrid(1), n_alphas=3, cv=2, **INSENSITIVE),
 ]
 
 

@@ -10,7 +10,6 @@ from sklearn.utils.estimator_checks import (
 from multikernel.estimators import (
     HKLClassifier,
     HKLRegressor,
-    LpMKLClassifierCV,
     LpMKLRegressorCV,
     OneClassMKL,
     SpicyMKLClassifier,
@@ -38,7 +37,6 @@ SMALL_GRAPH = {"kernels": PolynomialGrid(1), "tol": 1e-2}
 IN_FULL = (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
-    LpMKLClassifierCV,
     LpMKLRegressorCV,
     HKLRegressor,
     OneClassMKL,

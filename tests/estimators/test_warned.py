@@ -111,8 +111,10 @@ HURRIED = [
     LpMKLRegressor(max_iter=1),
     LpMKLRegressorCV(max_iter=1, tol=1e-8),
     LocalRademacherMKLRegressor(max_iter=1),
-    LocalRademacherMKLRegressorCV(max_iter=1, tol=1e-8),
-    FixedWeightsMKLRegressorCV(kernel_weights="single", max_iter=1, tol=1e-8),
+    LocalRademacherMKLRegressorCV(max_iter=1, tol=1e-8, Cs=[1.0], thetas=[2], cv=2),
+    FixedWeightsMKLRegressorCV(
+        kernel_weights="single", max_iter=1, tol=1e-8, Cs=[1.0], cv=2
+    ),
     HKLRegressor(max_iter=1),
     HKLRegressorCV(max_iter=1, tol=1e-8, alphas=[1e-3]),
 ]
