@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_outlier_detector
 
-from multikernel.estimators.search.folds import asks_for_groups
+from multikernel.estimators.search.splits import asks_for_groups
 
 WIDTH = 72
 """Letters of a line, where there are places to break it."""

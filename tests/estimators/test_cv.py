@@ -23,6 +23,7 @@ from multikernel.estimators import (
 )
 from multikernel.exceptions import (
     ConvergenceWarning,
+    DegenerateKernelWarning,
     DictionaryWarning,
     SearchWarning,
 )
@@ -516,12 +517,26 @@ def test_scores_of_two_classes_name_those_of_several(settings, message):
         SpicyMKLClassifierCV([LinearKernel()], n_alphas=2, **settings).fit(X, y)
 
 
-def test_constant_targets_leave_nothing_to_choose():
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "quantile", "poisson"])
+def test_constant_targets_are_predicted_without_any_kernel(loss):
     X, _ = regression()
-    with pytest.raises(
-        ValueError, match=r"No kernel can enter .* the targets are constant"
+    search = SpicyMKLRegressorCV(KERNELS, loss=loss, n_alphas=3, cv=3)
+    with pytest.warns(SearchWarning, match="a model without any kernel"):
+        search.fit(X, np.full(len(X), 5.0))
+    np.testing.assert_allclose(search.predict(X), 5.0)
+    assert search.duality_gap_ == 0.0
+
+
+def test_constant_columns_leave_the_constant():
+    X, y = regression()
+    search = SpicyMKLRegressorCV([LinearKernel()], n_alphas=3, cv=3)
+    with (
+        pytest.warns(SearchWarning, match="a model without any kernel"),
+        pytest.warns(DegenerateKernelWarning),
+        pytest.warns(DictionaryWarning),
     ):
-        SpicyMKLRegressorCV(KERNELS).fit(X, np.ones(len(X)))
+        search.fit(0.0 * X + 3.0, y)
+    np.testing.assert_allclose(search.predict(X), y.mean())
 
 
 def test_a_callback_that_stops_a_search_keeps_what_is_done():

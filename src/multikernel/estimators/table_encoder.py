@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import Number, OneOf, check_parameter, listed
+from multikernel.estimators.read.doubts import warn_unseen
 from multikernel.estimators.read.kinds import DATES, TEXT, kinds_of
 from multikernel.estimators.read.numbers import refuse_frames, refuse_shared_names
 from multikernel.estimators.reference import REFERENCE
@@ -52,10 +53,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "(other)", for the rarer ones and those that the fit has not met. A column of
         fewer values keeps all.
     missing : {"keep", "most_frequent"}, default="keep"
-        What becomes of gaps in text and categories: they stay missing, for kernels that
-        take gaps (:class:`~multikernel.kernels.Views`), or take the most frequent value
-        of their column in the fit. Numbers and dates are for
-        :class:`sklearn.impute.SimpleImputer`.
+        How gaps in text and categories are treated: they stay missing, for kernels that
+        accept gaps (:class:`~multikernel.kernels.Views`), or get the most frequent
+        value of their column in the fit. Gaps in numbers and dates always stay
+        missing: fill these with :class:`sklearn.impute.SimpleImputer`.
 
     Attributes
     ----------
@@ -63,6 +64,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What columns hold. Text all of whose values are dates (ISO 8601) is "dates".
     categories_ : dict from str to tuple or None
         The values that a column of words keeps; None where it keeps all.
+    rare_values_ : dict from str to tuple
+        The values of the fit that became "(other)", for columns with a limit.
     fill_values_ : dict from str to str or float
         What fills gaps, for columns of words, unless these stay missing.
     feature_names_in_ : ndarray of str
@@ -89,6 +92,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     kinds_: dict[str, str]
     categories_: dict[str, Any]
+    rare_values_: dict[str, Any]
     fill_values_: dict[str, Any]
     feature_names_in_: Any
     n_features_in_: int
@@ -130,16 +134,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_parameter(owner, "max_categories", self.max_categories, most)
         check_parameter(owner, "missing", self.missing, OneOf(("keep", MOST_FREQUENT)))
         _check_frame(owner, X)
-        kinds, levels, fills = {}, {}, {}
+        kinds, levels, rare, fills = {}, {}, {}, {}
         for name, holds in zip(X.columns, kinds_of(X), strict=True):
             kinds[name] = _kind(X[name], holds)
             if kinds[name] == WORDS:
                 ranked = _ranked(X[name])
                 few = len(ranked) <= self.max_categories
                 levels[name] = None if few else tuple(ranked[: self.max_categories - 1])
+                if not few:
+                    rare[name] = tuple(ranked[self.max_categories - 1 :])
                 if ranked and self.missing == MOST_FREQUENT:
                     fills[name] = ranked[0]
         self.kinds_, self.categories_, self.fill_values_ = kinds, levels, fills
+        self.rare_values_ = rare
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         refuse_shared_names(self.get_feature_names_out(), "the encoded table")
@@ -162,6 +169,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If columns are others than at the fit, or dates are none.
+
+        Warns
+        -----
+        multikernel.exceptions.DataWarning
+            If values that the fit has not met become "(other)".
         """
         check_is_fitted(self)
         _check_frame(type(self).__name__, X)
@@ -170,6 +182,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"X has the columns {listed(list(X.columns))}, but "
                 f"{type(self).__name__} was fitted on {listed(list(self.kinds_))}."
             )
+        effect = f"which become {OTHER!r}"
+        warn_unseen(type(self).__name__, len(X), self._unseen(X), effect)
         encoded: dict[str, Any] = {}
         for name, kind in self.kinds_.items():
             if kind == DATES:
@@ -198,6 +212,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, kind in self.kinds_.items():
             names += [name, *self._circles(name)] if kind == DATES else [name]
         return np.array(names, dtype=object)
+
+    def _unseen(self, X: Any) -> dict[str, list[Any]]:
+        """Return the values that become "(other)" without being met in the fit.
+
+        Columns that keep all values leave it to the estimator to say so.
+        """
+        unseen = {}
+        for name, rare in getattr(self, "rare_values_", {}).items():
+            known = {*self.categories_[name], *rare}
+            values = [v for v in X[name][X[name].notna()].tolist() if v not in known]
+            if values:
+                unseen[repr(name)] = values
+        return unseen
 
     def _circles(self, name: str) -> list[str]:
         """Return the names of the two columns of each period of a date."""

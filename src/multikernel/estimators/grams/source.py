@@ -15,12 +15,13 @@ from multikernel.estimators.grams.grams import (
     gram_matrices,
     without_constants,
 )
-from multikernel.estimators.grams.training import Training, by_name
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
+from multikernel.estimators.read.precomputed import naming_matrices
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
-from multikernel.exceptions import IndefiniteKernelError, LongFitWarning, warn_user
+from multikernel.exceptions import LongFitWarning, warn_user
 from multikernel.gram import LowRank
 from multikernel.gram.choice import (
     LONG,
@@ -115,16 +116,11 @@ class GramSource:
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
-        try:
+        with naming_matrices(samples.table.gram_names):
             built = gram_matrices(dictionary, samples.X, how, samples.weights)
             if self.fit_intercept and not self.parts:
                 given = dictionary, samples.X, options, samples.weights
                 built = without_constants(built, *given)
-        except IndefiniteKernelError as error:
-            names = samples.table.gram_names
-            if names is None or error.kernel is None:
-                raise
-            raise by_name(error, [names[m] for m in error.kernels]) from error
         training = Training(
             samples,
             built,

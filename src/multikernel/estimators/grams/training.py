@@ -24,6 +24,7 @@ from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
@@ -295,7 +296,8 @@ class Training:
     def _of_all(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
         """Return a complaint about all matrices that are no kernels, as one is none."""
         n_entries = np.prod(self.stack.shape, dtype=float)
-        if not self.stack.in_memory or n_entries > SEARCHED:
+        searched = len(error.kernels) > 1
+        if searched or not self.stack.in_memory or n_entries > SEARCHED:
             return error
         try:
             nowhere = np.empty(0, dtype=np.intp)
@@ -490,9 +492,3 @@ class Training:
         if reason is not None:
             raise UnsupportedProblemError(reason)
         return Problems(recipe, problems, solver)
-
-
-def by_name(error: IndefiniteKernelError, names: list[str]) -> IndefiniteKernelError:
-    """Return a complaint about kernels that begins with their names."""
-    text = f"{', '.join(names)}: {error}"
-    return IndefiniteKernelError(text, error.kernel, error.kernels)

@@ -5,12 +5,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.read.dictionary import LEARNT_ROWS
+from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples
-from multikernel.exceptions import DegenerateKernelWarning, DictionaryWarning, warn_user
-from multikernel.gram.checks import kernel_shapes
+from multikernel.exceptions import (
+    DegenerateKernelWarning,
+    DictionaryWarning,
+    IndefiniteKernelError,
+    warn_user,
+)
+from multikernel.gram.checks import ROUNDING, kernel_shapes
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
 from multikernel.kernels import (
@@ -25,6 +31,7 @@ from multikernel.kernels import (
     PolynomialKernel,
 )
 from multikernel.kernels.base import MEMORISES
+from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.gaussian import is_radial
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import evenly_spaced
@@ -54,6 +61,10 @@ SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
 
 
+LOOKED_AT = 1000
+"""Samples whose values show whether a kernel without variance is constant."""
+
+
 def warn_degenerate(training: "Training") -> None:
     """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
 
@@ -62,6 +73,7 @@ def warn_degenerate(training: "Training") -> None:
     """
     degenerate = training.built.degenerate
     if degenerate.size:
+        _refuse_distances(training, degenerate)
         names = training.names(degenerate[:5].tolist())
         warn_user(
             f"{training.owner} leaves out {degenerate.size} of "
@@ -72,6 +84,45 @@ def warn_degenerate(training: "Training") -> None:
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
             warn_short(training, step.short, step.theta)
+
+
+def _refuse_distances(training: "Training", degenerate: Indices) -> None:
+    """Raise for matrices without variance that are not constant, such as distances.
+
+    A kernel without variance in its feature space is constant on the samples.
+    """
+    if training.options.check_psd == "none":
+        return
+    dictionary, X = training.dictionary, training.samples.seen
+    rows = evenly_spaced(len(X), LOOKED_AT)
+    wrong: dict[int, Array] = {}
+    for m in degenerate.tolist():
+        if dictionary is None:
+            K = X[np.ix_(rows, rows, [m])][:, :, 0]
+        elif not is_built_in(dictionary[m]):
+            K = dictionary[m](X[rows])
+        else:
+            continue
+        # Rounding may take the variance of a kernel that differs by less.
+        allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
+        if np.ptp(K) > allowed * np.abs(K).max():
+            wrong[m] = K
+    if not wrong:
+        return
+    first, *others = wrong
+    what = "its diagonal is smaller than its other values on average"
+    if not wrong[first].diagonal().any():
+        what = "its diagonal is 0 and other values are not"
+    also = f", nor is {listed(others)}" if others else ""
+    error = IndefiniteKernelError(
+        f"Gram matrix {first} is not positive semidefinite{also}: {what}, as in a "
+        "matrix D of distances. Give a kernel of them, such as exp(-D), or leave it "
+        "out.",
+        first,
+        tuple(wrong),
+    )
+    named = not training.precomputed or training.names.given
+    raise by_name(error, training.names(list(wrong))) if named else error
 
 
 def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> None:

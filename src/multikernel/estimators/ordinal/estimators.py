@@ -8,7 +8,9 @@ import numpy as np
 from multikernel._typing import Indices
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.ordinal.base import OrdinalMKL
+from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import TARGET_ALPHA
+from multikernel.estimators.search.splits import folds_of
 from multikernel.estimators.spicy.cv import AlphaSearchCV
 from multikernel.estimators.spicy.method import (
     SparseMethod,
@@ -150,7 +152,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Its last strength over the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None stands for five. A number stands for folds with as many samples
-        of every class each as can be.
+        of every class each as can be, which keep ``groups`` together.
     order : sequence of shape (n_classes,), default=None
         The classes from the lowest to the highest, as in `SpicyMKLOrdinal`.
 
@@ -198,9 +200,12 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         self, loss: CumulativeLogitLoss, samples: Indices, groups: Any
     ) -> Self:
         """Return the copy that learns, with folds that share out the classes."""
-        from sklearn.model_selection import check_cv
-
         learner = super()._learner(loss, samples, groups)
-        splitter = check_cv(self.cv, samples, classifier=True)
-        learner.cv = list(splitter.split(np.zeros((len(samples), 1)), samples, groups))
+        learner.cv = list(folds_of(self.cv, samples, groups, stratify=True))
         return learner
+
+    def _unscored(self, samples: Samples, test: Indices) -> str | None:
+        """Return why the samples of a validation side have no score, or None."""
+        if np.ptp(samples.targets[0][test]) > 0.0:
+            return None
+        return "holds one class only"

@@ -59,8 +59,16 @@ def spellings(labels: Iterable[str]) -> list[list[str]]:
     return [several for several in same.values() if len(several) > 1]
 
 
-def warn_unseen(owner: str, n_rows: int, unseen: Mapping[str, Sequence[Any]]) -> None:
-    """Warn of values of categories that the fit has not met, by column."""
+def warn_unseen(
+    owner: str,
+    n_rows: int,
+    unseen: Mapping[str, Sequence[Any]],
+    effect: str = "which equal no other",
+) -> None:
+    """Warn of values of categories that the fit has not met, by column.
+
+    The `effect` says how the values are treated.
+    """
     columns = []
     for name, values in unseen.items():
         different = list(dict.fromkeys(values))
@@ -68,9 +76,8 @@ def warn_unseen(owner: str, n_rows: int, unseen: Mapping[str, Sequence[Any]]) ->
         columns.append(f"column {name} in {len(values)} of {n_rows} rows ({examples})")
     if columns:
         warn_user(
-            f"{owner}: X holds categories that the fit has not met, which equal no "
-            f"other: {', '.join(columns)}. Compare their spelling with the data of the "
-            "fit.",
+            f"{owner}: X holds categories that the fit has not met, {effect}: "
+            f"{', '.join(columns)}. Compare their spelling with the data of the fit.",
             DataWarning,
         )
 

@@ -274,10 +274,11 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
             continue
         values = column_values(column).tolist()
         no_sequences = _why_no_sequences(values)
-        no_categories = "X is an array" if names is None else _why_no_categories(values)
         if no_sequences is None:
             kinds[text_column] = SEQUENCES
-        elif no_categories is None:
+            continue
+        no_categories = "X is an array" if names is None else _why_no_categories(values)
+        if no_categories is None:
             kinds[text_column] = CATEGORIES
         else:
             doubts[text_column] = (

@@ -1,7 +1,8 @@
 """Precomputed Gram matrices: named, with the samples first, checked, as a stack."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 from multikernel._typing import Array
 from multikernel._validation import ASYMMETRY, LARGEST_VALUE, listed, shown
 from multikernel.estimators.read import numbers
-from multikernel.exceptions import IndefiniteKernelError
+from multikernel.exceptions import IndefiniteKernelError, warn_user
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.checks import ROUNDING, take_census
@@ -133,6 +134,12 @@ def names_of_grams(X: Any) -> tuple[str, ...] | None:
 def check_same_grams(owner: str, X: Any, known: tuple[str, ...] | None) -> None:
     """Raise where named matrices are not the fit's, in their order."""
     names = names_of_grams(X)
+    if known is None and names is not None:
+        warn_user(
+            f"X has names of Gram matrices, but {owner} was fitted without names: "
+            "matrices are taken in their order.",
+            UserWarning,
+        )
     if known is None or names is None or names == known:
         return
     raise ValueError(
@@ -140,6 +147,36 @@ def check_same_grams(owner: str, X: Any, known: tuple[str, ...] | None) -> None:
         f"{listed(known)}: give the same ones in the same order, for example "
         "stack_grams({name: grams[name] for name in names}) with the names of the fit."
     )
+
+
+class MatrixError(ValueError):
+    """A given matrix cannot be computed with; `kernel` is its number."""
+
+    def __init__(self, message: str, kernel: int) -> None:
+        super().__init__(message)
+        self.kernel = kernel
+
+
+@contextmanager
+def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
+    """Put the names of given matrices before complaints about them."""
+    try:
+        yield
+    except IndefiniteKernelError as error:
+        if names is None or error.kernel is None:
+            raise
+        raise by_name(error, [names[m] for m in error.kernels]) from error
+    except MatrixError as error:
+        if names is None:
+            raise
+        raise ValueError(f"{names[error.kernel]}: {error}") from error
+
+
+def by_name(error: IndefiniteKernelError, names: list[str]) -> IndefiniteKernelError:
+    """Return a complaint about kernels that begins with their names, once."""
+    start = f"{', '.join(names)}: "
+    text = start + str(error).removeprefix(start)
+    return IndefiniteKernelError(text, error.kernel, error.kernels)
 
 
 def stack_grams(grams: Any) -> Any:
@@ -289,7 +326,8 @@ def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> 
             "such an X from a list of Gram matrices."
         )
     if not reset:
-        check_finite_grams(grams)
+        with naming_matrices(names_of_grams(X)):
+            check_finite_grams(grams)
         return grams
     if grams.shape[0] != grams.shape[1]:
         raise ValueError(
@@ -316,12 +354,16 @@ def check_finite_grams(X: Array) -> None:
         i, j, m = np.insert(wrong, slowest, number).tolist()
         where = f"[{i}, {j}] of Gram matrix {m}"
         if finite:
-            raise ValueError(
+            raise MatrixError(
                 f"X is too large for sums of squares: it reaches {part[wrong]:.3g} at "
                 f"{where}, and at most {LARGEST_VALUE:g} is possible. Divide this "
-                "matrix by a constant, the same for new samples."
+                "matrix by a constant, the same for new samples.",
+                m,
             )
-        numbers.refuse_not_finite("Input X", part, wrong, where, numbers.LEAVE_OUT)
+        try:
+            numbers.refuse_not_finite("Input X", part, wrong, where, numbers.LEAVE_OUT)
+        except ValueError as error:
+            raise MatrixError(str(error), m) from None
 
 
 NO_COPY = (
@@ -442,8 +484,9 @@ def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
         i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
         if difference[i, j] <= ASYMMETRY * largest:
             continue  # its trace says nothing of its size
-        raise ValueError(
+        raise MatrixError(
             f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
             f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "
-            "(K + K.T) / 2 if that is rounding, and check how it was computed if not."
+            "(K + K.T) / 2 if that is rounding, and check how it was computed if not.",
+            int(m),
         )

@@ -67,8 +67,8 @@ def strength_grid(
     """Return strengths downwards from the smallest one at which no kernel enters.
 
     They are in units of the strengths that the problems have, evenly spaced in the
-    logarithm. There are none where no kernel ever enters, or every kernel always does:
-    that is refused.
+    logarithm, and begin at one where no kernel ever enters. Penalties that keep every
+    kernel at any strength are refused.
     """
     units = [each.regularizer.alpha for each in problems]
     largest = float(np.max(largest_alphas(problems) / units))
@@ -78,10 +78,8 @@ def strength_grid(
             "largest one to start from: give alphas, or a positive l1_ratio."
         )
     if largest <= 0.0:
-        raise ValueError(
-            "No kernel can enter at any alpha: the targets are constant, or every "
-            "kernel is zero on the training data."
-        )
+        # Targets or all kernels are constant: no kernel enters at any strength.
+        largest = 1.0
     return np.asarray(largest * np.geomspace(1.0, float(alpha_min_ratio), n_alphas))
 
 
@@ -168,7 +166,7 @@ def regularization_path(
     Raises
     ------
     ValueError
-        If a parameter or the data are wrong, or no kernel could ever enter.
+        If a parameter or the data are wrong.
 
     See Also
     --------

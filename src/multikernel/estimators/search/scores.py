@@ -18,7 +18,7 @@ from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import target_scale
-from multikernel.estimators.search.folds import learnt_classes
+from multikernel.estimators.search.splits import learnt_classes
 from multikernel.estimators.tasks import class_codes, log_probabilities
 from multikernel.losses import Loss
 

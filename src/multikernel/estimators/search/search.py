@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Self
 import numpy as np
 from joblib import effective_n_jobs
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link
@@ -22,7 +22,9 @@ from multikernel.estimators.method import (
     Solved,
     Source,
 )
+from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.progress import Watch
+from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import (
     against_one_class,
     best_candidate,
@@ -35,7 +37,6 @@ from multikernel.estimators.search.folds import (
     Keeper,
     cut_fold,
     keeping_folds,
-    make_splits,
     quiet_metrics,
 )
 from multikernel.estimators.search.scores import (
@@ -45,6 +46,7 @@ from multikernel.estimators.search.scores import (
     scored_folds,
     scoring_choice,
 )
+from multikernel.estimators.search.splits import make_splits
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
@@ -123,7 +125,7 @@ class Search(Generic[D, P, S]):
 
     def solve(self, problem: Trial[D], data: D, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, and what gives the model on all samples."""
-        splits = make_splits(self.source.owner, self.model.cv, data.samples)
+        splits = make_splits(self.source.owner, self.model, data.samples)
         candidates = problem.candidates.with_tol(self.cv_tol)
         jobs = min(effective_n_jobs(self.model.n_jobs), len(splits))
         return self._on_folds(
@@ -373,8 +375,8 @@ class SearchCV(BaseMKL):
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
         groups : array-like of shape (n_samples,), default=None
-            Labels of groups for splitters that ask for them, such as
-            `sklearn.model_selection.GroupKFold`.
+            Labels of groups that folds keep together: by a splitter such as
+            `sklearn.model_selection.GroupKFold`, or where ``cv`` is a number or None.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Known parts of the decision values, which kernels, columns and intercept
@@ -410,3 +412,14 @@ class SearchCV(BaseMKL):
             If the choice lies at an end of its grid, or has no kernel.
         """
         return self._learn(X, y, sample_weight, offset, callback, groups)
+
+    def _unscored(self, samples: Samples, test: Indices) -> str | None:
+        """Return why the samples of a validation side have no score, or None."""
+        if samples.classes is not None or self.scoring not in (None, "r2"):
+            return None
+        if test.size > 1 or loss_of(self).deviance() is not None:
+            return None
+        return (
+            "has one sample, and R^2 needs two (scoring='neg_mean_squared_error' does "
+            "with one)"
+        )

@@ -6,19 +6,24 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from multikernel._typing import Array, Indices, Mask
-from multikernel._validation import Check, check_weights
+from multikernel._typing import Array, Indices
+from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import merge
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Problems, Training
-from multikernel.estimators.search.folds import cut_fold, make_splits
+from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.search.folds import cut_fold
 from multikernel.estimators.search.scores import takes
 from multikernel.estimators.search.search import Search, SearchOutcome, Trial
+from multikernel.estimators.search.splits import folds_of, make_splits
 from multikernel.estimators.spicy.cv import AlphaSearchCV, alpha_search
 from multikernel.estimators.spicy.method import SparseMethod
 from multikernel.estimators.survival.base import SurvivalMKL
-from multikernel.estimators.survival.likelihood import most_likely_scale
+from multikernel.estimators.survival.likelihood import (
+    has_known_order,
+    most_likely_scale,
+)
 from multikernel.estimators.survival.times import Times
 from multikernel.losses import LogLogisticLoss
 from multikernel.problem import Solution
@@ -39,7 +44,7 @@ class SurvivalSearch(Search[Training, Problems, list[Solution]]):
         alpha = attributes["best_params_"]["alpha"]
         method = replace(self.method, alpha=alpha).with_tol(self.cv_tol)
         samples = data.samples
-        splits = make_splits(self.source.owner, self.model.cv, samples)
+        splits = make_splits(self.source.owner, self.model, samples, quiet=True)
         values = [_outside(method, data, split) for split in splits]
         tests = np.concatenate([test for _, test in splits])
         lower, upper = self.model.loss.ends(samples.targets[0][tests])
@@ -103,7 +108,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         Its last strength over the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None stands for five. A number stands for folds with as many seen
-        events each as can be, and a splitter gets whether events were seen as classes.
+        events each as can be, which keep ``groups`` together; a splitter gets whether
+        events were seen as classes.
     scoring : callable or None, default=None
         What is maximised; None stands for Harrell's index of concordance. A function
         gets the model, the validation samples and their times as a structured array
@@ -160,29 +166,20 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         self, loss: LogLogisticLoss, samples: tuple[Times, Indices, Any], groups: Any
     ) -> Self:
         """Return the copy that learns, with folds by events and scores of times."""
-        times, codes, sample_weight = samples
+        times, codes, _ = samples
         learner = super()._learner(loss, samples, groups)
-        learner.cv = self._splits(times.seen[codes], sample_weight, groups)
+        seen = times.seen[codes]
+        learner.cv = list(folds_of(self.cv, seen, groups, stratify=True))
         if self.scoring is not None:
             learner.scoring = OnTimes(self.scoring, times.structured())
         return learner
 
-    def _splits(self, seen: Mask, sample_weight: Any, groups: Any) -> Any:
-        """Return the folds, or refuse a training side on which no event was seen."""
-        from sklearn.model_selection import check_cv
-
-        owner = type(self).__name__
-        weights = check_weights(sample_weight, len(seen))
-        counts = seen if weights is None else seen & (weights > 0.0)
-        splitter = check_cv(self.cv, seen, classifier=True)
-        splits = list(splitter.split(np.zeros((len(seen), 1)), seen, groups))
-        for number, (train, _) in enumerate(splits):
-            if not counts[train].any():
-                raise ValueError(
-                    f"{owner}: no event was seen on the training side of fold {number} "
-                    "of cv: use fewer folds, or some that share out the events."
-                )
-        return splits
+    def _unscored(self, samples: Samples, test: Indices) -> str | None:
+        """Return why the samples of a validation side have no score, or None."""
+        ends = self.loss.ends(samples.targets[0][test])
+        if self.scoring is not None or has_known_order(*ends):
+            return None
+        return "holds no two times of a known order"
 
     def _method(self) -> SurvivalSearch:
         search = alpha_search(self)

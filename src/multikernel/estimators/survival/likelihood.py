@@ -92,6 +92,15 @@ def _misfit(
     return float(weights @ value), slopes
 
 
+def has_known_order(lower: Array, upper: Array) -> bool:
+    """Return whether the order in time of any two samples is known."""
+    earliest = float(upper.min())
+    if earliest < lower.max():
+        return True
+    # A time censored when another event was seen is the later one.
+    return bool(np.any((lower == earliest) & (lower < upper)))
+
+
 def concordance(
     lower: Array, upper: Array, risk: Array, weights: Array | None = None
 ) -> float:

@@ -1,0 +1,226 @@
+"""The samples of the folds of a search, and which folds are of no use."""
+
+import reprlib
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import listed
+from multikernel.estimators.parameters import find_loss
+from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.read.targets import check_groups
+from multikernel.exceptions import SearchWarning, warn_user
+from multikernel.losses.answers import unsuitable
+
+Split = tuple[Indices, Indices]
+
+REMEDY = "use fewer or stratified folds"
+
+
+def make_splits(
+    owner: str, model: Any, samples: Samples, *, quiet: bool = False
+) -> list[Split]:
+    """Return the folds of a search as positions among the samples of non-zero weight.
+
+    An empty side is refused. Folds whose training side cannot be learnt from are left
+    out; these, training sides that lack a class, and folds without a score are named
+    in a warning unless `quiet`. A search without any fold, or any score, is refused.
+    """
+    splits: list[Split] = []
+    lacking: list[int] = []
+    unsolvable: dict[int, str] = {}
+    unscored: dict[int, str] = {}
+    for number, (train, test) in enumerate(_among_samples(model.cv, samples)):
+        reason = _unsolvable(model, samples, train)
+        if reason is not None:
+            unsolvable[number] = reason
+            continue
+        if learnt_classes(samples, train) is not None:
+            lacking.append(number)
+        if (reason := model._unscored(samples, test)) is not None:
+            unscored[number] = reason
+        # The samples' own order, as in a fit on this side alone.
+        splits.append((np.sort(train), test))
+    if not splits and not unsolvable:
+        _refuse_no_fold(model.cv)
+    if len(unscored) == len(splits):
+        sides = [f"training side of fold {k} of cv {v}" for k, v in unsolvable.items()]
+        sides += [f"validation side of fold {k} of cv {v}" for k, v in unscored.items()]
+        raise ValueError(
+            f"{owner}: the {sides[0]}, and no other fold is of use: {REMEDY}."
+        )
+    if not quiet:
+        _warn_folds(owner, lacking, unsolvable, unscored)
+    return splits
+
+
+def _among_samples(cv: Any, samples: Samples) -> Iterable[list[Indices]]:
+    """Yield both sides of every fold among the samples of non-zero weight."""
+    fold_of_row = np.full(samples.y.shape[0], -1)
+    fold_of_row[samples.rows] = np.arange(samples.rows.size)
+    with warnings.catch_warnings():
+        # The fit has warned already of targets that may be numbers.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater")
+        folds = list(_sides(cv, samples))
+    for number, rows in enumerate(folds):
+        sides = [fold_of_row[side][fold_of_row[side] >= 0] for side in rows]
+        if not all(side.size for side in sides):
+            raise ValueError(f"Fold {number} of cv has an empty side.")
+        yield sides
+
+
+def _unsolvable(model: Any, samples: Samples, train: Indices) -> str | None:
+    """Return why a training side cannot be learnt from, or None."""
+    if samples.classes is None:
+        reason = unsuitable(find_loss(model.loss), samples.targets.T[train])
+        return None if reason is None else f"cannot be learnt from ({reason})"
+    learnt = learnt_classes(samples, train)
+    if learnt is None or learnt.size >= (1 if samples.several else 2):
+        return None
+    absent = np.delete(samples.classes, learnt).tolist()[0]
+    if samples.several:
+        return f"has label {absent} (counted from 0) the same for all samples"
+    return f"holds no sample of class {absent!r}"
+
+
+def _refuse_no_fold(cv: Any) -> None:
+    """Raise where ``cv`` gives no fold."""
+    advice = "at least one is needed"
+    if hasattr(cv, "__next__"):
+        advice = "an iterator is used up after one fit, so give a list of folds"
+    raise ValueError(f"cv={cv!r} gives no fold: {advice}.")
+
+
+def _warn_folds(
+    owner: str,
+    lacking: list[int],
+    unsolvable: Mapping[int, str],
+    unscored: Mapping[int, str],
+) -> None:
+    """Name the folds that lack a class, and those without a model or a score."""
+    sentences = []
+    if lacking:
+        sentences.append(
+            f"the training side of fold {listed(lacking)} of cv lacks a class, and "
+            "models there never predict it"
+        )
+    for reason in dict.fromkeys(unsolvable.values()):
+        numbers = [number for number, why in unsolvable.items() if why == reason]
+        sentences.append(
+            f"fold {listed(numbers)} of cv is left out, as its training side {reason}"
+        )
+    for reason in dict.fromkeys(unscored.values()):
+        numbers = [number for number, why in unscored.items() if why == reason]
+        sentences.append(
+            f"fold {listed(numbers)} of cv has no score, as its validation side "
+            f"{reason}; mean scores are over the other folds"
+        )
+    if sentences:
+        warn_user(
+            f"{owner}: {'; '.join(sentences)}. {REMEDY.capitalize()}.", SearchWarning
+        )
+
+
+def folds_of(cv: Any, labels: Array, groups: Any, *, stratify: bool) -> Iterable[Any]:
+    """Return the folds that ``cv`` stands for, as both sides of each.
+
+    A number stands for folds that share out the labels where these are to `stratify`,
+    and keep groups together where there are some.
+    """
+    if groups is not None:
+        groups = check_groups(groups, len(labels))
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        return list(cv)
+    splitter = _splitter(cv, labels, groups, stratify)
+    if groups is None and asks_for_groups(splitter):
+        raise ValueError(
+            f"cv={splitter!r} keeps groups together and got none: call "
+            "fit(X, y, groups=groups) with one label per sample."
+        )
+    folds: Iterable[Any] = splitter.split(np.zeros((len(labels), 1)), labels, groups)
+    return folds
+
+
+def _splitter(cv: Any, labels: Array, groups: Array | None, stratify: bool) -> Any:
+    """Return the splitter that ``cv`` is, or that it stands for as a number."""
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+
+    if groups is None or not (cv is None or isinstance(cv, Integral)):
+        return check_cv(cv, labels, classifier=stratify)
+    n_folds, n_groups = 5 if cv is None else int(cv), len(set(groups.tolist()))
+    if not 2 <= n_folds <= n_groups:
+        raise ValueError(
+            f"cv={n_folds} is out of range for {n_groups} groups, which folds keep "
+            "together: use a number of folds from 2 to the number of groups."
+        )
+    stratified = stratify and labels.ndim == 1
+    return (StratifiedGroupKFold if stratified else GroupKFold)(n_folds)
+
+
+def _sides(cv: Any, samples: Samples) -> Iterable[list[Array]]:
+    """Yield both sides of every fold of ``cv``, as rows of the input."""
+    y, stratify = samples.y, samples.classes is not None
+    folds = folds_of(cv, y, samples.groups, stratify=stratify)
+    for number, sides in enumerate(folds):
+        pair = _checked_pair(sides, number)
+        yield [_checked_rows(side, y.shape[0], number) for side in pair]
+
+
+def asks_for_groups(splitter: Any) -> bool:
+    """Return whether a splitter cannot do without groups."""
+    request = get_routing_for_object(splitter)
+    return "split" in vars(request) and bool(request.split.requests.get("groups"))
+
+
+def _checked_pair(sides: Any, number: int) -> tuple[Any, Any]:
+    """Return both sides of a split, or say that it is none."""
+    listed = isinstance(sides, Sequence) or (
+        isinstance(sides, np.ndarray) and sides.ndim
+    )
+    if listed and len(sides) == 2:
+        return sides[0], sides[1]
+    raise ValueError(
+        f"Fold {number} of cv must be a pair of training and validation samples, got "
+        f"{reprlib.repr(sides)}."
+    )
+
+
+def _checked_rows(side: Any, n_rows: int, number: int) -> Array:
+    """Return one side of a split, or say why it does not choose among the samples."""
+    rows = np.asarray(side)
+    if rows.dtype.kind == "b" and rows.shape == (n_rows,):
+        return rows
+    if rows.size == 0:
+        return rows.astype(np.intp)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            f"Fold {number} of cv must give its samples as a vector of positions or of "
+            f"{n_rows} truth values, got an array of {rows.dtype} of shape "
+            f"{rows.shape}."
+        )
+    if rows.max() >= n_rows or rows.min() < -n_rows:
+        raise ValueError(
+            f"Fold {number} of cv asks for sample {rows.max()}, but there are "
+            f"{n_rows}, numbered from 0."
+        )
+    return rows
+
+
+def learnt_classes(samples: Samples, train: Indices) -> Indices | None:
+    """Return the classes that a training side holds, None for all of them.
+
+    Of several labels it is those that differ between its samples.
+    """
+    if samples.classes is None:
+        return None
+    if samples.several:
+        counts = samples.labels[train].sum(axis=0)
+        learnt = (counts > 0) & (counts < train.size)
+    else:
+        learnt = np.bincount(samples.labels[train], minlength=samples.classes.size) > 0
+    return None if learnt.all() else np.flatnonzero(learnt)
