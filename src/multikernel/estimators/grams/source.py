@@ -18,7 +18,7 @@ from multikernel.estimators.grams.grams import (
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
-from multikernel.estimators.read.precomputed import naming_matrices
+from multikernel.estimators.read.matrices import naming_matrices
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user

@@ -8,7 +8,6 @@ import numpy as np
 
 from multikernel._validation import listed
 from multikernel.estimators.read.kinds import (
-    CATEGORIES,
     column_kind,
     names_of,
     odd_cells,
@@ -16,6 +15,7 @@ from multikernel.estimators.read.kinds import (
     row_numbers,
 )
 from multikernel.exceptions import DataWarning, warn_user
+from multikernel.kernels.sequence.tables import CATEGORIES
 
 
 def warn_doubts(owner: str, sentences: Sequence[str]) -> None:
@@ -132,4 +132,4 @@ def _moved(index: Any, given: Any) -> bool:
         return bool(index.isin(labels).all())
     fresh = "RangeIndex" in (type(index).__name__, type(labels).__name__)
     mostly = 2 * np.count_nonzero(common) > len(index)
-    return not fresh and mostly and not index[common].equals(labels[common])
+    return bool(not fresh and mostly and not index[common].equals(labels[common]))

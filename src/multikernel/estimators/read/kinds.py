@@ -1,4 +1,4 @@
-"""What columns hold, and tables with columns of text as tables of numbers.
+"""What columns hold: numbers, text, categories, dates, or what kernels cannot take.
 
 pandas, polars, Arrow, NumPy and Python call the same types by much the same words, and
 the core imports neither pandas, polars nor Arrow: so a type is known by the first word
@@ -9,21 +9,19 @@ sequences, or categories with their numbers.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from numbers import Number
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.kernels.columns import Features
 from multikernel.kernels.sequence.builders import LEAST_LETTERS, why_no_sequences
 from multikernel.kernels.sequence.letters import from_texts
-from multikernel.kernels.sequence.tables import CATEGORIES, NUMBERS, SEQUENCES, Layout
+from multikernel.kernels.sequence.tables import CATEGORIES, NUMBERS, SEQUENCES
 
 TEXT, DATES, OTHER = "text", "dates", "objects of another type"
 
@@ -191,14 +189,12 @@ def given_order(column: Any) -> list[Any] | None:
     array = getattr(getattr(column, "array", None), "_pa_array", column)
     if hasattr(array, "unify_dictionaries"):  # a chunked array of Arrow
         array = array.unify_dictionaries().chunk(0) if array.num_chunks else array
-    kind = getattr(array, "dtype", getattr(array, "type", None))
+    kind: Any = getattr(array, "dtype", getattr(array, "type", None))
     if not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
         return None
-    return list(
-        array.dictionary.to_pylist()
-        if hasattr(array, "dictionary")
-        else kind.categories
-    )
+    if hasattr(array, "dictionary"):
+        return list(array.dictionary.to_pylist())
+    return list(kind.categories)
 
 
 def _kind_of_type(kind: Any) -> str:
@@ -235,9 +231,6 @@ def _named(name: str) -> str | None:
     return KINDS.get(word[0].rstrip("_")) if word else None
 
 
-UNKNOWN = -1.0
-"""Stands for a category that was not met in the fit."""
-
 TEXTS = (TEXT, CATEGORIES)
 """What columns hold that kernels may take for sequences or categories."""
 
@@ -264,7 +257,7 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
     neither is sure.
     """
     texts, names = text_columns(X), names_of(X)
-    table = _as_table(X) if texts and names is None else X
+    table = table_of(X) if texts and names is None else X
     kind_of_column = dict(enumerate(kinds_of(table))) if texts else {}
     kinds, doubts = {}, {}
     for text_column in texts:
@@ -426,12 +419,13 @@ def row_numbers(name: Any, values: Any) -> bool:
     if name is not None and not (isinstance(name, str) and UNNAMED.fullmatch(name)):
         return False
     column = column_values(values)
+    whole = column
     if column.dtype.kind == "f" and np.isfinite(column).all():
         whole = column.astype(np.int64)
-        column = whole if np.array_equal(whole, column) else column
-    if column.dtype.kind not in "iu" or column.min(initial=0) < 0:
+    if whole.dtype.kind not in "iu" or not np.array_equal(whole, column):
         return False
-    return bool(np.unique(column).size == column.size > 1)
+    different = np.unique(whole).size == whole.size > 1
+    return bool(different and whole.min() >= 0)
 
 
 def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
@@ -444,71 +438,7 @@ def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
     return Features(int(shape[1]) if len(shape) > 1 else 1)
 
 
-def read_mixed(
-    estimator: BaseEstimator,
-    owner: str,
-    X: Any,
-    categories: Collection[int] | None,
-    samples: Mapping[int, Array] | None = None,
-) -> tuple[Array, Layout]:
-    """Return text and numbers as a table of numbers, and which columns hold what.
-
-    The table is what `Layout.packed` makes of them, not checked for missing values. In
-    a fit `categories` are the columns of categories, by position, and all other columns
-    of text are sequences: the `estimator` gets number and names of the columns, places
-    of sequences and of categories, and the categories; these are there already of
-    columns that name `samples`. Without it has them, and columns of another kind are
-    refused.
-    """
-    samples = {} if samples is None else samples
-    names = names_of(X)
-    X = _as_table(X) if names is None else X
-    columns = list(X.T) if names is None else [X[name] for name in names]
-    fitting = categories is not None
-    validate_data(estimator, X, reset=fitting, skip_check_array=True)
-    if not columns or not len(X):
-        raise ValueError(f"Found array with 0 sample(s) while {owner} needs some.")
-    asked_for = tuple(sorted(categories or ()))
-    if not fitting:
-        asked_for = known(estimator, "category_features_")
-    kinds = kinds_of(X)
-    refuse_kinds(names or range(len(columns)), kinds)
-    texts = (number for number, kind in enumerate(kinds) if kind in TEXTS)
-    layout = Layout(
-        features_of(X), tuple(c for c in texts if c not in asked_for), asked_for
-    )
-    strings = layout.sequences
-    if fitting:
-        if strings:
-            estimator.sequence_features_ = np.array(strings, dtype=np.intp)
-        if asked_for:
-            estimator.category_features_ = np.array(asked_for, dtype=np.intp)
-            estimator.categories_ = [
-                _found_categories(column_values(columns[c]), layout.label(c))
-                if c not in samples
-                else samples[c]
-                for c in asked_for
-            ]
-    else:
-        _check_kinds(known(estimator, "sequence_features_"), layout)
-    numeric = layout.numeric
-    numbers = np.empty((len(X), len(numeric)))
-    for number, column in enumerate(numeric):
-        if column in asked_for:
-            values = estimator.categories_[asked_for.index(column)]
-            entries = column_values(columns[column])
-            numbers[:, number] = _codes(entries, values, layout.label(column))
-        else:
-            numbers[:, number] = numbers_of(columns[column], layout.label(column))
-    return layout.packed(numbers, [column_values(columns[c]) for c in strings]), layout
-
-
-def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
-    """Return the columns of a kind that an estimator was fitted on."""
-    return tuple(int(column) for column in vars(estimator).get(name, ()))
-
-
-def _as_table(X: Any) -> Any:
+def table_of(X: Any) -> Any:
     """Return an array-like as an array of objects with two axes."""
     table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
     if table.ndim == 1:
@@ -518,43 +448,3 @@ def _as_table(X: Any) -> Any:
             f"X must be a sequence of strings or a table, got {table.ndim} dimensions."
         )
     return table
-
-
-def _check_kinds(known: Sequence[int], layout: Layout) -> None:
-    """Raise unless sequences are in the columns where the fit had them."""
-    for column in sorted({*known} ^ {*layout.sequences}):
-        then, now = ("sequences", "none")
-        if column not in known:
-            then, now = ("numbers", "strings")
-        raise ValueError(
-            f"Column {layout.label(column)} held {then} in fit, and holds {now} now."
-        )
-
-
-def _found_categories(column: Array, label: str) -> Array:
-    """Return the different values of a column, in their order."""
-    values = {value for value in column.tolist() if not is_missing(value)}
-    texts = {isinstance(value, str) for value in values}
-    if len(texts) != 1:
-        content = "nothing" if not values else "text and numbers"
-        raise ValueError(f"Column {label} of categories holds {content}.")
-    return np.array(sorted(values))
-
-
-def _codes(column: Array, values: Array, label: str) -> Array:
-    """Return the places of a column's values among the categories."""
-    places = {value: float(number) for number, value in enumerate(values.tolist())}
-    values_of_column = column.tolist()
-    text = values.dtype.kind == "U"
-    if any(
-        isinstance(v, str) is not text for v in values_of_column if not is_missing(v)
-    ):
-        # The text '1' is no number, and all would be new categories.
-        then, now = ("text", "numbers") if text else ("numbers", "text")
-        raise ValueError(
-            f"Column {label} holds {now}, and its categories in fit, or the names of "
-            f"samples in Grams, are {then}."
-        )
-    return np.array(
-        [np.nan if is_missing(v) else places.get(v, UNKNOWN) for v in values_of_column]
-    )

@@ -1,8 +1,7 @@
 """Precomputed Gram matrices: named, with the samples first, checked, as a stack."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +10,24 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
-from multikernel._validation import ASYMMETRY, LARGEST_VALUE, listed, shown
+from multikernel._validation import LARGEST_VALUE, listed, shown
 from multikernel.estimators.read import numbers
-from multikernel.exceptions import IndefiniteKernelError, warn_user
+from multikernel.estimators.read.matrices import (
+    check_diagonals,
+    check_finite_grams,
+    check_symmetric,
+    naming_matrices,
+)
+from multikernel.exceptions import warn_user
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.capabilities import zero_kernels
-from multikernel.gram.checks import ROUNDING, take_census
+from multikernel.gram.checks import take_census
 from multikernel.gram.files import PathLike, Storage, joined, open_stack
 from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep
 from multikernel.gram.temporary import scratch
-from multikernel.linalg import TINY
 from multikernel.linalg.tables import backing, equal_shares
 from multikernel.linalg.threads import run_blocks
 
@@ -147,36 +151,6 @@ def check_same_grams(owner: str, X: Any, known: tuple[str, ...] | None) -> None:
         f"{listed(known)}: give the same ones in the same order, for example "
         "stack_grams({name: grams[name] for name in names}) with the names of the fit."
     )
-
-
-class MatrixError(ValueError):
-    """A given matrix cannot be computed with; `kernel` is its number."""
-
-    def __init__(self, message: str, kernel: int) -> None:
-        super().__init__(message)
-        self.kernel = kernel
-
-
-@contextmanager
-def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
-    """Put the names of given matrices before complaints about them."""
-    try:
-        yield
-    except IndefiniteKernelError as error:
-        if names is None or error.kernel is None:
-            raise
-        raise by_name(error, [names[m] for m in error.kernels]) from error
-    except MatrixError as error:
-        if names is None:
-            raise
-        raise ValueError(f"{names[error.kernel]}: {error}") from error
-
-
-def by_name(error: IndefiniteKernelError, names: list[str]) -> IndefiniteKernelError:
-    """Return a complaint about kernels that begins with their names, once."""
-    start = f"{', '.join(names)}: "
-    text = start + str(error).removeprefix(start)
-    return IndefiniteKernelError(text, error.kernel, error.kernels)
 
 
 def stack_grams(grams: Any) -> Any:
@@ -341,31 +315,6 @@ def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> 
     return grams
 
 
-def check_finite_grams(X: Array) -> None:
-    """Raise for a value of Gram matrices, samples first, not finite or too large."""
-    # In the order in which they are held: the matrices may fill the memory.
-    slowest = int(np.argmax(X.strides))
-    for number, part in enumerate(np.moveaxis(X, slowest, 0)):
-        if numbers.within_reach(part):
-            continue
-        finite = numbers.all_finite(part)
-        find = numbers.largest_place if finite else numbers.first_not_finite
-        wrong = find(part)
-        i, j, m = np.insert(wrong, slowest, number).tolist()
-        where = f"[{i}, {j}] of Gram matrix {m}"
-        if finite:
-            raise MatrixError(
-                f"X is too large for sums of squares: it reaches {part[wrong]:.3g} at "
-                f"{where}, and at most {LARGEST_VALUE:g} is possible. Divide this "
-                "matrix by a constant, the same for new samples.",
-                m,
-            )
-        try:
-            numbers.refuse_not_finite("Input X", part, wrong, where, numbers.LEAVE_OUT)
-        except ValueError as error:
-            raise MatrixError(str(error), m) from None
-
-
 NO_COPY = (
     "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
     "them, single precision,"
@@ -454,39 +403,3 @@ def kernels_first(X: Array, array: Array) -> Array:
     starts = range(0, n_kernels, COPIED_TOGETHER)
     run_blocks(copy, (slice(k, k + COPIED_TOGETHER) for k in starts))
     return array
-
-
-def check_diagonals(stack: DenseStack) -> None:
-    """Raise `IndefiniteKernelError` if a diagonal has an entry clearly below zero."""
-    diagonals = stack.diagonals()
-    allowed = ROUNDING * np.abs(diagonals).sum(axis=1)
-    depth = diagonals + allowed[:, None]
-    m, i = np.unravel_index(int(np.argmin(depth)), depth.shape)
-    if depth[m, i] < 0.0:
-        raise IndefiniteKernelError(
-            f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
-            f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative.",
-            kernel=int(m),
-        )
-
-
-def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
-    """Raise if a matrix is not symmetric, naming it and the pair that differs most.
-
-    The `asymmetry` of each, (n_kernels,), comes from a `Census`.
-    """
-    traces = np.abs(stack.diagonals()).sum(axis=1)
-    wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
-    for m in np.flatnonzero(wrong):
-        K = stack.array[m]
-        largest = float(np.abs(K).max())
-        difference = np.abs(K - K.T)
-        i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
-        if difference[i, j] <= ASYMMETRY * largest:
-            continue  # its trace says nothing of its size
-        raise MatrixError(
-            f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
-            f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "
-            "(K + K.T) / 2 if that is rounding, and check how it was computed if not.",
-            int(m),
-        )

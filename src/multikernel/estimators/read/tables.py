@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
 from multikernel._validation import listed
-from multikernel.estimators.read import kinds, numbers
+from multikernel.estimators.read import kinds, mixed, numbers
 from multikernel.estimators.read.batches import spool
 from multikernel.estimators.read.doubts import (
     label_doubts,
@@ -158,7 +158,7 @@ def check_fit_data(
             views = _find_views(columns, kernels, X, names)
         categories = _category_columns(kernels, views, texts, X)
         named = find_names(kernels, X)
-        checked, layout = kinds.read_mixed(columns, owner, X, categories, named)
+        checked, layout = mixed.read_mixed(columns, owner, X, categories, named)
         if named:
             of_views = [kernel for view in views for kernel in view.kernels or ()]
             pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
@@ -291,8 +291,8 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
         if not named:
             numbers.refuse_other_order(X)
         X = numbers.with_text_names(X, fresh=named)
-        if any(kinds.known(estimator, name) for name in TEXT_FEATURES):
-            checked, layout = kinds.read_mixed(estimator, owner, X, None)
+        if any(mixed.known(estimator, name) for name in TEXT_FEATURES):
+            checked, layout = mixed.read_mixed(estimator, owner, X, None)
             check_samples(
                 _matrices_in_use(estimator), checked, layout, X, fitting=False
             )
@@ -331,7 +331,7 @@ def _unseen(table: Array, layout: Layout, X: Any) -> dict[str, list[Any]]:
     """Return the values of categories that the fit has not met, by column."""
     unseen, numeric = {}, layout.numeric
     for column in layout.categories:
-        rows = table[:, numeric.index(column)] == kinds.UNKNOWN
+        rows = table[:, numeric.index(column)] == mixed.UNKNOWN
         if rows.any():
             values = column_values(_column(X, column))[rows]
             unseen[layout.label(column)] = values.tolist()

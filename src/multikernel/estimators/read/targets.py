@@ -15,7 +15,6 @@ from multikernel.estimators.read.doubts import label_doubts, warn_doubts, warn_o
 from multikernel.estimators.read.kinds import (
     ADVICE,
     DATES,
-    NUMBERS,
     column_kind,
     column_values,
     is_missing,
@@ -23,6 +22,7 @@ from multikernel.estimators.read.kinds import (
     odd_cells,
     single_column,
 )
+from multikernel.kernels.sequence.tables import NUMBERS
 
 
 def read_targets(estimator: BaseEstimator, y: Any, *, fitting: bool = True) -> Array:

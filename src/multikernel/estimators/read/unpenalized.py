@@ -8,7 +8,8 @@ from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes, listed
-from multikernel.estimators.read.kinds import UNKNOWN, features_of
+from multikernel.estimators.read.kinds import features_of
+from multikernel.estimators.read.mixed import UNKNOWN
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.projected import rank_of, standardised

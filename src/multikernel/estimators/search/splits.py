@@ -126,7 +126,7 @@ def _warn_folds(
         )
 
 
-def folds_of(cv: Any, labels: Array, groups: Any, *, stratify: bool) -> Iterable[Any]:
+def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> Iterable[Any]:
     """Return the folds that ``cv`` stands for, as both sides of each.
 
     A number stands for folds that share out the labels where these are to `stratify`,
@@ -146,7 +146,7 @@ def folds_of(cv: Any, labels: Array, groups: Any, *, stratify: bool) -> Iterable
     return folds
 
 
-def _splitter(cv: Any, labels: Array, groups: Array | None, stratify: bool) -> Any:
+def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any:
     """Return the splitter that ``cv`` is, or that it stands for as a number."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 

@@ -1,0 +1,105 @@
+"""Complaints about given Gram matrices, by their numbers and names."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import ASYMMETRY, LARGEST_VALUE
+from multikernel.estimators.read import numbers
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram import DenseStack
+from multikernel.gram.checks import ROUNDING
+from multikernel.linalg import TINY
+
+
+class MatrixError(ValueError):
+    """A given matrix cannot be computed with; `kernel` is its number."""
+
+    def __init__(self, message: str, kernel: int) -> None:
+        super().__init__(message)
+        self.kernel = kernel
+
+
+@contextmanager
+def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
+    """Put the names of given matrices before complaints about them."""
+    try:
+        yield
+    except IndefiniteKernelError as error:
+        if names is None or error.kernel is None:
+            raise
+        raise by_name(error, [names[m] for m in error.kernels]) from error
+    except MatrixError as error:
+        if names is None:
+            raise
+        raise ValueError(f"{names[error.kernel]}: {error}") from error
+
+
+def by_name(error: IndefiniteKernelError, names: list[str]) -> IndefiniteKernelError:
+    """Return a complaint about kernels that begins with their names, once."""
+    start = f"{', '.join(names)}: "
+    text = start + str(error).removeprefix(start)
+    return IndefiniteKernelError(text, error.kernel, error.kernels)
+
+
+def check_finite_grams(X: Array) -> None:
+    """Raise for a value of Gram matrices, samples first, not finite or too large."""
+    # In the order in which they are held: the matrices may fill the memory.
+    slowest = int(np.argmax(X.strides))
+    for number, part in enumerate(np.moveaxis(X, slowest, 0)):
+        if numbers.within_reach(part):
+            continue
+        finite = numbers.all_finite(part)
+        find = numbers.largest_place if finite else numbers.first_not_finite
+        wrong = find(part)
+        i, j, m = np.insert(wrong, slowest, number).tolist()
+        where = f"[{i}, {j}] of Gram matrix {m}"
+        if finite:
+            raise MatrixError(
+                f"X is too large for sums of squares: it reaches {part[wrong]:.3g} at "
+                f"{where}, and at most {LARGEST_VALUE:g} is possible. Divide this "
+                "matrix by a constant, the same for new samples.",
+                m,
+            )
+        try:
+            numbers.refuse_not_finite("Input X", part, wrong, where, numbers.LEAVE_OUT)
+        except ValueError as error:
+            raise MatrixError(str(error), m) from None
+
+
+def check_diagonals(stack: DenseStack) -> None:
+    """Raise `IndefiniteKernelError` if a diagonal has an entry clearly below zero."""
+    diagonals = stack.diagonals()
+    allowed = ROUNDING * np.abs(diagonals).sum(axis=1)
+    depth = diagonals + allowed[:, None]
+    m, i = np.unravel_index(int(np.argmin(depth)), depth.shape)
+    if depth[m, i] < 0.0:
+        raise IndefiniteKernelError(
+            f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
+            f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative.",
+            kernel=int(m),
+        )
+
+
+def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
+    """Raise if a matrix is not symmetric, naming it and the pair that differs most.
+
+    The `asymmetry` of each, (n_kernels,), comes from a `Census`.
+    """
+    traces = np.abs(stack.diagonals()).sum(axis=1)
+    wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
+    for m in np.flatnonzero(wrong):
+        K = stack.array[m]
+        largest = float(np.abs(K).max())
+        difference = np.abs(K - K.T)
+        i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
+        if difference[i, j] <= ASYMMETRY * largest:
+            continue  # its trace says nothing of its size
+        raise MatrixError(
+            f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
+            f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "
+            "(K + K.T) / 2 if that is rounding, and check how it was computed if not.",
+            int(m),
+        )
