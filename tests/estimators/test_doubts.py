@@ -1,0 +1,498 @@
+"""Data that can be read in two ways: refused, or warned of once, with the place."""
+
+import datetime as dt
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedGroupKFold,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+
+from multikernel import TableEncoder, load, save, stack_grams
+from multikernel.estimators import (
+    GroupOMPRegressor,
+    HKLRegressor,
+    LpMKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLOrdinal,
+    SpicyMKLOrdinalCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    SpicyMKLSurvival,
+    SpicyMKLSurvivalCV,
+)
+from multikernel.estimators.read.kinds import odd_cells, row_numbers
+from multikernel.exceptions import DataWarning, IndefiniteKernelError, SearchWarning
+from multikernel.kernels import (
+    FunctionKernel,
+    GaussianKernel,
+    LinearKernel,
+    PrecomputedKernel,
+    Unpenalized,
+)
+
+rng = np.random.default_rng(0)
+N = 60
+X = rng.standard_normal((N, 2))
+DAYS = np.ceil(np.exp(2.0 + X[:, 0]))
+SEEN = X[:, 1] > -0.3
+COUNTS = [str(v) for v in rng.poisson(4, N)]
+SPANS = pd.to_timedelta(DAYS, unit="D")
+DATES = pd.to_datetime("2020-01-01") + SPANS
+KERNELS = [LinearKernel()]
+ODD = ["<1", "-", ".", "N.A.", "", " ", "1,5", "3 *", "4a", "12 %", "−3", "ten", "0x1F"]
+
+
+def said(call):
+    """Return the warnings of this package that a call gives, as text."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(w.message) for w in caught if issubclass(w.category, DataWarning)]
+
+
+def with_cell(cell, row=7):
+    cells = list(COUNTS)
+    cells[row] = cell
+    return cells
+
+
+@pytest.mark.parametrize("cell", ODD)
+def test_the_odd_cell_of_a_column_of_numbers_is_found(cell):
+    cells = with_cell(cell)
+    for column in (cells, pd.Series(cells), pl.Series(cells), pa.array(cells)):
+        assert odd_cells(column) == (7, cell)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        COUNTS,
+        ["1", "a"] * 30,
+        ["a", "b"],
+        [],
+        np.arange(5.0),
+        ["1,5", "2,5", "3", "4"] * 5,
+        [1, 2.5, None, np.nan, pd.NA, Decimal(3)],
+    ],
+)
+def test_columns_of_numbers_and_of_words_have_no_odd_cell(column):
+    assert odd_cells(column) is None
+
+
+def test_columns_of_row_numbers_have_no_name():
+    for name in ("Unnamed: 0", "", None, "Unnamed: 0.1", "__index_level_0__"):
+        assert row_numbers(name, range(5))
+        assert row_numbers(name, np.arange(1.0, 6.0))
+        assert not row_numbers(name, [0, 0, 1])
+        assert not row_numbers(name, [0.5, 1.5])
+    assert not row_numbers("id", range(5))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame.insert(0, "Unnamed: 0", range(N))
+    with pytest.warns(DataWarning, match="first column of X, 'Unnamed: 0', holds row"):
+        SpicyMKLRegressor(KERNELS).fit(frame, X[:, 0])
+
+
+@pytest.mark.parametrize("cell", ODD)
+def test_an_odd_cell_among_targets_is_named(cell):
+    y = pd.Series(with_cell(cell))
+    (message,) = said(lambda: SpicyMKLClassifier(KERNELS, max_iter=1, tol=1).fit(X, y))
+    assert f"y holds {cell!r} at row 7 and otherwise numbers" in message
+    for model in (SpicyMKLRegressor(), LpMKLRegressor()):
+        with pytest.raises(
+            ValueError, match=r"y must hold numbers, .* at row 7"
+        ) as told:
+            model.fit(X, y)
+        assert repr(cell) in str(told.value)
+    times = pd.DataFrame({"event": SEEN, "time": y})
+    with pytest.raises(ValueError, match=r"y\['time'\] must hold numbers.* at row 7"):
+        SpicyMKLSurvival().fit(X, times)
+
+
+def test_an_odd_cell_among_numbers_and_in_categories():
+    mixed = [int(v) for v in COUNTS]
+    mixed[7] = "<1"
+    with pytest.raises(ValueError, match="holds '<1' at row 7 and otherwise numbers"):
+        SpicyMKLClassifier().fit(X, mixed)
+    as_meant = pd.Series(with_cell("<1"), dtype="category")
+    model = SpicyMKLClassifier(KERNELS, max_iter=1, tol=1.0)
+    assert said(lambda: model.fit(X, as_meant)) == []
+    frame = pd.DataFrame({"a": X[:, 0], "b": with_cell("<1")})
+    with pytest.raises(ValueError, match="'<1' at row 7 stands among numbers"):
+        SpicyMKLRegressor().fit(frame, X[:, 0])
+    views = SpicyMKLRegressor({"v": ["a", "b"]})
+    with pytest.warns(DataWarning, match="column 'b' holds '<1' at row 7"):
+        views.fit(frame, X[:, 0])
+
+
+SPELT = {
+    "fortran": ["1.5D3", "2.5D3"],
+    "hexadecimal": ["0x1F", "0x2F"],
+}
+
+
+@pytest.mark.parametrize("cells", SPELT.values(), ids=SPELT)
+def test_numbers_in_other_forms_are_no_categories(cells):
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.resize(cells, N)})
+    with pytest.raises(ValueError, match="reads as a number"):
+        SpicyMKLRegressor().fit(frame, X[:, 0])
+
+
+FORMS = {
+    "dates": [DATES, pd.Series(DATES), pl.Series(DATES.to_numpy()), list(DATES)],
+    "durations": [
+        SPANS,
+        pd.Series(SPANS),
+        SPANS.to_numpy(),
+        pl.Series(SPANS.to_numpy()),
+        pa.array(SPANS.to_numpy()),
+        [dt.timedelta(days=d) for d in DAYS],
+    ],
+    "complex numbers": [pd.Series(DAYS + 1j)],
+    "intervals": [pd.interval_range(0, N)],
+    "periods": [pd.period_range("2020-01", periods=N, freq="M")],
+}
+CASES = [(kind, form) for kind, forms in FORMS.items() for form in forms]
+
+
+@pytest.mark.parametrize(("kind", "form"), CASES)
+def test_what_is_no_number_is_no_target_time_weight_or_offset(kind, form):
+    names = f"holds {kind}|Complex data not supported"
+    for model in (SpicyMKLRegressor(), HKLRegressor(), GroupOMPRegressor()):
+        with pytest.raises(ValueError, match=names):
+            model.fit(X, form)
+    with pytest.raises(ValueError, match=names):
+        SpicyMKLRegressor().fit(X, DAYS, offset=form)
+    with pytest.raises(ValueError, match="sample_weight must hold"):
+        SpicyMKLRegressor().fit(X, DAYS, sample_weight=form)
+    for names_of in (("event", "time"), ("lower", "upper")):
+        times = pd.DataFrame({names_of[0]: SEEN, names_of[1]: np.asarray(form)})
+        with pytest.raises(ValueError, match=f"'{names_of[1]}'. must hold .*{kind}"):
+            SpicyMKLSurvival().fit(X, times)
+
+
+def test_the_form_of_events_and_times_changes_nothing():
+    expected = SpicyMKLSurvival(KERNELS).fit(X, np.c_[SEEN, DAYS]).predict(X)
+    numbers = SEEN.astype(int)
+    pairs = [[int(a), float(b)] for a, b in zip(SEEN, DAYS, strict=True)]
+    forms = [numbers.astype(object), numbers.astype(float).astype(object)]
+    forms += [pd.array(SEEN, dtype="boolean"), pd.array(numbers, dtype="Int64")]
+    tables = [pd.DataFrame({"event": each, "time": DAYS}) for each in forms]
+    tables += [np.array(pairs, dtype=object), pa.table({"event": SEEN, "time": DAYS})]
+    tables.append(
+        pd.DataFrame({"event": SEEN, "time": [Decimal(int(d)) for d in DAYS]})
+    )
+    for y in tables:
+        found = SpicyMKLSurvival(KERNELS).fit(X, y).predict(X)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("gap", [None, pd.NA, np.nan])
+def test_events_that_are_missing_have_a_row(gap):
+    y = pd.DataFrame({"event": [gap, *SEEN[1:].tolist()], "time": DAYS})
+    with pytest.raises(ValueError, match=r"missing \(.*\) at row 0 of y\['event'\]"):
+        SpicyMKLSurvival().fit(X, y)
+    with pytest.raises(ValueError, match="True or False, or 1 or 0, and y has 'yes'"):
+        SpicyMKLSurvival().fit(X, y.assign(event=np.where(SEEN, "yes", "no")))
+
+
+WORDS = np.resize(["a", "b"], N)
+TAKEN = {
+    "StringDType": (WORDS.astype(np.dtypes.StringDType()), ["a", "b"]),
+    "Decimal": ([Decimal(1), Decimal(2)] * 30, [1, 2]),
+    "equal numbers": (np.array([1, 1.0, True, 0] * 15, dtype=object), [0, 1]),
+    "dictionary": (pa.array(WORDS.tolist()).dictionary_encode(), ["a", "b"]),
+}
+NOT_TAKEN = {
+    "mixed": (["1", 1] * 30, "mixes text and other labels: '1' at row 0 and 1 at"),
+    "intervals": (pd.cut(X[:, 0], 3), "y holds intervals, such as Interval"),
+    "dates": ([dt.date(2020, 1, 1), dt.date(2021, 1, 1)] * 30, "y holds dates, such"),
+    "periods": (pd.period_range("2020", periods=N, freq="D"), "y holds periods"),
+    "huge": ([10**30, 2] * 30, "too large for a class"),
+    "missing date": (np.resize(np.array(["2020", "NaT"], "M8[D]"), N), "NaN at row 1"),
+}
+
+
+@pytest.mark.parametrize(("y", "classes"), TAKEN.values(), ids=TAKEN)
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLOrdinal])
+def test_labels_of_other_types_are_classes(y, classes, kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model = kind(KERNELS).fit(X, y)
+    assert model.classes_.tolist() == classes
+    assert model.score(X, y) == np.mean(model.predict(X) == np.asarray(y).tolist())
+
+
+@pytest.mark.parametrize(("y", "message"), NOT_TAKEN.values(), ids=NOT_TAKEN)
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLOrdinal])
+def test_labels_of_no_type_for_classes_are_named(y, message, kind):
+    with pytest.raises(ValueError, match=message):
+        kind(KERNELS).fit(X, y)
+
+
+def test_equal_numbers_of_several_types_are_scored():
+    y = np.array([1, 1.0, True, 0] * 15, dtype=object)
+    model = SpicyMKLClassifier(KERNELS)
+    plain = cross_val_score(model, X, y.astype(int), cv=KFold(3))
+    np.testing.assert_array_equal(cross_val_score(model, X, y, cv=KFold(3)), plain)
+
+
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_two_spellings_are_named(kind):
+    y = pd.Series(np.resize(["yes", "no", "yes ", "No"], N), dtype=kind)
+    (message,) = said(lambda: SpicyMKLClassifier(KERNELS).fit(X, y))
+    assert "y holds 'No' and 'no', 'yes' and 'yes '" in message.replace(
+        "'yes' and 'yes ', 'No' and 'no'", "'No' and 'no', 'yes' and 'yes '"
+    )
+    frame = pd.DataFrame({"a": X[:, 0], "b": y, "c": y.astype(str).str.upper()})
+    (message,) = said(lambda: SpicyMKLRegressor().fit(frame, X[:, 0]))
+    assert "column 'b' holds" in message
+    assert "column 'c' holds 'YES' and 'YES '" in message
+
+
+LEVELS = ["low", "mid", "high"]
+ORDERED = pd.Categorical(np.resize(LEVELS, N), LEVELS, ordered=True)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pl.Series(np.resize(LEVELS, N), dtype=pl.Enum(LEVELS)),
+        pa.array(ORDERED),
+        pa.chunked_array([pa.array(ORDERED)]),
+        pd.Series(ORDERED),
+        pd.Series(pa.array(ORDERED), dtype=pd.ArrowDtype(pa.array(ORDERED).type)),
+    ],
+)
+def test_ordered_categories_keep_their_order(y):
+    assert SpicyMKLOrdinal(KERNELS).fit(X, y).classes_.tolist() == LEVELS
+
+
+def test_words_that_are_numbers_are_in_their_order():
+    numbers = SpicyMKLOrdinal(KERNELS).fit(X, np.resize(["1", "10", "2"], N))
+    assert numbers.classes_.tolist() == ["1", "2", "10"]
+    grades = np.resize(["g1", "g10", "g2"], N)
+    with pytest.warns(DataWarning, match=r"order=\['g1', 'g2', 'g10'\]"):
+        SpicyMKLOrdinal(KERNELS).fit(X, grades)
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b"], index=3 * np.arange(N))
+Y = pd.Series(np.sin(2.0 * X[:, 0]), index=FRAME.index)
+MOVED = Y.sample(frac=1, random_state=0)
+
+
+def test_row_labels_in_another_order_are_warned_of():
+    fitted = SpicyMKLRegressor(KERNELS).fit(FRAME, Y)
+    binary = SpicyMKLClassifier(KERNELS).fit(FRAME, Y > 0)
+    times = pd.DataFrame({"event": SEEN, "time": DAYS}, index=FRAME.index)
+    calls = {
+        "y": [
+            lambda: SpicyMKLRegressor(KERNELS).fit(FRAME, MOVED),
+            lambda: SpicyMKLRegressor(KERNELS).fit(FRAME, MOVED.to_frame()),
+            lambda: SpicyMKLRegressor(KERNELS).fit(FRAME[["a"]], MOVED),
+            lambda: SpicyMKLSurvival(KERNELS).fit(FRAME, times[::-1]),
+            lambda: SpicyMKLOrdinal(KERNELS).fit(FRAME, MOVED > 0),
+            lambda: fitted.score(FRAME, MOVED),
+            lambda: binary.score(FRAME, MOVED > 0),
+            # Half a frame beside half of the targets in another order.
+            lambda: SpicyMKLRegressor(KERNELS).fit(FRAME[:40], MOVED[:40]),
+        ],
+        "sample_weight": [
+            lambda: SpicyMKLRegressor(KERNELS).fit(FRAME, Y, MOVED.abs()),
+        ],
+        "offset": [lambda: SpicyMKLRegressor(KERNELS).fit(FRAME, Y, offset=MOVED)],
+        "groups": [
+            lambda: SpicyMKLRegressorCV(KERNELS, alphas=[1e-3], cv=3).fit(
+                FRAME, Y, groups=MOVED.rank() // 10
+            )
+        ],
+    }
+    for name, each in calls.items():
+        for call in each:
+            (message,) = said(call)
+            assert f": {name} and X have the same row labels" in message
+
+
+def test_row_labels_that_say_nothing_are_not_warned_of():
+    for y in (Y, Y.reset_index(drop=True), Y.to_numpy(), list(Y)):
+        assert said(lambda y=y: SpicyMKLRegressor(KERNELS).fit(FRAME, y)) == []
+    assert said(lambda: SpicyMKLRegressor(KERNELS).fit(X, MOVED)) == []
+
+
+NAMES = {
+    "fresh": [0, 1, 2],
+    "numbers": [5, 6, 7],
+    "floats": [0.5, 1.5, 2.5],
+    "tuples": pd.MultiIndex.from_tuples([("r", "x"), ("r", "y"), ("p", "x")]),
+    "dates": pd.to_datetime(["2020", "2021", "2022"]),
+}
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize("text", [False, True])
+def test_columns_of_any_name_keep_their_order(names, text, tmp_path):
+    frame = pd.DataFrame(np.c_[X, X[:, 0] * X[:, 1]], columns=names)
+    if text:
+        frame[frame.columns[2]] = np.resize(["u", "v", "w"], N)
+    model = SpicyMKLRegressor().fit(frame, Y.to_numpy())
+    save(model, tmp_path / "model.skops")
+    for each in (model, load(tmp_path / "model.skops")):
+        np.testing.assert_array_equal(each.predict(frame), model.predict(frame))
+        with pytest.raises(ValueError, match="in the same order"):
+            each.predict(frame[frame.columns[::-1]])
+    if isinstance(names, list) and names[0] == 5:
+        assert "[5]" in " ".join(model.kernel_names_)
+
+
+def test_names_of_several_types_are_refused_as_before():
+    frame = pd.DataFrame(X, columns=["a", 1])
+    with pytest.raises(TypeError, match="only supported if all input features"):
+        SpicyMKLRegressor().fit(frame, X[:, 0])
+
+
+def test_categories_that_the_fit_has_not_met_are_named_in_one_warning():
+    words = {f"c{k}": np.resize(["u", "v", "w"][: k + 1], N) for k in range(1, 3)}
+    frame = pd.DataFrame({"a": X[:, 0], **words})
+    model = SpicyMKLRegressor().fit(frame, X[:, 0])
+    assert said(lambda: model.predict(frame)) == []
+    capitals = frame.assign(**{name: frame[name].str.upper() for name in words})
+    for call in (model.predict, model.contributions):
+        (message,) = said(lambda call=call: call(capitals))
+        assert "'c1' in 60 of 60 rows ('U', 'V')" in message
+        assert "'c2' in 60 of 60 rows ('U', 'V', 'W')" in message
+    pipeline = make_pipeline(TableEncoder(max_categories=2), SpicyMKLRegressor())
+    pipeline.fit(frame[["a", "c2"]], X[:, 0])
+    assert said(lambda: pipeline.predict(frame[["a", "c2"]])) == []
+    (message,) = said(lambda: pipeline.predict(capitals[["a", "c2"]]))
+    assert "which become '(other)': column 'c2' in 60 of 60 rows" in message
+
+
+GRADES = np.digitize(X[:, 0], [-0.5, 0.5])
+TIMES = np.c_[SEEN, DAYS]
+
+
+@pytest.mark.parametrize(
+    ("search", "y", "reason"),
+    [
+        (SpicyMKLSurvivalCV, TIMES, "holds no two times of a known order"),
+        (SpicyMKLOrdinalCV, GRADES, "holds one class only"),
+    ],
+)
+def test_folds_without_a_comparable_pair_are_named(search, y, reason):
+    order = np.argsort(GRADES if y is GRADES else SEEN, kind="stable")
+    model = search(KERNELS, alphas=[0.1], tol=0.1, cv=KFold(10))
+    with pytest.warns(SearchWarning, match=f"of cv has no score.*{reason}"):
+        model.fit(X[order], y[order])
+    with pytest.raises(ValueError, match=f"fold 0 of cv {reason}, and no other fold"):
+        search(KERNELS, cv=LeaveOneOut()).fit(X, y)
+
+
+def test_a_score_of_single_samples_says_why_it_is_none():
+    with pytest.raises(ValueError, match=r"has one sample, and R\^2 needs two"):
+        SpicyMKLRegressorCV(KERNELS, cv=LeaveOneOut()).fit(X, DAYS)
+    model = SpicyMKLSurvival(KERNELS).fit(X, TIMES)
+    with pytest.warns(UndefinedMetricWarning, match="no two samples have times"):
+        assert np.isnan(model.score(X[:1], TIMES[:1]))
+
+
+def test_folds_that_lack_events_are_left_out():
+    events = np.zeros(N)
+    events[3] = 1.0
+    search = SpicyMKLRegressorCV(KERNELS, loss="poisson", n_alphas=2, cv=5)
+    with pytest.warns(SearchWarning, match="fold 0 of cv is left out.*a count above 0"):
+        search.fit(X, events)
+    assert search.n_splits_ == 4
+    search.set_params(cv=[(np.arange(4, N), np.arange(4))])
+    with pytest.raises(
+        ValueError, match=r"training side of fold 0 of cv.*count above 0"
+    ):
+        search.fit(X, events)
+
+
+@pytest.mark.parametrize(
+    ("kind", "y", "labels"),
+    [
+        (SpicyMKLRegressorCV, DAYS, None),
+        (SpicyMKLClassifierCV, X[:, 0] > 0, X[:, 0] > 0),
+        (SpicyMKLSurvivalCV, TIMES, SEEN),
+        (SpicyMKLOrdinalCV, GRADES, GRADES),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_a_number_of_folds_keeps_groups_together(kind, y, labels):
+    groups = np.arange(N) // 6
+    kernels, settings = [LinearKernel(), GaussianKernel(1.0)], {"tol": 0.1}
+    found = kind(kernels, alphas=[0.1], cv=3, **settings).fit(X, y, groups=groups)
+    splitter = GroupKFold(3) if labels is None else StratifiedGroupKFold(3)
+    folds = list(splitter.split(X, labels, groups))
+    asked = kind(kernels, alphas=[0.1], cv=folds, **settings).fit(X, y)
+    for number in range(3):
+        name = f"split{number}_test_score"
+        np.testing.assert_array_equal(found.cv_results_[name], asked.cv_results_[name])
+    with pytest.raises(ValueError, match="cv=20 is out of range for 10 groups"):
+        kind(kernels, cv=20).fit(X, y, groups=groups)
+
+
+def test_folds_that_are_used_up_are_said_to_be():
+    search = SpicyMKLRegressorCV(KERNELS, alphas=[1e-3], cv=KFold(3).split(X))
+    with pytest.raises(ValueError, match="an iterator is used up after one fit"):
+        search.fit(X, DAYS).fit(X, DAYS)
+
+
+SQUARED = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("normalize", ["variance", "trace", "center", None])
+def test_distances_are_no_kernel(normalize):
+    settings = {"normalize": normalize}
+    y = X[:, 0] > 0
+    message = "Gram matrix 0 is not positive semidefinite: its diagonal is 0"
+    named = stack_grams({"d": SQUARED, "l": X @ X.T})
+    with pytest.raises(IndefiniteKernelError, match=f"d: {message}"):
+        SpicyMKLClassifier("precomputed", **settings).fit(named, y)
+
+    def distances(A, B):
+        return ((A[:, None] - B[None]) ** 2).sum(axis=2)
+
+    for kernel, data in (
+        (PrecomputedKernel(SQUARED), np.arange(N)[:, None]),
+        (FunctionKernel(distances), X),
+    ):
+        model = SpicyMKLClassifier([kernel, GaussianKernel(1.0)], **settings)
+        with pytest.raises(IndefiniteKernelError, match=message):
+            model.fit(data, y)
+
+
+def test_complaints_about_named_matrices_name_them():
+    K, y = np.exp(-SQUARED), X[:, 0] > 0
+    gap, skew = K.copy(), K.copy()
+    gap[2, 3] = np.nan
+    skew[2, 3] += 1.0
+    for wrong in (gap, skew):
+        with pytest.raises(ValueError, match=r"^bad: .*Gram matrix 1"):
+            SpicyMKLClassifier("precomputed").fit(
+                stack_grams({"k": K, "bad": wrong}), y
+            )
+    model = SpicyMKLClassifier("precomputed").fit(np.stack([K, X @ X.T], axis=2), y)
+    with pytest.warns(UserWarning, match="X has names of Gram matrices, but"):
+        model.predict(stack_grams({"l": X @ X.T, "k": K}))
+    with pytest.raises(ValueError, match=r"^k: Input X contains NaN"):
+        model.predict(stack_grams({"k": gap, "l": X @ X.T}))
+
+
+def test_columns_without_a_penalty_are_no_kernels():
+    for kernels in (Unpenalized([0]), [Unpenalized([0]), LinearKernel()]):
+        with pytest.raises(ValueError, match="Unpenalized columns stand among views"):
+            SpicyMKLRegressor(kernels).fit(X, DAYS)
