@@ -119,6 +119,16 @@ def types(n, seed):
     return run_trials("attack.column_types:run_one", range(seed, seed + n))
 
 
+def names(n, seed):
+    """Names of columns of all types, in another order."""
+    return run_trials("attack.doubtful:run_names", range(seed, seed + n))
+
+
+def cells(n, seed):
+    """Columns of numbers with one odd cell."""
+    return run_trials("attack.doubtful:run_cells", range(seed, seed + n))
+
+
 def commands(n, seed):
     """Commands over mutated files and options."""
     return run_trials("attack.command_lines:run_one", range(seed, seed + n))
@@ -186,6 +196,8 @@ ATTACKS = {
     "offsets": (offsets, 2000, "problems with offsets"),
     "inputs": (inputs, 20_000, "mutated inputs"),
     "types": (types, 2000, "types of columns"),
+    "names": (names, 2000, "names of columns"),
+    "cells": (cells, 2000, "odd cells"),
     "interrupts": (interrupts, 1000, "interrupted fits"),
     "files": (files, 2000, "hostile files and command lines"),
     "commands": (commands, 2000, "command lines"),

@@ -9,6 +9,7 @@ import pytest
 from attack import (
     benign,
     column_types,
+    doubtful,
     dual_points,
     inputs,
     ordinal,
@@ -267,6 +268,11 @@ def test_odd_inputs_get_a_sentence(seed):
 
 def test_types_of_columns():
     assert share(column_types.run_one, 10_000, 10) == []
+
+
+def test_names_of_columns_and_odd_cells():
+    assert share(doubtful.run_names, 10_000, 10) == []
+    assert share(doubtful.run_cells, 10_000, 10) == []
 
 
 def test_hostile_problems():

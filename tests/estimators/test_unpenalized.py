@@ -22,7 +22,7 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     regularization_path,
 )
-from multikernel.exceptions import UnsupportedProblemError
+from multikernel.exceptions import DataWarning, UnsupportedProblemError
 from multikernel.kernels import GaussianKernel, Unpenalized
 
 WIDTHS = [GaussianKernel(sigma) for sigma in (1.0, 2.0, 4.0)]
@@ -227,7 +227,10 @@ def test_collinear_columns_are_named(samples, change, message):
 def test_sentences(samples):
     X, y = samples
     model = SpicyMKLRegressor(VIEWS, alpha=0.05).fit(X, y)
-    with pytest.raises(ValueError, match="category in the unpenalized column 'batch'"):
+    with (
+        pytest.warns(DataWarning, match="has not met"),
+        pytest.raises(ValueError, match="category in the unpenalized column 'batch'"),
+    ):
         model.predict(X.assign(batch="x"))
     with pytest.raises(ValueError, match="no columns without a penalty"):
         FixedWeightsMKLRegressor(VIEWS, kernel_weights="alignment").fit(X, y)

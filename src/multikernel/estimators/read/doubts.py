@@ -32,7 +32,7 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
     """
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
-    n_numbers = sum(map(reads_as_number, texts))
+    n_numbers = sum(reads_as_number(text, comma=True) for text in texts)
     doubtful = 0 < n_numbers < len(texts) and column_kind(column) != CATEGORIES
     if doubtful and (odd := odd_cells(column)) is not None:
         sentences.append(

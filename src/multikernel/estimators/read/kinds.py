@@ -398,8 +398,10 @@ def _pointed(cell: str) -> str:
     return cell.replace(",", ".") if "." not in cell else ""
 
 
-def reads_as_number(cell: str) -> bool:
-    """Return whether a text is a finite number, with a decimal point if any."""
+def reads_as_number(cell: str, *, comma: bool = False) -> bool:
+    """Return whether a text is a finite number with a decimal point, or a `comma`."""
+    if comma and reads_as_number(_pointed(cell)):
+        return True
     try:
         return "_" not in cell and math.isfinite(float(cell))
     except ValueError:
