@@ -32,9 +32,11 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
     """
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
-    n_numbers = sum(reads_as_number(text, comma=True) for text in texts)
-    doubtful = 0 < n_numbers < len(texts) and column_kind(column) != CATEGORIES
-    if doubtful and (odd := odd_cells(column)) is not None:
+    some = any(reads_as_number(text, comma=True) for text in texts)
+    odd = None
+    if some and column_kind(column) != CATEGORIES:
+        odd = odd_cells(column)
+    if odd is not None:
         sentences.append(
             f"{where} holds {odd[1]!r} at row {odd[0]} and otherwise numbers, and is "
             "read as text: correct this cell and give numbers, or give "
