@@ -16,12 +16,13 @@ from multikernel._validation import Check, check_weights, listed
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
-from multikernel.estimators.read.kinds import (
+from multikernel.estimators.read.kinds import reads_as_number
+from multikernel.estimators.read.targets import (
     given_order,
-    reads_as_number,
+    read_targets,
+    scored_targets,
     single_column,
 )
-from multikernel.estimators.read.targets import read_targets, scored_targets
 from multikernel.estimators.spicy.method import SPARSE_CHECKS
 from multikernel.estimators.survival.likelihood import concordance
 from multikernel.exceptions import DataWarning, warn_user

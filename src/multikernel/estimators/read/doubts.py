@@ -9,7 +9,9 @@ import numpy as np
 from multikernel._validation import listed
 from multikernel.estimators.read.kinds import (
     column_kind,
-    names_of,
+    first_name,
+    is_frame,
+    is_unnamed,
     odd_cells,
     reads_as_number,
     row_numbers,
@@ -86,13 +88,11 @@ def warn_unseen(
 
 def row_number_doubts(X: Any) -> list[str]:
     """Return what to say of a frame whose first column holds row numbers."""
-    names = names_of(X)
-    if not names or not (names[0] is None or isinstance(names[0], str)):
-        return []
-    if not row_numbers(names[0], X[names[0]]):
+    name = first_name(X)
+    if not (is_unnamed(name) and is_frame(X) and row_numbers(name, X[name])):
         return []
     return [
-        f"the first column of X, {names[0]!r}, holds row numbers, as to_csv writes "
+        f"the first column of X, {name!r}, holds row numbers, as to_csv writes "
         "them: leave it out, for example by pandas.read_csv(..., index_col=0)"
     ]
 

@@ -70,11 +70,18 @@ def names_of(X: Any) -> list[Any] | None:
 
     None is for data whose columns have no names.
     """
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return list(X.columns)
-    if hasattr(X, "column_names") and hasattr(X, "schema"):
-        return list(X.column_names)
-    return None
+    if not is_frame(X):
+        return None
+    return list(X.columns if hasattr(X, "dtypes") else X.column_names)
+
+
+def first_name(X: Any) -> Any:
+    """Return the name of the first column of a frame; "" where there is no name.
+
+    A list of thousands of names takes milliseconds.
+    """
+    names = getattr(X, "columns", getattr(X, "column_names", ()))
+    return names[0] if is_frame(X) and len(names) else ""
 
 
 def is_text(X: Any) -> bool:
@@ -88,7 +95,8 @@ def is_text(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Return whether data is a data frame or a table of Arrow."""
-    return names_of(X) is not None
+    of_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
+    return of_arrow or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
@@ -167,34 +175,10 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def single_column(y: Any) -> Any:
-    """Return the first column of a frame; other data as they are."""
-    names = names_of(y)
-    return y if names is None else y[names[0]]
-
-
 def column_kind(column: Any) -> str:
     """Return what one column of whatever library holds, as `kinds_of` does of many."""
     kind = _kind_of_type(getattr(column, "dtype", getattr(column, "type", object)))
     return _kind_of_values(column_values(column)) if kind == OTHER else kind
-
-
-def given_order(column: Any) -> list[Any] | None:
-    """Return the categories of an ordered categorical column, lowest first, or None.
-
-    These are ordered categories of pandas, ordered dictionaries of Arrow, and polars'
-    Enum, whose categories are always in order.
-    """
-    # A series of pandas around an array of Arrow.
-    array = getattr(getattr(column, "array", None), "_pa_array", column)
-    if hasattr(array, "unify_dictionaries"):  # a chunked array of Arrow
-        array = array.unify_dictionaries().chunk(0) if array.num_chunks else array
-    kind: Any = getattr(array, "dtype", getattr(array, "type", None))
-    if not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
-        return None
-    if hasattr(array, "dictionary"):
-        return list(array.dictionary.to_pylist())
-    return list(kind.categories)
 
 
 def _kind_of_type(kind: Any) -> str:
@@ -412,13 +396,18 @@ UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
 """Names that pandas, Arrow and CSV files give to a column without a name."""
 
 
+def is_unnamed(name: Any) -> bool:
+    """Return whether a column has no name but one that a library made up."""
+    return name is None or (isinstance(name, str) and bool(UNNAMED.fullmatch(name)))
+
+
 def row_numbers(name: Any, values: Any) -> bool:
     """Return whether a first column holds the row numbers that ``to_csv`` writes.
 
     Such a column has no name, and whole numbers of which no two are the same: from 0
     or 1 on, in another order, or those of some rows.
     """
-    if name is not None and not (isinstance(name, str) and UNNAMED.fullmatch(name)):
+    if not is_unnamed(name):
         return False
     column = column_values(values)
     whole = column

@@ -13,6 +13,7 @@ from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, listed
 from multikernel.estimators.read.kinds import (
     LEFT_TO_NUMPY,
+    first_name,
     is_frame,
     is_text,
     kinds_of,
@@ -84,8 +85,11 @@ def with_text_names(X: Any, fresh: bool = False) -> Any:
     scikit-learn ignores such names. Numbers from 0 on, which pandas gives by itself,
     stay as they are unless `fresh` ones count as names too.
     """
-    names = [] if isinstance(X, np.ndarray) else names_of(X) or []
-    if not hasattr(X, "iloc") or any(isinstance(name, str) for name in names):
+    if not is_frame(X) or isinstance(first_name(X), str):
+        return X
+    names = list(X.columns)
+    # scikit-learn refuses names of several types.
+    if any(isinstance(name, str) for name in names):
         return X
     if not fresh and names == list(range(len(names))):
         return X
@@ -96,7 +100,9 @@ def with_text_names(X: Any, fresh: bool = False) -> Any:
 
 def refuse_other_order(X: Any) -> None:
     """Raise for numbered columns in another order, where the fit had no names."""
-    names = [] if isinstance(X, np.ndarray) else names_of(X) or []
+    if not is_frame(X) or isinstance(first_name(X), str):
+        return
+    names = list(X.columns)
     places = list(range(len(names)))
     if names == places or any(isinstance(name, str) for name in names):
         return

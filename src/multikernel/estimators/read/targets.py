@@ -20,7 +20,6 @@ from multikernel.estimators.read.kinds import (
     is_missing,
     names_of,
     odd_cells,
-    single_column,
 )
 from multikernel.kernels.sequence.tables import NUMBERS
 
@@ -79,6 +78,30 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
             f"sklearn.multioutput.MultiOutput{kind}({owner}(...))."
         )
     return np.asarray(column_or_1d(y, warn=True))
+
+
+def single_column(y: Any) -> Any:
+    """Return the first column of a frame; other data as they are."""
+    names = names_of(y)
+    return y if names is None else y[names[0]]
+
+
+def given_order(column: Any) -> list[Any] | None:
+    """Return the categories of an ordered categorical column, lowest first, or None.
+
+    These are ordered categories of pandas, ordered dictionaries of Arrow, and polars'
+    Enum, whose categories are always in order.
+    """
+    # A series of pandas around an array of Arrow.
+    array = getattr(getattr(column, "array", None), "_pa_array", column)
+    if hasattr(array, "unify_dictionaries"):  # a chunked array of Arrow
+        array = array.unify_dictionaries().chunk(0) if array.num_chunks else array
+    kind: Any = getattr(array, "dtype", getattr(array, "type", None))
+    if not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
+        return None
+    if hasattr(array, "dictionary"):
+        return list(array.dictionary.to_pylist())
+    return list(kind.categories)
 
 
 def _as_given(y: Any) -> Array:
