@@ -101,8 +101,9 @@ def test_columns_of_row_numbers_have_no_name():
     assert not row_numbers("id", range(5))
     frame = pd.DataFrame(X, columns=["a", "b"])
     frame.insert(0, "Unnamed: 0", range(N))
-    with pytest.warns(DataWarning, match="first column of X, 'Unnamed: 0', holds row"):
-        SpicyMKLRegressor(KERNELS).fit(frame, X[:, 0])
+    for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        (message,) = said(lambda t=table: SpicyMKLRegressor(KERNELS).fit(t, X[:, 0]))
+        assert "first column of X, 'Unnamed: 0', holds row numbers" in message
 
 
 @pytest.mark.parametrize("cell", ODD)

@@ -80,8 +80,10 @@ def first_name(X: Any) -> Any:
 
     A list of thousands of names takes milliseconds.
     """
-    names = getattr(X, "columns", getattr(X, "column_names", ()))
-    return names[0] if is_frame(X) and len(names) else ""
+    if not is_frame(X):
+        return ""
+    names = X.columns if hasattr(X, "dtypes") else X.column_names
+    return names[0] if len(names) else ""
 
 
 def is_text(X: Any) -> bool:

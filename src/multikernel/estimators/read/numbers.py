@@ -87,7 +87,7 @@ def with_text_names(X: Any, fresh: bool = False) -> Any:
     """
     if not is_frame(X) or isinstance(first_name(X), str):
         return X
-    names = list(X.columns)
+    names = names_of(X) or []
     # scikit-learn refuses names of several types.
     if any(isinstance(name, str) for name in names):
         return X
@@ -102,7 +102,7 @@ def refuse_other_order(X: Any) -> None:
     """Raise for numbered columns in another order, where the fit had no names."""
     if not is_frame(X) or isinstance(first_name(X), str):
         return
-    names = list(X.columns)
+    names = names_of(X) or []
     places = list(range(len(names)))
     if names == places or any(isinstance(name, str) for name in names):
         return

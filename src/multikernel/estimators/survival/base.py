@@ -14,6 +14,7 @@ from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.doubts import warn_order
+from multikernel.estimators.read.targets import read_quantity
 from multikernel.estimators.spicy.method import SPARSE_CHECKS
 from multikernel.estimators.survival.likelihood import (
     concordance,
@@ -125,7 +126,7 @@ class SurvivalMKL(LearnsByCopy):
         ValueError
             If a time is negative or no number.
         """
-        grid = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        grid = read_quantity(np.atleast_1d(times), "times")
         if grid.ndim != 1 or not bool(np.all(grid >= 0.0)):
             raise ValueError(
                 f"{type(self).__name__}: times must be one sequence of numbers of at "
