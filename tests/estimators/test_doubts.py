@@ -222,6 +222,7 @@ NOT_TAKEN = {
     "dates": ([dt.date(2020, 1, 1), dt.date(2021, 1, 1)] * 30, "y holds dates, such"),
     "periods": (pd.period_range("2020", periods=N, freq="D"), "y holds periods"),
     "huge": ([10**30, 2] * 30, "too large for a class"),
+    "complex": ([1 + 0j, 2] * 30, "y must hold real numbers"),
     "missing date": (np.resize(np.array(["2020", "NaT"], "M8[D]"), N), "NaN at row 1"),
 }
 
@@ -257,6 +258,10 @@ def test_two_spellings_are_named(kind):
     assert "y holds 'No' and 'no', 'yes' and 'yes '" in message.replace(
         "'yes' and 'yes ', 'No' and 'no'", "'No' and 'no', 'yes' and 'yes '"
     )
+    (message,) = said(
+        lambda: SpicyMKLClassifier(KERNELS).fit(X, ["1", "1.0", "2"] * 20)
+    )
+    assert "y holds '1' and '1.0', which are one label" in message
     frame = pd.DataFrame({"a": X[:, 0], "b": y, "c": y.astype(str).str.upper()})
     (message,) = said(lambda: SpicyMKLRegressor().fit(frame, X[:, 0]))
     assert "column 'b' holds" in message

@@ -48,17 +48,18 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
         pairs = [" and ".join(map(repr, sorted(labels))) for labels in same[:5]]
         more = f" and {len(same) - 5} more" if len(same) > 5 else ""
         sentences.append(
-            f"{where} holds {', '.join(pairs)}{more}, which differ in blanks or "
-            "capitals only: replace one by the other if they are the same"
+            f"{where} holds {', '.join(pairs)}{more}, which are one label but for "
+            "blanks, capitals or zeros: replace one by the other if they are the same"
         )
     return sentences
 
 
 def spellings(labels: Iterable[str]) -> list[list[str]]:
-    """Return the labels that differ in blanks or capitals only, as lists of them."""
+    """Return the labels that differ in blanks or capitals only, or are one number."""
     same: dict[str, list[str]] = {}
     for label in labels:
         plain = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
+        plain = str(float(plain)) if reads_as_number(plain) else plain
         same.setdefault(plain, []).append(label)
     return [several for several in same.values() if len(several) > 1]
 

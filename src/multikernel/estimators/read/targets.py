@@ -35,8 +35,6 @@ def read_targets(estimator: BaseEstimator, y: Any, *, fitting: bool = True) -> A
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     tags = get_tags(estimator)
     targets = _columns(owner, tags, y)
-    # Numbers in a list may turn out to be complex.
-    numbers.refuse_other_arrays(targets, "y")
     if not len(targets):
         raise ValueError("y holds 0 samples: one target is needed for each row of X.")
     if tags.estimator_type == "regressor":
@@ -63,6 +61,8 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
             "y must hold one target per sample, or rows of as many: its parts have "
             "different lengths."
         ) from error
+    # Numbers in a list may turn out to be complex.
+    numbers.refuse_other_arrays(y, "y")
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     if len(shape) > 1 and (tags.target_tags.multi_output or labels):
         several = check_array(
