@@ -151,11 +151,22 @@ def known_targets(model: Any, y: Any) -> Array:
 
 def check_groups(groups: Any, n_samples: int) -> Array:
     """Return the groups that folds keep together, if there is one for each sample."""
-    labels = np.asarray(groups)
+    labels = _as_given(groups)
     if labels.shape != (n_samples,):
         raise ValueError(
             f"groups must hold one label per sample, shape ({n_samples},); got shape "
             f"{labels.shape}."
+        )
+    if labels.dtype.kind in "Ofc":
+        missing = [row for row, v in enumerate(labels.tolist()) if is_missing(v)]
+        if missing:
+            raise ValueError(
+                f"groups is missing at row {missing[0]}: give every sample a group, "
+                "or leave the sample out."
+            )
+    if len({isinstance(label, str) for label in labels.tolist()}) > 1:
+        raise ValueError(
+            "groups mixes text and other labels: make all of them text, or none."
         )
     return labels
 
