@@ -184,6 +184,16 @@ def test_what_is_no_number_is_no_target_time_weight_or_offset(kind, form):
             SpicyMKLSurvival().fit(X, times)
 
 
+@pytest.mark.parametrize("form", ["abc", [1, [2]], {"a": 1}, object()])
+def test_offsets_and_groups_of_no_shape_get_a_sentence(form):
+    with pytest.raises(ValueError, match="offset must h"):
+        SpicyMKLRegressor().fit(X, DAYS, offset=form)
+    with pytest.raises(ValueError, match="groups must hold one"):
+        SpicyMKLRegressorCV().fit(X, DAYS, groups=form)
+    with pytest.raises(ValueError, match="y must"):
+        SpicyMKLSurvival().fit(X, form)
+
+
 def test_the_form_of_events_and_times_changes_nothing():
     expected = SpicyMKLSurvival(KERNELS).fit(X, np.c_[SEEN, DAYS]).predict(X)
     numbers = SEEN.astype(int)

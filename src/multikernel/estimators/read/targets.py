@@ -9,7 +9,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
-from multikernel._validation import LARGEST_VALUE, listed
+from multikernel._validation import LARGEST_VALUE, listed, shown
 from multikernel.estimators.read import numbers
 from multikernel.estimators.read.doubts import label_doubts, warn_doubts, warn_order
 from multikernel.estimators.read.kinds import (
@@ -53,14 +53,8 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
         return np.ascontiguousarray(y)
     numbers.refuse_frames(y, "y")
     numbers.refuse_other_arrays(y, "y")
-    try:
-        y = y if hasattr(y, "toarray") else as_table(y)
-        shape = y.shape
-    except ValueError as error:
-        raise ValueError(
-            "y must hold one target per sample, or rows of as many: its parts have "
-            "different lengths."
-        ) from error
+    y = y if hasattr(y, "toarray") else as_table(y, "y")
+    shape = y.shape
     # Numbers in a list may turn out to be complex.
     numbers.refuse_other_arrays(y, "y")
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
@@ -104,9 +98,15 @@ def given_order(column: Any) -> list[Any] | None:
     return list(kind.categories)
 
 
-def _as_given(y: Any) -> Array:
+def _as_given(y: Any, name: str) -> Array:
     """Return an array, of objects where NumPy would make text of numbers."""
-    values = column_values(y)
+    try:
+        values = column_values(y)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must hold one value per sample, or rows of as many: its parts "
+            "have different lengths."
+        ) from error
     if values.dtype.kind in "US" and isinstance(y, list | tuple):
         given = np.asarray(y, dtype=object)
         texts = {isinstance(value, str | bytes) for value in given.ravel().tolist()}
@@ -151,7 +151,7 @@ def known_targets(model: Any, y: Any) -> Array:
 
 def check_groups(groups: Any, n_samples: int) -> Array:
     """Return the groups that folds keep together, if there is one for each sample."""
-    labels = _as_given(groups)
+    labels = _as_given(groups, "groups")
     if labels.shape != (n_samples,):
         raise ValueError(
             f"groups must hold one label per sample, shape ({n_samples},); got shape "
@@ -233,7 +233,9 @@ def _odd_text(values: Array) -> str:
 
 def read_columns(given: Any, name: str) -> Array:
     """Return a column of numbers, or a table of columns, as float64, see above."""
-    values = as_table(given)
+    values = as_table(given, name)
+    if values.ndim == 0 and values.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold one number per sample, got {shown(given)}.")
     if values.ndim == 1 or values.dtype.kind in "biuf":
         return read_quantity(values, name)
     columns = values.reshape(len(values), -1).T
@@ -245,11 +247,11 @@ def read_columns(given: Any, name: str) -> Array:
     return np.column_stack(list(map(read_quantity, columns, names)))
 
 
-def as_table(given: Any) -> Array:
+def as_table(given: Any, name: str) -> Array:
     """Return columns as an array, of objects where numbers stand beside other types."""
     if (names := names_of(given)) is None:
-        return _as_given(given)
-    columns = [column_values(given[name]) for name in names]
+        return _as_given(given, name)
+    columns = [column_values(given[column]) for column in names]
     if not all(column.dtype.kind in "biuf" for column in columns):
         columns = [column.astype(object) for column in columns]
     return np.column_stack(columns)

@@ -8,7 +8,7 @@ import numpy as np
 from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import listed
 from multikernel.estimators.read.kinds import column_values, is_missing, names_of
-from multikernel.estimators.read.targets import read_quantity
+from multikernel.estimators.read.targets import as_table, read_quantity
 
 FORMS = (
     "a structured array with a field of truth values (whether the event was seen) and "
@@ -113,7 +113,7 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
     elif (names := names_of(y)) is not None:
         columns = {name: column_values(y[name]) for name in names}
     else:
-        table = np.asarray(y)
+        table = as_table(y, "y")
         if table.ndim != 2:
             raise ValueError(f"{owner}: y must be {FORMS}; got shape {table.shape}.")
         columns = dict(enumerate(table.T))
