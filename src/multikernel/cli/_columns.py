@@ -27,13 +27,18 @@ class ColumnChoice:
 
     For each view names or patterns of its columns, parted by commas, the columns to
     compare as categories, the one of the groups that cross-validation keeps together,
-    and the columns of sequences.
+    and the columns of sequences. `labels` says that targets are classes, and
+    `label_option` is the option that says so. `texts` are columns that a saved model
+    knows as text.
     """
 
     views: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
     group: str | None = None
     sequences: tuple[str, ...] = ()
+    labels: bool = False
+    label_option: str = ""
+    texts: tuple[str, ...] = ()
 
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns of every view asked for, and note those that are in none.

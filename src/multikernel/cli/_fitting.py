@@ -11,7 +11,6 @@ from sklearn.pipeline import Pipeline
 
 from multikernel._cautions import one_class
 from multikernel.cli import _large, _report, _training
-from multikernel.cli._columns import PLAIN
 from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import say
 from multikernel.cli._methods import Entry, find_method
@@ -58,18 +57,22 @@ def run_fit(asked: Fit) -> None:
 def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
     """Return the table: in partitions, read by batches, or whole."""
     first, drop = asked.data[0], asked.drop or []
+    choice = _training.asked_columns(asked)
     if asked.dask is not None:
         target = _large.one_target(targets, "--dask")
-        return _large.read_partitions(first, target, drop)
+        return _large.read_partitions(first, target, drop, choice)
     if _reads_by_batches(asked, method, targets):
         target = _large.one_target(targets, "--stream")
-        return _large.read_spooled(first, target, drop, asked.folder)
+        return _large.read_spooled(first, target, drop, asked.folder, choice)
     return _training.read_whole(asked, targets)
 
 
 def _reads_by_batches(asked: Fit, method: Entry, targets: list[str]) -> bool:
     """Return whether the file is read by batches, which takes targets and numbers."""
-    numbers_only = _training.asked_columns(asked) == PLAIN
+    choice = _training.asked_columns(asked)
+    numbers_only = not (
+        choice.views or choice.categories or choice.group or choice.sequences
+    )
     if asked.stream and not method.tasks:
         raise ValueError("--stream is for methods with targets.")
     if asked.stream and not numbers_only:

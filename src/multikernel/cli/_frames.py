@@ -1,10 +1,9 @@
 """Tables as they are in CSV, TSV and Parquet files, without repairs in silence."""
 
-import csv
-import io
+import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,10 +11,37 @@ from typing import Any, BinaryIO
 import pandas as pd
 from pandas.errors import ParserWarning
 
+from multikernel.cli._doubts import (
+    Wanted,
+    keep_codes,
+    leave_out,
+    may_lose_text,
+    settle,
+)
 from multikernel.cli._messages import say
+from multikernel.datasets.csv_form import (
+    BLANK,
+    SEPARATORS,
+    CsvForm,
+    comment_rows,
+    find_form,
+    not_utf8,
+)
 
 NUMBERS = "biuf"
 """Kinds of arrays that hold real numbers, as numpy writes them."""
+
+LOOK_ROWS, LOOK_CELLS = 10_000, 2_000_000
+"""Rows and cells that are looked at as text even if no bytes look like codes."""
+
+CHUNK = 2**24
+"""Bytes that are searched for codes together."""
+
+EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+"""What pandas says of a row with too many fields."""
+
+Plan = Callable[[Sequence[str]], Wanted]
+"""Returns what a command says about columns, from their names."""
 
 
 @contextmanager
@@ -29,72 +55,104 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
         raise ValueError(
             f"{path} has rows with more fields than its header."
         ) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(not_utf8(path, error)) from error
     except Exception as error:
         if getattr(error, "filename", None) is not None:
             raise  # the system says that it cannot be opened, and why
         reason = " ".join(str(error).split())
+        if found := EXTRA.search(reason):
+            expected, line, seen = found.groups()
+            raise ValueError(
+                f"{path} has rows with more fields than its header: row "
+                f"{int(line) - 1} has {seen}, the header {expected}."
+            ) from error
         raise ValueError(f"{path} is no {kind} ({reason}).") from error
 
 
-def read_frame(path: Path, source: BinaryIO | None = None) -> pd.DataFrame:
-    """Return the table in a file, or in an open one that stands for it."""
-    if path.suffix == ".parquet":
-        with naming_damage(path, "Parquet file"):
-            return pd.read_parquet(path)
-    # Without the repairs that pandas makes in silence.
-    with (
-        naming_damage(path, "CSV file with a header"),
-        source or path.open("rb") as file,
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("error", ParserWarning)  # rows beyond the header
-        separator = _separator(path, file)
-        header = _header(file, separator)
-        frame = _parsed(file, separator)
-        if separator == ";":
-            # Where semicolons part fields, commas are often decimal points.
-            other = _parsed(file, separator, decimal=",")
-            frame = max(
-                frame, other, key=lambda f: sum(k.kind in NUMBERS for k in f.dtypes)
-            )
-    doubled = first_repeated(name for name in header if name)
-    if doubled is not None:
-        raise ValueError(f"{path} has several columns named {doubled!r}.")
-    return frame
+def read_frame(
+    path: Path,
+    source: BinaryIO | None = None,
+    plan: Plan = lambda _: Wanted(),
+    n_rows: int | None = None,
+) -> pd.DataFrame:
+    """Return the table in a file, or in an open one that stands for it.
 
-
-def _header(file: BinaryIO, separator: str) -> list[str]:
-    """Return the names in the first line that is not blank, as they are.
-
-    pandas would make names that are there twice different.
+    `n_rows` are the rows of a CSV file that are read, all by default.
     """
-    file.seek(0)
-    lines = io.TextIOWrapper(file, "utf-8-sig", newline="")
-    records = csv.reader(lines, delimiter=separator)
-    header = next((r for r in records if len(r) > 1 or "".join(r).strip()), [])
-    lines.detach()  # which would be closed with it
-    return header
+    if path.suffix.lower() == ".parquet":
+        with naming_damage(path, "Parquet file"):
+            frame = pd.read_parquet(path)
+        names = [str(name) for name in frame.columns]
+        return leave_out(path, frame, plan(names))
+    with source or path.open("rb") as file:
+        form = find_form(file, path)
+        say_form(path, form)
+        doubled = first_repeated(form.names)
+        if doubled is not None:
+            raise ValueError(f"{path} has several columns named {doubled!r}.")
+        return _read_csv(path, file, form, plan(form.names), n_rows)
 
 
-def _parsed(file: BinaryIO, separator: str, **settings: Any) -> pd.DataFrame:
-    """Return the table of text in a file."""
-    file.seek(0)
-    frame: pd.DataFrame = pd.read_csv(
-        file, sep=separator, index_col=False, low_memory=False, **settings
-    )
+def _read_csv(
+    path: Path, file: BinaryIO, form: CsvForm, wanted: Wanted, n_rows: int | None
+) -> pd.DataFrame:
+    """Return the table of an open CSV file, every column in the one way it is read."""
+    with naming_damage(path, "CSV file with a header"):
+        skipped = comment_rows(file, form)
+    if skipped:
+        say(f"Skipped comments among the rows of {path}.", "Note:", stderr=True)
+    settings = {"skiprows": skipped or None, "nrows": n_rows}
+
+    def texts(names: Sequence[str], **more: Any) -> pd.DataFrame:
+        with naming_damage(path, "CSV file with a header"):
+            return _parsed(file, form, dtype=str, usecols=names, **settings | more)
+
+    known = {name: str for name in wanted.texts if name in form.names}
+    with naming_damage(path, "CSV file with a header"):
+        frame = _parsed(file, form, dtype=known, **settings)
+    numbers = [name for name, kind in frame.dtypes.items() if kind.kind in "iuf"]
+    frame = settle(path, form, frame, wanted, texts)
+    numbers = [name for name in numbers if name not in wanted.ignored]
+    if numbers and not wanted.is_known:
+        file.seek(form.start)
+        chunks = iter(lambda: file.read(CHUNK), b"")
+        look = n_rows or min(LOOK_ROWS, LOOK_CELLS // len(numbers))
+        if wanted.categories or (
+            n_rows is None and may_lose_text(chunks, form.separator)
+        ):
+            look = n_rows
+        keep_codes(frame, wanted, texts(numbers, nrows=look))
+    return leave_out(path, frame, wanted)
+
+
+def _parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
+    """Return the rows of a CSV file; only an empty field is missing."""
+    file.seek(form.start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ParserWarning)  # rows beyond the header
+        frame: pd.DataFrame = pd.read_csv(
+            file,
+            sep=form.separator,
+            header=None,
+            names=list(form.names),
+            index_col=False,
+            low_memory=False,
+            keep_default_na=False,
+            na_values=[""],
+            **settings,
+        )
     return frame
 
 
-def _separator(path: Path, file: BinaryIO) -> str:
-    """Return the separator of a header's fields; tell the user if it is no comma."""
-    if path.suffix == ".tsv":
-        return "\t"
-    line = file.readline()
-    separator = max(",;\t", key=lambda mark: line.count(mark.encode()))
-    if separator != ",":
-        name = "semicolons" if separator == ";" else "tabs"
-        say(f"Fields of {path} are parted by {name}.", "Note:", stderr=True)
-    return separator
+def say_form(path: Path, form: CsvForm) -> None:
+    """Tell the user how a file is divided, where it is not by commas."""
+    if form.separator != "," and not form.is_named and path.suffix.lower() != ".tsv":
+        name = {**SEPARATORS, BLANK: "blanks"}[form.separator]
+        say(f"Fields of {path} are separated by {name}.", "Note:", stderr=True)
+    if form.n_comments:
+        lines = "a comment line" if form.n_comments == 1 else "comment lines"
+        say(f"Skipped {lines} above the header of {path}.", "Note:", stderr=True)
 
 
 def first_repeated(names: Iterable[str]) -> str | None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from multikernel._install import how_to_install
-from multikernel.cli._columns import parted
+from multikernel.cli._columns import PLAIN, ColumnChoice, parted
 from multikernel.cli._console import LiveShare
-from multikernel.cli._frames import naming_damage
-from multikernel.cli._tables import Table, check_reach, features_of, targets_of
+from multikernel.cli._doubts import caution_ids, find_wanted, leave_out
+from multikernel.cli._frames import LOOK_ROWS, Plan, naming_damage, read_frame
+from multikernel.cli._tables import Table, check_reach, features_of
+from multikernel.cli._targets import refuse_odd_cells, targets_of
 from multikernel.cli._training import scaler, with_scaling
 from multikernel.datasets import read_batches
+from multikernel.datasets.csv_batches import number_types
+from multikernel.datasets.csv_form import MISSING, find_form
 from multikernel.datasets.files import BATCH_ROWS, FORMATS as STREAMED, check_columns
 from multikernel.estimators.read.batches import spool
 from multikernel.gram.memory import available_bytes
@@ -35,7 +41,7 @@ def by_batches(path: Path, asked: bool | None, *, folder: bool = False) -> bool:
     None leaves it to its size, and to whether there is a `folder` for large files.
     Asked for, a file that cannot be streamed raises.
     """
-    if path.suffix not in STREAMED:
+    if path.suffix.lower() not in STREAMED:
         if asked:
             raise ValueError(
                 f"--stream is for files ending in {' or '.join(STREAMED)}, and {path} "
@@ -121,38 +127,55 @@ def score_of(model: Any, y: Any, predicted: Any) -> float:
     return float(measure(y, predicted))
 
 
-def columns_of(path: Path) -> list[str]:
-    """Return the names of the columns of a CSV or Parquet file."""
-    with naming_damage(path, "table"):
-        if path.suffix == ".csv":
-            return [str(name) for name in pd.read_csv(path, nrows=0)]
-        from pyarrow.parquet import read_schema
+def look_at(path: Path, plan: Plan) -> tuple[pd.DataFrame, list[str]]:
+    """Return the first rows of a file, and the columns that are left out.
 
-        return list(read_schema(path).names)
+    Notes on how the file is read are said here: they depend on the first rows.
+    """
+    if path.suffix.lower() == ".csv":
+        frame = read_frame(path, plan=plan, n_rows=LOOK_ROWS)
+        with path.open("rb") as file:
+            names = find_form(file, path).names
+        return frame, [name for name in names if name not in frame]
+    first = next(read_batches(path), None)
+    whole = pd.DataFrame() if first is None else first.to_pandas()
+    frame = leave_out(path, whole, plan([*whole]))
+    return frame, [name for name in whole if name not in frame]
 
 
 @contextmanager
 def opened_batches(
-    path: Path, drop: Sequence[str] | None, doing: str
+    path: Path, drop: Sequence[str], doing: str, text: Sequence[str] = ()
 ) -> Iterator[Iterator[Any]]:
     """Lend the batches of a file, without some columns, and show how far one is."""
-    dropped = parted(drop, columns_of(path)) if drop else []
     with LiveShare(f"{doing} {path.name}") as tell:
-        yield read_batches(path, drop=dropped, tell=tell)
+        yield read_batches(path, drop=drop, text=text, tell=tell)
 
 
 def read_spooled(
-    path: Path, target: str, drop: Sequence[str], folder: Path | None
+    path: Path,
+    target: str,
+    drop: Sequence[str],
+    folder: Path | None,
+    choice: ColumnChoice = PLAIN,
 ) -> SpooledTable:
     """Read a CSV or Parquet file into a temporary file of numbers, in a folder."""
     if folder is not None:
         made_folder(folder)
-    with opened_batches(path, drop, "Reading") as batches:
+    plan = partial(find_wanted, drop=drop, target=[target], choice=choice, only=None)
+    head, left_out = look_at(path, plan)
+    dropped = [*parted(drop, [*head, *left_out]), *left_out]
+    features = head.drop(columns=[target, *dropped], errors="ignore")
+    refuse_odd_cells(features)
+    caution_ids(features, ())
+    text = [target] if target in head and head[target].dtype.kind not in "biuf" else []
+    with opened_batches(path, dropped, "Reading", text) as batches:
         table = spool(batches, target, folder)
     if not table.X.shape[1]:
         raise ValueError(f"{path} has no features: no other columns than those named.")
     frame = pd.DataFrame(table.X, columns=list(table.names or ()), copy=False)
-    return SpooledTable(frame, table.y, values=table.X, path=path)
+    y = targets_of(path, np.asarray(table.y), len(table.X), target, choice)
+    return SpooledTable(frame, y, values=table.X, path=path)
 
 
 LOCAL = "local"
@@ -189,7 +212,9 @@ def on_cluster(where: str | None) -> Iterator[None]:
         yield
 
 
-def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTable:
+def read_partitions(
+    path: Path, target: str, drop: list[str], choice: ColumnChoice = PLAIN
+) -> PartitionedTable:
     """Open CSV or Parquet files as partitions, and fetch the targets.
 
     The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of Parquet
@@ -197,18 +222,47 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
     """
     import dask.dataframe as dd
 
-    if path.suffix not in (".csv", ".parquet") and not path.is_dir():
+    plan = partial(find_wanted, drop=drop, target=[target], choice=choice, only=None)
+    left_out: list[str] = []
+    if path.suffix.lower() == ".csv":
+        first = next(map(Path, sorted(glob(str(path)))), path)
+        head, left_out = look_at(first, plan)
+        frame = dd.read_csv(str(path), **_pandas_settings(first))
+    elif path.suffix.lower() == ".parquet" or path.is_dir():
+        with naming_damage(path, "table that Dask can read"):
+            frame = dd.read_parquet(str(path))
+            whole = frame.head(npartitions=-1)
+        head = leave_out(path, whole, plan([str(name) for name in whole]))
+        left_out = [name for name in whole if name not in head]
+    else:
         raise ValueError(
             f"Cannot read {path} on a cluster: the name must end in .csv or .parquet."
         )
-    reader = dd.read_csv if path.suffix == ".csv" else dd.read_parquet
-    with naming_damage(path, "table that Dask can read"):
-        frame = reader(str(path))
-        head = frame.head(npartitions=-1)
     named = [*parted(drop, frame.columns), target]
     check_columns(path, frame.columns, named)
-    features_of(path, head.drop(columns=named))
+    features = head.drop(columns=named)
+    features_of(path, features)
+    caution_ids(features, ())
     with naming_damage(path, "table that Dask can read"):
         y = frame[target].compute().to_numpy()
-    X = frame.drop(columns=named).astype(np.float64)
-    return PartitionedTable(X, targets_of(path, y, y.shape[0]), path=path)
+    X = frame.drop(columns=[*named, *left_out]).astype(np.float64)
+    y = targets_of(path, y, y.shape[0], target, choice)
+    return PartitionedTable(X, y, path=path)
+
+
+def _pandas_settings(path: Path) -> dict[str, Any]:
+    """Return how pandas reads a CSV file as other readers do."""
+    with path.open("rb") as file:
+        form = find_form(file, path)
+    types, mark = number_types(path, form, form.names)
+    words = {name: ["", *MISSING] if name in types else [""] for name in form.names}
+    return {
+        "sep": form.separator,
+        "decimal": mark,
+        "header": None,
+        "names": list(form.names),
+        "skiprows": form.n_lines,
+        "dtype": dict.fromkeys(types, np.float64),
+        "keep_default_na": False,
+        "na_values": words,
+    }

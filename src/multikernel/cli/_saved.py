@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,15 @@ from sklearn.base import is_outlier_detector
 
 from multikernel import report as page
 from multikernel.cli import _report, _tables
-from multikernel.cli._columns import NAME, ColumnChoice
-from multikernel.cli._large import by_batches, one_target, opened_batches, score_of
+from multikernel.cli._columns import NAME, ColumnChoice, parted
+from multikernel.cli._doubts import find_wanted
+from multikernel.cli._large import (
+    by_batches,
+    look_at,
+    one_target,
+    opened_batches,
+    score_of,
+)
 from multikernel.cli._messages import say
 from multikernel.cli._methods import with_event
 from multikernel.cli._outputs import file_name, find_output
@@ -24,6 +32,7 @@ from multikernel.cli._requests import (
     SavedOnData,
     Score,
 )
+from multikernel.cli._targets import default_target
 from multikernel.datasets.files import FORMATS as STREAMED, check_columns
 from multikernel.estimators.publish.summary import MOST_ROWS, predicts_times
 from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
@@ -92,7 +101,14 @@ def _predicted_by_batches(asked: Predict) -> tuple[int, float | None]:
         sequences, categories = _known_texts(estimator)
         only, n_rows = _known_features(estimator), 0
         y, predicted = [], []
-        opened = opened_batches(asked.data, asked.drop, "Predicting")
+        targets = [target] if target else []
+        choice = _known_choice(final_estimator(estimator), estimator, targets)
+        drop = asked.drop or []
+        plan = partial(find_wanted, drop=drop, target=targets, choice=choice, only=only)
+        head, left_out = look_at(asked.data, plan)
+        dropped = [*parted(drop, [*head, *left_out]), *left_out]
+        text = [name for name in choice.texts if name in head]
+        opened = opened_batches(asked.data, dropped, "Predicting", text)
         writer = _tables.table_writer(destination, STREAMED)
         with opened as batches, writer as write:
             for batch in batches:
@@ -128,9 +144,8 @@ def _known_table(
             "--event is for models of times to an event, and this is a "
             f"{type(model).__name__}: leave it out."
         )
-    sequences, categories = _known_texts(estimator)
-    choice = ColumnChoice(categories=categories, sequences=sequences)
     (first, *others), targets = data, with_event(target, asked.event)
+    choice = _known_choice(model, estimator, targets)
     only = _known_features(estimator)
     table = _tables.read_table(first, targets, asked.drop or [], choice, only, others)
     table = _tables.as_times(table, asked.event)
@@ -151,6 +166,20 @@ def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(str(model.feature_names_in_[column]) for column in places)
 
     return names("sequence_features_"), names("category_features_")
+
+
+def _known_choice(model: Any, estimator: Any, targets: Sequence[str]) -> ColumnChoice:
+    """Return what a fitted model knows about columns."""
+    sequences, categories = _known_texts(estimator)
+    values = zip(categories, getattr(model, "categories_", ()), strict=False)
+    texts = [name for name, found in values if found.dtype.kind == "U"]
+    classes = np.asarray(getattr(model, "classes_", ()))
+    return ColumnChoice(
+        categories=categories,
+        sequences=sequences,
+        labels=hasattr(model, "classes_"),
+        texts=(*texts, *(targets if classes.dtype.kind in "OU" else ())),
+    )
 
 
 def _known_features(estimator: Any) -> list[str] | None:
@@ -191,7 +220,7 @@ def _answers(estimator: Any, X: Any, asked: Predict) -> pd.DataFrame:
 def run_score(asked: Score) -> None:
     """Score a model on the rows of files."""
     find_output(None, [asked.model, *asked.data])
-    targets = asked.target or _tables.default_target(asked.data)
+    targets = asked.target or default_target(asked.data)
     if not targets:
         raise ValueError("Missing option --target: the column of known targets.")
     with opened_model(asked) as estimator:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +16,6 @@ import pandas as pd
 
 from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._columns import (
-    CLASS,
     COLUMN,
     PLAIN,
     ColumnChoice,
@@ -23,8 +23,10 @@ from multikernel.cli._columns import (
     read_fasta_frames,
     say_ignored,
 )
+from multikernel.cli._doubts import caution_ids, find_wanted
 from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read_frame
 from multikernel.cli._outputs import ending
+from multikernel.cli._targets import read_targets
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
 from multikernel.estimators import stack_grams
 from multikernel.estimators.read.kinds import (
@@ -43,7 +45,6 @@ READABLE = (*FORMATS, ".tsv", *FASTA)
 STDIN = "standard input"
 SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
-WORDS = (str, bool, int, float)
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -112,16 +113,16 @@ def read_table(
             raise ValueError("Standard input is closed: name a file in place of -.")
         source, path = io.BytesIO(sys.stdin.buffer.read()), Path(STDIN)
     else:
-        _require_readable(path)
-    if others and not all(each.suffix in FASTA for each in (path, *others)):
-        raise ValueError("Several files must be FASTA files, one for each class.")
-    if path.suffix == ".npz":
-        return _read_npz(path, target, drop)
-    if path.suffix in FASTA:
+        _require_readable(path, others)
+    suffix, letters = path.suffix.lower(), []
+    if suffix == ".npz":
+        return _read_npz(path, target, drop, choice)
+    if suffix in FASTA:
         frame = read_fasta_frames([path, *others])
         letters = [COLUMN] if COLUMN not in choice.sequences else []
     else:
-        frame, letters = read_frame(path, source), []
+        plan = partial(find_wanted, drop=drop, target=target, choice=choice, only=only)
+        frame = read_frame(path, source, plan)
     drop, target, sequences, categories = (
         parted(given, frame.columns)
         for given in (drop, target, [*choice.sequences, *letters], choice.categories)
@@ -129,7 +130,7 @@ def read_table(
     group = [choice.group] if choice.group else []
     named = [*drop, *target, *group]
     check_columns(path, frame.columns, [*sequences, *categories, *named])
-    y = _read_targets(path, target, frame, len(frame))
+    y = read_targets(path, target, frame, len(frame), choice)
     groups = frame[choice.group].to_numpy() if choice.group else None
     features = frame.drop(columns=list(dict.fromkeys(named)))
     features = known_part(path, features, only)
@@ -153,6 +154,8 @@ def read_table(
     # The type by which estimators know categories, numbers among them.
     if words:
         X = X.astype(dict.fromkeys(words, "category"))
+    if only is None:
+        caution_ids(X, (*strings, *words))
     return Table(X, y, None, tuple(strings), tuple(words), views, groups)
 
 
@@ -183,14 +186,18 @@ def known_part(
     return frame[list(only)]
 
 
-def _require_readable(path: Path) -> None:
-    if path.suffix not in READABLE:
+def _require_readable(path: Path, others: Sequence[Path]) -> None:
+    if path.suffix.lower() not in READABLE:
         raise ValueError(
             f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}."
         )
+    if others and not all(each.suffix.lower() in FASTA for each in (path, *others)):
+        raise ValueError("Several files must be FASTA files, one for each class.")
 
 
-def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
+def _read_npz(
+    path: Path, target: list[str], drop: list[str], choice: ColumnChoice
+) -> Table:
     with naming_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
@@ -211,7 +218,7 @@ def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
     if names_key in arrays:
         names = _checked_names(path, names_key, arrays[names_key], len(names))
     n_rows = array.shape[1 if key == "K" else 0]
-    y = _read_targets(path, target, arrays, n_rows)
+    y = read_targets(path, target, arrays, n_rows, choice)
     if key == "K":
         return Table(stack_grams(array), y, tuple(names))
     frame = pd.DataFrame(array, columns=names)
@@ -286,42 +293,6 @@ def check_reach(path: Path, numbers: pd.DataFrame) -> None:
 def _dropping(names: Iterable[Any]) -> str:
     """Return how columns are left out on the command line."""
     return " with " + " ".join(f"--drop '{name}'" for name in names)
-
-
-def _read_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> Any:
-    """Return the targets: none, one as an array, several as a data frame."""
-    read = {name: targets_of(path, np.asarray(columns[name]), n_rows) for name in names}
-    if len(read) < len(names):
-        raise ValueError(f"--target names {first_repeated(names)!r} more than once.")
-    if len(read) <= 1:
-        return next(iter(read.values()), None)
-    return pd.DataFrame(read)
-
-
-def default_target(paths: Sequence[Path]) -> list[str]:
-    """Return the target where none is named: the class of several FASTA files."""
-    return [CLASS] if len(paths) > 1 else []
-
-
-def targets_of(path: Path, y: Any, n_rows: int) -> Any:
-    """Return the targets if they are real numbers or words, one per row."""
-    if y.shape != (n_rows,):
-        raise ValueError(
-            f"The targets of {path} have the shape {y.shape}, expected ({n_rows},): "
-            "one per row."
-        )
-    kind = y.dtype.kind
-    if kind == "O":
-        # What is missing among words is nan, which differs from itself.
-        plain = all(isinstance(label, WORDS) and label == label for label in y)
-    else:
-        plain = kind in NUMBERS + "U"
-    if not plain:
-        raise ValueError(
-            f"The targets of {path} must be real numbers, words or truth values, and "
-            "none may be missing."
-        )
-    return y
 
 
 def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:

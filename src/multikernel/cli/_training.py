@@ -20,8 +20,10 @@ from multikernel.cli._columns import (
 )
 from multikernel.cli._messages import check_choice
 from multikernel.cli._methods import (
+    LOSS_TASKS,
     METHODS,
     TASKS,
+    USUAL,
     Entry,
     find_task,
     label_keys,
@@ -30,7 +32,8 @@ from multikernel.cli._methods import (
     with_event,
 )
 from multikernel.cli._requests import Training
-from multikernel.cli._tables import Table, as_times, default_target, read_table
+from multikernel.cli._tables import Table, as_times, read_table
+from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import default_texts
 from multikernel.gram import LowRank, MemoryMapped, Storage
@@ -149,7 +152,20 @@ def asked_columns(asked: Training) -> ColumnChoice:
     """Return the views, categories, groups and sequences that a command names."""
     views = parse_views(asked.view or ())
     categories, sequences = tuple(asked.category or ()), tuple(asked.sequence or ())
-    return ColumnChoice(views, categories, asked.group, sequences)
+    labels, option = _labels(asked)
+    return ColumnChoice(views, categories, asked.group, sequences, labels, option)
+
+
+def _labels(asked: Training) -> tuple[bool, str]:
+    """Return whether targets are classes, and the option that makes them classes."""
+    task = asked_task(asked)
+    if task == "ordinal":
+        ordered = "order" in parse_settings(asked.settings or [])
+        return ordered, "--set 'order=[...]'"
+    if task is None and asked.loss is not None:
+        tasks = LOSS_TASKS.get(asked.loss, USUAL)
+        task = tasks[0] if len(tasks) == 1 else None
+    return task == "classification", "" if task else "--task classification"
 
 
 def read_whole(asked: Training, targets: list[str]) -> Table:

@@ -1,13 +1,15 @@
 """Files of data: tables larger than memory, batch by batch, and sequences (FASTA)."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from multikernel._install import how_to_install
+from multikernel.datasets.csv_batches import csv_batches
 
 BATCH_ROWS = 2**16
 """Rows of a batch: 10 MB of 20 columns."""
@@ -21,6 +23,9 @@ FORMATS = (".csv", ".parquet")
 SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
 """Endings by which FASTA files are known."""
 
+BOM = "\xef\xbb\xbf"
+"""The mark of UTF-8 at the beginning of a file, read as Latin-1."""
+
 HEADERS = (
     " Columns of a FASTA file beside the sequence are what every header has, such as "
     "class in '>name class=promoter'."
@@ -32,12 +37,14 @@ def read_batches(
     columns: Sequence[str] | None = None,
     *,
     drop: Sequence[str] = (),
+    text: Sequence[str] = (),
     tell: Callable[[float], None] | None = None,
 ) -> Iterator[Any]:
     r"""Read a CSV or Parquet file batch by batch.
 
     Numbers of a CSV file are read as float64. Columns that begin with words stay
-    words.
+    words. Fields may be separated by commas, semicolons, tabs, pipes or blanks, and
+    commas may be decimal marks where they do not separate fields.
 
     Parameters
     ----------
@@ -47,6 +54,8 @@ def read_batches(
         Columns to read; all when left out.
     drop : sequence of str, default=()
         Columns to leave out.
+    text : sequence of str, default=()
+        Columns of a CSV file that are not read as numbers.
     tell : callable, optional
         Called after every batch with the share of the file that has been read.
 
@@ -74,8 +83,16 @@ def read_batches(
     [{'a': [1.0, 3.0]}]
     """
     place = Path(path)
-    readers = {".csv": _csv_batches, ".parquet": _parquet_batches}
-    if place.suffix not in readers:
+    readers: Mapping[str, Any] = {
+        ".csv": partial(csv_batches, text=text),
+        ".parquet": _parquet_batches,
+    }
+
+    def choose(present: Sequence[str]) -> list[str]:
+        return _columns_to_read(place, present, columns, drop)
+
+    kind = place.suffix.lower()
+    if kind not in readers:
         raise ValueError(
             f"Cannot read {place} by batches: the name must end in one of "
             f"{', '.join(readers)}."
@@ -84,7 +101,7 @@ def read_batches(
         from pyarrow import default_memory_pool
 
         try:
-            for batch, share in readers[place.suffix](place, columns, drop):
+            for batch, share in readers[kind](place, choose):
                 yield batch
                 if tell is not None:
                     tell(share)
@@ -94,13 +111,18 @@ def read_batches(
 
 
 def _parquet_batches(
-    path: Path, columns: Sequence[str] | None, drop: Sequence[str]
+    path: Path, choose: Callable[[Sequence[str]], list[str]]
 ) -> Iterator[tuple[Any, float]]:
     from pyarrow.parquet import ParquetFile
 
     # By default groups of rows, often all of a file, are read ahead as a whole.
     with ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
-        columns_to_read = _columns_to_read(path, file.schema_arrow.names, columns, drop)
+        schema = file.schema_arrow
+        # pandas stores an index as columns, which are none of the table's.
+        index = (schema.pandas_metadata or {}).get("index_columns", ())
+        index_names = [name for name in index if isinstance(name, str)]
+        names = [name for name in schema.names if name not in index_names]
+        columns_to_read = choose(names)
         done, total = 0, max(file.metadata.num_rows, 1)
         # One group after another: what an iterator over all has read it keeps.
         for group in range(file.num_row_groups):
@@ -112,29 +134,6 @@ def _parquet_batches(
             ):
                 done += batch.num_rows
                 yield batch.select(columns_to_read), done / total
-
-
-def _csv_batches(
-    path: Path, columns: Sequence[str] | None, drop: Sequence[str]
-) -> Iterator[tuple[Any, float]]:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    size = max(path.stat().st_size, 1)
-    blocks = csv.ReadOptions(block_size=2**23, use_threads=False)
-    with csv.open_csv(path, blocks) as first:
-        schema = first.schema
-    columns_to_read = _columns_to_read(path, schema.names, columns, drop)
-    # What is a whole number in the first block may be none in the next.
-    types = {
-        field.name: pa.float64()
-        for field in schema
-        if pa.types.is_integer(field.type) or pa.types.is_null(field.type)
-    }
-    convert = csv.ConvertOptions(column_types=types, include_columns=columns_to_read)
-    with pa.OSFile(str(path)) as file:
-        for batch in csv.open_csv(file, blocks, convert_options=convert):
-            yield batch, min(file.tell() / size, 1.0)
 
 
 def _columns_to_read(
@@ -158,7 +157,7 @@ def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> 
     missing = [name for name in wanted if name not in given]
     if missing:
         some = ", ".join(map(_visible, [*given][:12])) + ", ..." * (len(given) > 12)
-        about = HEADERS * (path.suffix in SUFFIXES)
+        about = HEADERS * (path.suffix.lower() in SUFFIXES)
         names = ", ".join(map(repr, missing))
         raise ValueError(f"{path} has no {names}; it has {some}.{about}")
 
@@ -182,7 +181,8 @@ def _naming_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except ArrowException as error:
-        kind = "Parquet file" if path.suffix == ".parquet" else "CSV file with a header"
+        parquet = path.suffix.lower() == ".parquet"
+        kind = "Parquet file" if parquet else "CSV file with a header"
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} is no {kind} ({reason}).") from error
 
@@ -263,6 +263,8 @@ def _records(path: Path) -> tuple[list[list[str]], list[str]]:
     with path.open(encoding="latin-1") as file:
         for number, text in enumerate(file, start=1):
             line = text.strip()
+            if number == 1:
+                line = line.removeprefix(BOM)
             if line.startswith(">"):
                 headers.append(line[1:].split())
                 parts.append([])

@@ -1,0 +1,269 @@
+"""The form of a CSV file: its separator, its header, and where its rows begin.
+
+Readers of whole files, of batches and of partitions share these decisions. A separator
+is judged by the header and the first rows together, and quotes are respected: names may
+hold the separators of other files.
+"""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
+"""Separators of fields, and their names in messages."""
+
+BLANK = " "
+"""Separates fields only where no other separator does: names often hold blanks."""
+
+HEAD_BYTES, HEAD_ROWS = 2**20, 100
+"""Bytes and rows at the beginning of a file that decide its form."""
+
+MISSING = frozenset(
+    [
+        *("NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NULL", "null"),
+        *("None", "NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN"),
+        "-1.#QNAN",
+    ]
+)
+"""Words for a missing number. In columns of words they are words."""
+
+NUMBER = re.compile(
+    r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity)\s*", re.IGNORECASE
+)
+WITH_COMMA = re.compile(
+    r"\s*[-+]?(\d+(,\d*)?|\d{1,3}(\.\d{3})+(,\d*)?|,\d+)([eE][-+]?\d+)?\s*"
+)
+"""A number whose decimal mark is a comma; points may group thousands."""
+DECIMALS = {".": NUMBER, ",": WITH_COMMA}
+
+_SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w"])"?\s*', re.IGNORECASE)
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+@dataclass(frozen=True)
+class CsvForm:
+    """How the text of a CSV file is divided.
+
+    Parameters
+    ----------
+    separator : str
+        The character between fields.
+    names : tuple of str
+        The names of the columns; a column without a name is ``Unnamed: 2``.
+    start : int
+        The byte at which the first row begins.
+    n_lines : int
+        The number of lines above the first row: header, comments, ``sep=;``.
+    is_named : bool
+        Whether a line such as ``sep=;`` names the separator.
+    n_comments : int
+        The number of comment lines before the header.
+    """
+
+    separator: str
+    names: tuple[str, ...]
+    start: int
+    n_lines: int
+    is_named: bool = False
+    n_comments: int = 0
+
+    def is_comment(self, text: str, n_fields: int) -> bool:
+        """Return whether a row is a comment: # begins it, and its fields do not fit."""
+        begins = text.startswith("#") and not self.names[0].startswith("#")
+        return begins and n_fields != len(self.names)
+
+
+def find_form(file: BinaryIO, path: Path) -> CsvForm:
+    """Return the form of an open CSV file; `path` is its name in messages."""
+    file.seek(0)
+    head = file.read(HEAD_BYTES)
+    head += file.readline()
+    lines = list(io.StringIO(_decoded(head, path), newline=""))
+    bom = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
+    text_lines = [k for k, line in enumerate(lines) if line.strip()]
+    if not text_lines:
+        raise ValueError(f"{path} is no CSV file with a header: it has no text.")
+    first = _SEPARATOR_LINE.fullmatch(lines[text_lines[0]])
+    separator = first[1] if first else ("\t" if path.suffix.lower() == ".tsv" else None)
+    begin = text_lines[0] + 1 if first else text_lines[0]
+    header, separator = _header_line(lines, begin, separator, path)
+    reader = csv.reader(lines[header:], delimiter=separator)
+    names = _named(next(reader, []))
+    if not names:
+        raise ValueError(f"{path} is no CSV file with a header: it has no text.")
+    end = header + max(reader.line_num, 1)
+    start = bom + len("".join(lines[:end]).encode())
+    n_comments = sum(line.startswith("#") for line in lines[begin:header])
+    return CsvForm(separator, names, start, end, bool(first), n_comments)
+
+
+def _decoded(head: bytes, path: Path) -> str:
+    """Return the text of the first bytes of a file, or raise if they are no UTF-8."""
+    for mark, name in _MARKS.items():
+        if head.startswith(mark):
+            raise ValueError(f"{path} is {name} text: save it as UTF-8.")
+    if b"\0" in head:
+        raise ValueError(f"{path} is no CSV file with a header: it holds a zero byte.")
+    try:
+        return head.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(not_utf8(path, error)) from error
+
+
+def not_utf8(path: Path, error: UnicodeDecodeError) -> str:
+    """Return the sentence about a file in another encoding."""
+    byte = error.object[error.start]
+    return (
+        f"{path} is no UTF-8 text (byte 0x{byte:02X} after {error.start} others): save "
+        "it as UTF-8."
+    )
+
+
+def _header_line(
+    lines: Sequence[str], begin: int, separator: str | None, path: Path
+) -> tuple[int, str]:
+    """Return the number of the line with the header, and the separator.
+
+    A line that begins with # before it is a comment, or the header where it has as many
+    names as the row below, which holds numbers, has fields.
+    """
+    plain = (k for k in range(begin, len(lines)) if lines[k].strip())
+    comment, header = None, begin
+    for header in plain:
+        if not lines[header].startswith("#"):
+            break
+        comment = header
+    if comment == header or header >= len(lines):  # no other lines
+        header, comment = begin, None
+    separator = separator or _separator(lines[header:], path)
+    if comment is not None:
+        names, row = (
+            next(csv.reader([lines[k]], delimiter=separator)) for k in (comment, header)
+        )
+        if len(names) == len(row) > 1 and any(map(NUMBER.fullmatch, row)):
+            return comment, separator
+    return header, separator
+
+
+def _separator(lines: Sequence[str], path: Path) -> str:
+    """Return the separator of fields by which the first rows fit the header best."""
+    scores = {mark: _score(lines, mark) for mark in SEPARATORS}
+    regular = {mark: score for mark, score in scores.items() if score[0]}
+    if not regular and all(score[2] < 2 for score in scores.values()):
+        blank = _score(lines, BLANK)
+        if blank[0]:
+            return BLANK
+        words = [len(line.split()) for line in lines[:HEAD_ROWS] if line.strip()]
+        if len(words) > 1 and words[0] > 1 and len(set(words)) == 1:
+            raise ValueError(
+                f"The fields of {path} are separated by several blanks: separate them "
+                "by commas, semicolons, tabs or single blanks."
+            )
+    if not regular:
+        return max(scores, key=lambda mark: scores[mark][2])
+    best = max(regular.values())
+    marks = [mark for mark, score in regular.items() if score == best]
+    if len(marks) > 1:
+        names = " or ".join(SEPARATORS[mark] for mark in marks)
+        raise ValueError(
+            f"The fields of {path} may be separated by {names}: write sep={marks[0]} "
+            f"or sep={marks[1]} into a line above the header."
+        )
+    return marks[0]
+
+
+def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
+    """Return how well a separator suits the first lines of a file.
+
+    It is whether most rows have the fields of the header, two at least; the share of
+    numbers among the fields of rows; and the number of names.
+    """
+    records = list(islice(_records(lines, mark), HEAD_ROWS))
+    if not records:
+        return False, 0.0, 0
+    header, *rows = records
+    fit = [row for row in rows if len(row) == len(header)]
+    fields = [field for row in fit for field in row]
+    numbers = [f for f in fields if NUMBER.fullmatch(f) or WITH_COMMA.fullmatch(f)]
+    regular = len(header) > 1 and (2 * len(fit) > len(rows) or not rows)
+    return regular, len(numbers) / max(len(fields), 1), len(header)
+
+
+def _records(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
+    """Yield rows with their fields, up to the first that quotes make impossible."""
+    records = csv.reader(lines, delimiter=mark, strict=True)
+    try:
+        for record in records:
+            if len(record) > 1 or "".join(record).strip():
+                yield record
+    except csv.Error:
+        return
+
+
+def _named(header: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of all columns, those without one named as pandas does."""
+    names: list[str] = []
+    for number, name in enumerate(header):
+        unnamed = f"Unnamed: {number}"
+        while not name and unnamed in header:
+            unnamed += ".1"
+        names.append(name or unnamed)
+    return tuple(names)
+
+
+def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
+    """Return the numbers of the rows that are comments, blank lines counted."""
+    file.seek(form.start)
+    if not any(line.startswith(b"#") for line in file):
+        return []
+    file.seek(form.start)
+    lines = io.TextIOWrapper(file, "utf-8", newline="")
+    records = csv.reader(lines, delimiter=form.separator)
+    found = [
+        number
+        for number, record in enumerate(records)
+        if record and form.is_comment(record[0], len(record))
+    ]
+    lines.detach()  # which would be closed with it
+    return found
+
+
+def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
+    """Return the decimal mark by which all cells are numbers, None for other text.
+
+    Words for missing numbers are ignored. Commas are decimal marks only where other
+    marks separate fields.
+    """
+    marks = ["."] if separator == "," else [".", ","]
+    words = False
+    for cell in cells:
+        if cell in MISSING:
+            continue
+        words = True
+        marks = [mark for mark in marks if DECIMALS[mark].fullmatch(cell)]
+        if not marks:
+            return None
+    return marks[0] if words else None
+
+
+def mixed_marks(
+    path: Path, comma: tuple[str, int, str], point: tuple[str, int, str]
+) -> str:
+    """Return the sentence about columns (name, row, cell) of two decimal marks."""
+    return (
+        f"{path} has decimal commas and points: column {comma[0]!r} holds {comma[2]!r} "
+        f"at row {comma[1]}, column {point[0]!r} holds {point[2]!r} at row {point[1]}. "
+        "Write all numbers with decimal points and without marks of thousands, or drop "
+        "one of the columns."
+    )
