@@ -2,12 +2,18 @@
 
 import sys
 
-from multikernel.cli._start import ended_by_sigterm, loading, replace_closed_streams
+from multikernel.cli._start import (
+    ended_by_sigterm,
+    loading,
+    replace_closed_streams,
+    write_any_text,
+)
 
 
 def main() -> None:
     """Run the command line; say what to install if its libraries are missing."""
     replace_closed_streams()
+    write_any_text()
     try:
         with loading():
             from multikernel.cli.app import app

@@ -18,7 +18,8 @@ from multikernel.kernels.sequence import (
     motif_dictionary,
     sequence_dictionary,
 )
-from multikernel.kernels.sequence.letters import KNOWN
+from multikernel.kernels.sequence.builders import ambiguous_bases
+from multikernel.kernels.sequence.letters import KNOWN, from_texts
 
 
 @dataclass(frozen=True)
@@ -204,9 +205,18 @@ class SequenceChoice:
             raise ValueError(
                 f"Column {column!r} holds {other[0]!r}, and sequences are text."
             )
-        letters = set().union(*map(set, frame[column]))
-        if self.ignore_case:
-            letters = {letter.upper() for letter in letters}
+        texts = frame[column].tolist()
+        texts = [text.upper() for text in texts] if self.ignore_case else texts
+        letters = set().union(*map(set, texts))
+        several = ambiguous_bases(from_texts(texts))
+        if several and self.skip_letters:
+            return "rna" if "U" in letters and "T" not in letters else "dna"
+        if several:
+            raise ValueError(
+                f"Column {column!r} holds {', '.join(several)} beside A, C, G and T: "
+                "it may be DNA with ambiguous bases. Skip these with --alphabet dna "
+                "--skip-letters, or name --alphabet protein."
+            )
         for name, letters_of_kind in KNOWN.items():
             if letters <= set(letters_of_kind):
                 return name

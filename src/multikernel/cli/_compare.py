@@ -116,7 +116,7 @@ def _show(report: dict[str, Any]) -> None:
     _report.print_table(
         f"{report['scoring']} on {report['folds']} folds of "
         f"{report['n_samples']} samples",
-        ["method", *_report.right("score", "±", "seconds", "kernels in use")],
+        ["method", *_report.right("score", "spread", "seconds", "kernels in use")],
         [
             (
                 f"{line['method']}: {line['title']}",

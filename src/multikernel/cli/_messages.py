@@ -34,6 +34,12 @@ OPTIONS = {
 }
 """What parameters in warnings are called on the command line."""
 
+LETTERS = {
+    r"Alphabet\('\w+', unknown='skip'\) ": "fit with --skip-letters, which ",
+    r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
+}
+"""What Python's advice on letters is on the command line, where models are fitted."""
+
 LINE_ENDS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 """Other blanks are part of names, and what a sentence is about."""
 
@@ -70,6 +76,15 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
                 sys.stdout.flush()
             except BrokenPipeError:
                 raise  # nobody reads on: typer ends without a word
+            except EOFError as error:  # which click takes for Ctrl-D
+                say(
+                    f"A file ends too early ({error}): a model, or compiled code "
+                    "in the cache folder of numba, which may be deleted.",
+                    "Error:",
+                    "bold red",
+                    stderr=True,
+                )
+                raise typer.Exit(1) from error
             except USER_ERRORS as error:
                 say(_for_the_shell(error), "Error:", "bold red", stderr=True)
                 raise typer.Exit(1) from error
@@ -81,7 +96,10 @@ def _for_the_shell(error: BaseException) -> str:
     """Return an error's message, its Python advice replaced by options."""
     from multikernel.estimators.read.numbers import ENCODE, IMPUTE
 
-    return str(error).replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
+    text = str(error).replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
+    for pattern, words in LETTERS.items():
+        text = re.sub(pattern, words, text)
+    return text
 
 
 def _show_warning(

@@ -35,7 +35,7 @@ def find_output(
             f"--json writes to standard output, and so would the option {output}: "
             "leave one of them out, or name a file."
         )
-    if formats and target.file is not None and output.suffix not in formats:
+    if formats and target.file is not None and output.suffix.lower() not in formats:
         raise ValueError(
             f"Cannot write {output}: the name must end in one of "
             f"{', '.join(filter(None, formats))}."
@@ -45,7 +45,7 @@ def find_output(
 
 def ending(place: Place, formats: Sequence[str]) -> str:
     """Return in which format to write, the first where a pipe has no name for one."""
-    suffix = place.path.suffix
+    suffix = place.path.suffix.lower()
     return suffix if suffix in formats else formats[0]
 
 

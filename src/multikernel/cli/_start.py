@@ -1,15 +1,21 @@
 """What holds before the libraries are loaded: streams, signals, a first word."""
 
+import codecs
+import io
 import os
 import signal
 import sys
 import threading
+import unicodedata
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
 from multikernel._install import how_to_install
+
+PLAIN = {"\u2588": "#", "\u2026": ".", "\u00b7": "-", "\u00d7": "x", "\u2022": "*"}
+"""Letters in place of glyphs, of the same width: tables stay aligned."""
 
 CLOSED = "Error: Standard output is closed, and results go there: send it to a file."
 
@@ -59,6 +65,29 @@ def handled(number: int, usual: Any, handler: Any) -> Iterator[None]:
         yield
     finally:
         signal.signal(number, usual)
+
+
+def _as_plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what stands for a character that a stream cannot write."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    glyph = error.object[error.start]
+    text, name = PLAIN.get(glyph), unicodedata.name(glyph, "")
+    if text is None and name.startswith("BOX DRAWINGS"):
+        text = {"HORIZONTAL": "-", "VERTICAL": "|"}.get(name.split()[-1], "+")
+        text = "+" if " AND " in name else text
+    if text is None and name.startswith("BRAILLE"):
+        text = "*"
+    escaped = glyph.encode("ascii", "backslashreplace").decode()
+    return text or escaped, error.start + 1
+
+
+def write_any_text() -> None:
+    """Have streams of any encoding write all text: glyphs simplified, names escaped."""
+    codecs.register_error("multikernel", _as_plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="multikernel")
 
 
 def replace_closed_streams() -> None:

@@ -26,7 +26,7 @@ from multikernel.cli._columns import (
 from multikernel.cli._doubts import caution_ids, find_wanted
 from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read_frame
 from multikernel.cli._outputs import ending
-from multikernel.cli._targets import read_targets
+from multikernel.cli._targets import read_targets, refuse_odd_cells
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
 from multikernel.estimators import stack_grams
 from multikernel.estimators.read.kinds import (
@@ -247,14 +247,31 @@ def features_of(
     pairs = [p for p in zip(frame, kinds, strict=True) if p[0] not in sequences]
     wrong = [name for name, kind in pairs if kind in TEXTS]
     if wrong:
-        first = doubts.get(str(wrong[0]))
-        why = "" if first is None else f" ({wrong[0]} holds for sure {first})"
-        raise ValueError(
-            f"{path} has columns without numbers: {', '.join(map(str, wrong))}{why}. "
-            f"Compare them as categories with --category, name those of sequences with "
-            f"--sequence, or leave them out{_dropping(wrong)}."
-        )
+        refuse_odd_cells(frame[wrong])
+        _refuse_texts(path, frame, wrong, doubts)
     return _with_numbers(path, frame, [name for name, _ in pairs])
+
+
+def _refuse_texts(
+    path: Path, frame: pd.DataFrame, wrong: Sequence[Any], doubts: Mapping[str, str]
+) -> None:
+    """Raise for columns of text that are neither categories nor sequences."""
+    first = doubts.get(str(wrong[0]))
+    why = "" if first is None else f" ({wrong[0]} holds for sure {first})"
+    unique = [n for n in wrong if 10 * frame[n].nunique() > 9 * frame[n].count()]
+    others = [name for name in wrong if name not in unique]
+    advice = "Leave them out"
+    if unique:
+        why += f". {unique[0]} differs from row to row, as names and dates do"
+    if others and doubts:
+        advice = (
+            f"Compare as categories with --category '{others[0]}', name sequences with "
+            "--sequence, or leave columns out"
+        )
+    raise ValueError(
+        f"{path} has columns without numbers: {', '.join(map(str, wrong))}{why}. "
+        f"{advice}{_dropping(wrong)}."
+    )
 
 
 def _with_numbers(

@@ -162,7 +162,7 @@ def _separator(lines: Sequence[str], path: Path) -> str:
     regular = {mark: score for mark, score in scores.items() if score[0]}
     if not regular and all(score[2] < 2 for score in scores.values()):
         blank = _score(lines, BLANK)
-        if blank[0]:
+        if blank[0] and 2 * BLANK not in lines[0]:
             return BLANK
         words = [len(line.split()) for line in lines[:HEAD_ROWS] if line.strip()]
         if len(words) > 1 and words[0] > 1 and len(set(words)) == 1:

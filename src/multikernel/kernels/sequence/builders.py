@@ -206,10 +206,35 @@ def why_no_sequences(found: Sequences) -> str | None:
         text = Sequences(found.letters, found.starts[short : short + 2]).texts()[0]
         return f"{text!r} has fewer than {LEAST_LETTERS} letters"
     if _alphabet(found) is None:
+        others = ambiguous_bases(found)
+        if others:
+            return (
+                f"it holds {others!r} beside A, C, G and T and may be DNA with "
+                "ambiguous bases"
+            )
         return "not all letters are capitals of DNA, RNA or proteins"
     if 2 * len(set(found.texts())) <= lengths.size:
         return "no more than half of them differ"
     return None
+
+
+AMBIGUOUS = frozenset("ACGTUNRYKMSWBDHV")
+"""Bases, and the letters of IUPAC for several of them."""
+
+
+def ambiguous_bases(found: Sequences) -> str:
+    """Return the letters for several bases in text that is mostly bases, or ""."""
+    letters = set(bytes(np.unique(found.letters)).decode("latin-1"))
+    plain = any(letters <= {*KNOWN[name]} for name in ("dna", "rna"))
+    mostly = _share_of_bases(found) > MOST_BASES
+    ambiguous = mostly and not plain and letters <= AMBIGUOUS
+    return "".join(sorted(letters - {*"ACGTU"})) if ambiguous else ""
+
+
+def _share_of_bases(found: Sequences) -> float:
+    """Return the share of the letters A, C, G, T, U and N."""
+    bases = np.isin(found.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
+    return float(bases.mean())
 
 
 def _alphabet(found: Sequences) -> str | None:
@@ -218,5 +243,4 @@ def _alphabet(found: Sequences) -> str | None:
     name = next(
         (name for name, alphabet in KNOWN.items() if letters <= {*alphabet}), None
     )
-    bases = np.isin(found.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
-    return None if name == "protein" and bases.mean() > MOST_BASES else name
+    return None if name == "protein" and _share_of_bases(found) > MOST_BASES else name

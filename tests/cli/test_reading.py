@@ -1,0 +1,224 @@
+"""How files are read: what is doubtful is refused or said once, and nothing is lost."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from multikernel.cli import main
+from multikernel.cli._columns import ColumnChoice
+from multikernel.cli._frames import read_frame
+from multikernel.cli._tables import read_table
+from multikernel.datasets import read_batches, read_fasta
+
+
+def told(result):
+    return " ".join(result.stderr.split())
+
+
+ROWS = [(20 + k, (k * k % 17) + 0.5, (k % 9) + 0.5) for k in range(30)]
+
+
+def body(separator, decimal="."):
+    lines = [separator.join(map(str, row)) for row in ROWS]
+    return "\n".join(lines).replace(".", decimal) + "\n"
+
+
+HEADS = {
+    "names with commas": ('"age (y, completed)";"dose (mg, daily)";y\n', ";", "."),
+    "bare names with commas": ("age, years;dose, mg;y\n", ";", ","),
+    "tabs": ("age, years\tdose, mg\ty\n", "\t", ","),
+    "semicolons in names": ("a;1,b;2,y\n", ",", "."),
+    "sep": ("sep=;\r\nage;dose;y\r\n", ";", "."),
+    "sep with a mark": ('\ufeff"sep=|"\nage|dose|y\n', "|", "."),
+    "blank line": ("\n \nage;dose;y\n", ";", "."),
+    "comments": ("# made, by\n# hand\nage|dose|y\n", "|", "."),
+    "commented header": ("#age,dose,y\n", ",", "."),
+    "blanks": ("age dose y\n", " ", ","),
+}
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_separators(tmp_path, case):
+    head, separator, decimal = HEADS[case]
+    path = tmp_path / "a.csv"
+    path.write_bytes((head + body(separator, decimal)).encode())
+    frame = read_frame(path)
+    np.testing.assert_allclose(frame.to_numpy(float), ROWS)
+    batch = next(read_batches(path))
+    assert batch.schema.names == list(frame.columns)
+    np.testing.assert_allclose(batch.to_pandas().to_numpy(float), ROWS)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"a,b;c\nx,y;z\n", "may be separated by commas or semicolons: write sep=,"),
+        ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
+        (b"caf\xe9,b\n1,2\n", "no UTF-8 text .byte 0xE9 after 3 others"),
+        (b"a   b\n1   2\n", "separated by several blanks"),
+        (b"income;dose\n1.200;2,5\n950;3,25\n", "'dose' holds '2,5'.*'1.200' at row 0"),
+        (b"sep=;\n", "it has no text"),
+    ],
+)
+def test_doubtful_forms(tmp_path, data, message):
+    path = tmp_path / "a.csv"
+    path.write_bytes(data)
+    for read in (read_frame, lambda path: next(read_batches(path))):
+        with pytest.raises(ValueError, match=message):
+            read(path)
+
+
+def test_words_for_missing_values(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("x,t,e\n1,None,NA\nNA,A,NA\n3,,NA\n")
+    frame = read_frame(path)
+    assert frame["x"].tolist()[::2] == [1, 3]
+    assert frame["t"].tolist()[:2] == ["None", "A"]
+    assert frame.isna().to_numpy().tolist() == [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Column 'x' holds 'NA' at row 1, read as missing. So do 1 other" in said
+    assert "Column 't' holds 'None' at row 0, a word like its others" in said
+    batch = next(read_batches(path)).to_pydict()
+    assert batch["x"] == [1, None, 3]
+    assert batch["t"] == ["None", "A", None]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["01234", "98765"], "'01234', read as the number 1234"),
+        (["12E3", "10"], "'12E3', read as the number 12000"),
+        (["12345678901234567", "3"], "the number 12345678901234568"),
+        (["250.00", "250.0"], "read as the same number"),
+    ],
+)
+def test_codes(tmp_path, capsys, cells, said):
+    path = tmp_path / "a.csv"
+    frame = pd.DataFrame({"code": cells * 6, "x": np.arange(12) % 5, "y": 0.5})
+    frame.to_csv(path, index=False)
+    read_table(path, ["y"], [])
+    note = " ".join(capsys.readouterr().err.split())
+    assert said in note
+    assert "--category code keeps the text" in note.replace("'", "")
+    table = read_table(path, ["y"], [], ColumnChoice(categories=("code",)))
+    assert set(table.X["code"]) == set(cells)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("names", [[None], ["Unnamed: 0.1"], [None, "Unnamed: 0"]])
+def test_row_numbers_are_no_feature(tmp_path, capsys, names):
+    path = tmp_path / "a.csv"
+    frame = pd.DataFrame({"a": np.arange(12) % 5, "id": range(101, 113), "y": 0.5})
+    for name in names:
+        frame = frame.reset_index()
+        frame = frame.rename(columns={frame.columns[0]: name or ""})
+    frame.to_csv(path, index=False)
+    table = read_table(path, ["y"], [])
+    assert list(table.X) == ["a", "id"]
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.count("it holds row numbers") == len(names)
+    assert "Column 'id' holds another whole number in every row" in said
+
+
+@pytest.mark.parametrize("cell", ["<1", "-", "N.A.", "#DIV/0!", "1,5", "4a", "ten"])
+def test_a_target_with_one_odd_cell(run, tmp_path, cell):
+    path = tmp_path / "a.csv"
+    y = [cell if k == 7 else k % 11 for k in range(60)]
+    x = np.arange(60) % 7
+    frame = pd.DataFrame(
+        {"x": x, "w": np.random.default_rng(0).normal(size=60), "y": y}
+    )
+    frame.to_csv(path, index=False)
+    for command in (
+        ("fit", path, "-t", "y"),
+        ("fit", path, "-t", "y", "--stream"),
+        ("fit", path, "-t", "x", "-t", "y"),
+        ("fit", path, "-t", "y", "--task", "regression"),
+        ("fit", path, "-t", "w", "--event", "y"),
+        ("compare", path, "-t", "y"),
+        ("path", path, "-t", "y"),
+    ):
+        result = run(*command)
+        assert result.exit_code == 1
+        assert f"Target 'y' holds {cell!r} at row 7 and otherwise numbers" in told(
+            result
+        )
+        free = len(command) == 4 or command[-1] == "--stream"
+        assert ("--task classification" in told(result)) == (free or "x" in command)
+    model = tmp_path / "m.skops"
+    options = ("--task", "classification", "--alpha", 0.5, "-o", model)
+    assert run("fit", path, "-t", "y", "--kernels", "linear", *options).exit_code == 0
+    assert run("score", model, path, "-t", "y").exit_code == 0
+
+
+@pytest.fixture
+def dna(tmp_path):
+    rng, path = np.random.default_rng(0), tmp_path / "a.FASTA"
+    texts = ["".join(rng.choice(list("ACGT"), 60)) + "N" * 20 for _ in range(24)]
+    records = [f">r{k} class={'ab'[k % 2]}\n{text}\n" for k, text in enumerate(texts)]
+    path.write_text("\ufeff" + "".join(records), encoding="utf-8")
+    return path
+
+
+def test_dna_with_ambiguous_bases(run, dna, tmp_path):
+    assert read_fasta(dna).names[0] == "r0"
+    options = ("-t", "class", "--method", "uniform")
+    result = run("fit", dna, *options)
+    assert result.exit_code == 1
+    assert "holds N beside A, C, G and T" in told(result)
+    assert "--alphabet dna --skip-letters" in told(result)
+    model = tmp_path / "m.skops"
+    assert run("fit", dna, *options, "--skip-letters", "-o", model).exit_code == 0
+    assert "ACGT" in run("inspect", model).stdout or run("predict", model, dna).stdout
+    dna.write_text(dna.read_text().replace("N" * 20, ""), encoding="utf-8")
+    assert run("fit", dna, *options, "-o", model).exit_code == 0
+    dna.write_text(dna.read_text().replace("A\n", "N\n"), encoding="utf-8")
+    result = run("predict", model, dna)
+    assert "fit with --skip-letters" in told(result)
+    assert "Alphabet(" not in told(result)
+
+
+@pytest.mark.parametrize("codec", ["cp1252", "ascii", "cp437", "cp932", "latin-1"])
+def test_consoles_of_other_encodings(monkeypatch, frame, tmp_path, codec):
+    path = tmp_path / "a.CSV"
+    frame = frame.rename(columns={"dose": "d\u014dse \u2265"})
+    frame["outcome"] = frame["outcome"].replace({"ill": "\u03b1\u2192"})
+    frame.to_csv(path, index=False)
+    for words in (
+        (
+            "fit",
+            path,
+            "-t",
+            "outcome",
+            "--method",
+            "uniform",
+            "-o",
+            tmp_path / "m.skops",
+        ),
+        ("predict", tmp_path / "m.skops", path),
+        ("inspect", tmp_path / "m.skops"),
+        ("fit", "--help"),
+    ):
+        out = io.TextIOWrapper(io.BytesIO(), encoding=codec)
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "argv", ["multikernel", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        out.flush()
+        text = out.buffer.getvalue().decode(codec)
+        assert len(text) > 100
+        assert "\\u2588" not in text
+
+
+def test_a_file_that_ends_too_early_is_no_abort(run, csv, monkeypatch):
+    def ends(*_):
+        raise EOFError("Ran out of input")
+
+    monkeypatch.setattr("multikernel.cli._fitting._read", ends)
+    result = run("fit", csv, "-t", "outcome")
+    assert result.exit_code == 1
+    assert "A file ends too early (Ran out of input)" in told(result)
