@@ -80,7 +80,7 @@ def find_wanted(
         frozenset(parted(given, names))
         for given in (drop, target, choice.categories, choice.sequences)
     )
-    group = frozenset({choice.group} - {None})
+    group = frozenset([] if choice.group is None else [choice.group])
     others = set(names) - set(only) - targets if only is not None else set()
     named = dropped | targets | categories | sequences | group
     labels = targets if choice.labels else frozenset()
@@ -128,7 +128,9 @@ def _first(cells: pd.Series, fits: Callable[[str], bool]) -> tuple[int, str]:
 
 def _settle_words(form: CsvForm, frame: pd.DataFrame, wanted: Wanted) -> list[str]:
     """Make numbers of columns of text, where they are; return those with commas."""
-    commas, gaps, words = [], {}, {}
+    commas: list[str] = []
+    gaps: dict[str, tuple[int, str]] = {}
+    words: dict[str, tuple[int, str]] = {}
     for name in _text_columns(frame, wanted.texts | wanted.ignored):
         column = frame[name]
         cells = column.dropna()
@@ -192,7 +194,7 @@ def _refuse_points(
 ) -> None:
     """Raise for a column with points beside those with decimal commas."""
     floats = [
-        name
+        str(name)
         for name, kind in frame.dtypes.items()
         if kind.kind == "f" and name not in {*commas, *wanted.ignored}
     ]
@@ -268,7 +270,9 @@ def leave_out(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
             break
         _say_left_out(path, name, "row numbers")
         frame = frame.iloc[:, 1:]
-    for name in [n for n in frame if str(n).startswith("Unnamed: ") or not str(n)]:
+    for name in [
+        n for n in frame.columns if str(n).startswith("Unnamed: ") or not str(n)
+    ]:
         if name not in wanted.named and frame[name].isna().all() and len(frame):
             _say_left_out(path, name, "nothing")
             frame = frame.drop(columns=[name])

@@ -111,13 +111,13 @@ def _read_csv(
     known = {name: str for name in wanted.texts if name in form.names}
     with naming_damage(path, "CSV file with a header"):
         frame = _parsed(file, form, dtype=known, **settings)
-    numbers = [name for name, kind in frame.dtypes.items() if kind.kind in "iuf"]
+    numbers = [str(name) for name, kind in frame.dtypes.items() if kind.kind in "iuf"]
     frame = settle(path, form, frame, wanted, texts)
     numbers = [name for name in numbers if name not in wanted.ignored]
     if numbers and not wanted.is_known:
         file.seek(form.start)
         chunks = iter(lambda: file.read(CHUNK), b"")
-        look = n_rows or min(LOOK_ROWS, LOOK_CELLS // len(numbers))
+        look: int | None = n_rows or min(LOOK_ROWS, LOOK_CELLS // len(numbers))
         if wanted.categories or (
             n_rows is None and may_lose_text(chunks, form.separator)
         ):

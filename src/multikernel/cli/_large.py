@@ -140,7 +140,7 @@ def look_at(path: Path, plan: Plan) -> tuple[pd.DataFrame, list[str]]:
     first = next(read_batches(path), None)
     whole = pd.DataFrame() if first is None else first.to_pandas()
     frame = leave_out(path, whole, plan([*whole]))
-    return frame, [name for name in whole if name not in frame]
+    return frame, [str(name) for name in whole if name not in frame]
 
 
 @contextmanager

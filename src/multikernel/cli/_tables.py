@@ -261,12 +261,17 @@ def _refuse_texts(
     unique = [n for n in wrong if 10 * frame[n].nunique() > 9 * frame[n].count()]
     others = [name for name in wrong if name not in unique]
     advice = "Leave them out"
-    if unique:
-        why += f". {unique[0]} differs from row to row, as names and dates do"
-    if others and doubts:
+    if doubts:
+        advice = "Name sequences with --sequence, or leave columns out"
+    if doubts and others:
         advice = (
-            f"Compare as categories with --category '{others[0]}', name sequences with "
-            "--sequence, or leave columns out"
+            f"Compare them as categories with --category '{others[0]}', name those of "
+            "sequences with --sequence, or leave them out"
+        )
+    if unique:
+        why += (
+            f". {unique[0]} differs from row to row, as names and dates do, and is no "
+            "category"
         )
     raise ValueError(
         f"{path} has columns without numbers: {', '.join(map(str, wrong))}{why}. "

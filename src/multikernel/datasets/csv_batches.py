@@ -128,10 +128,10 @@ def number_types(
     if commas:
         written = first([commas[0], *points], dict.fromkeys(form.names, pa.string()))
         marks = zip([commas[0], *points], written.columns, strict=True)
-        cells = {name: column.to_pylist() for name, column in marks}
-        comma = _first_with(",", cells.pop(commas[0]))
+        texts = {name: column.to_pylist() for name, column in marks}
+        comma = _first_with(",", texts.pop(commas[0]))
         for name in points:
-            if (point := _first_with(".", cells[name])) is not None:
+            if (point := _first_with(".", texts[name])) is not None:
                 raise ValueError(mixed_marks(path, (commas[0], *comma), (name, *point)))
     # What is a whole number in the first block may be none in the next.
     types = dict.fromkeys([*points, *commas], pa.float64())
