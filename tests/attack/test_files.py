@@ -1,7 +1,7 @@
 """A handful of the attacks on what is written to disks, and read from them."""
 
 import pytest
-from attack import command_lines, full_disks, hostile_shapes
+from attack import command_lines, encodings, full_disks, hostile_shapes
 
 SHAPES = (42, 335, 867, 1414, 2800, 5180)
 """Model files that loaded and then failed while the check of shapes was made: numbers
@@ -31,3 +31,7 @@ sequences ended in what Python says of the code that met them; and a dozen other
 @pytest.mark.parametrize("seed", COMMANDS)
 def test_odd_command_lines_end_in_words(seed):
     assert command_lines.run_one(seed) == []
+
+
+def test_tables_of_any_form_come_back():
+    assert [f for seed in range(12) for f in encodings.run_one(seed)] == []
