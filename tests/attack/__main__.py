@@ -134,6 +134,11 @@ def commands(n, seed):
     return run_trials("attack.command_lines:run_one", range(seed, seed + n))
 
 
+def encodings(n, seed):
+    """Tables in CSV files of any form."""
+    return run_trials("attack.encodings:run_one", range(seed, seed + n))
+
+
 def shapes(n, seed):
     """Model files whose arrays have other shapes."""
     return run_trials("attack.hostile_shapes:run_one", range(seed, seed + n))
@@ -201,6 +206,7 @@ ATTACKS = {
     "interrupts": (interrupts, 1000, "interrupted fits"),
     "files": (files, 2000, "hostile files and command lines"),
     "commands": (commands, 2000, "command lines"),
+    "encodings": (encodings, 2000, "tables in CSV files"),
     "shapes": (shapes, 2000, "model files with other shapes"),
     "ufo": (ufo, 1000, "problems of UFO-MKL"),
     "products": (products, 2000, "all products of some kernels"),

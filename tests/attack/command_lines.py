@@ -6,6 +6,7 @@ traceback, and none of Python's own words.
 """
 
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -177,12 +178,30 @@ def run_one(seed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = CliRunner().invoke(app, words)
-        wrong = [*judged(result), *changed_inputs(words, folder)]
+        wrong = [
+            *judged(result),
+            *foreign_options(command, result),
+            *changed_inputs(words, folder),
+        ]
     finally:
         os.chdir(here)
         tidy(folder)
     shown = " ".join(words)[:200]
     return [(category, f"{shown}: {text}") for category, text in wrong]
+
+
+FIT_WITH = re.compile(r"(fit|fitted) with --[a-z-]+( [a-z]+)?( --[a-z-]+)?", re.I)
+"""What commands on saved models say of the fit."""
+
+
+def foreign_options(command, result):
+    """Yield the options that a message names and its command lacks."""
+    said = FIT_WITH.sub("", " ".join(result.stderr.split()))
+    found = typer.main.get_command(app).commands[command].params
+    own = {name for p in found for name in (*p.opts, *p.secondary_opts)}
+    for option in sorted({*re.findall(r"--[a-z][a-z-]+", said)} - own - {"--help"}):
+        if result.exit_code != 2:  # where an option that was given is named
+            yield "sentences", f"{command} has no {option}: {said[-300:]}"
 
 
 def judged(result):

@@ -1,8 +1,8 @@
 """Random tables, written as people write them, and read at the command line.
 
-Separators, quotes, marks of UTF-8, decimal marks, words for missing values, comments and
-indices are drawn. A table comes back equal to the truth, or is refused in a sentence;
-words that may be missing values, and codes, are noted.
+Separators, quotes, marks of UTF-8, decimal marks, words for missing values, comments
+and indices are drawn. A table comes back equal to the truth, or is refused in a
+sentence.
 """
 
 import contextlib

@@ -86,7 +86,7 @@ def test_missing_numbers(run, frame, tmp_path):
     result = run("fit", path, "-t", "outcome", "--drop", "amount")
     assert result.exit_code == 1
     assert "NaN at row 2, column 'dose', the first of 2 values" in told(result)
-    assert "Fill gaps with --impute median (or mean)" in told(result)
+    assert "Fit with --impute median (or mean)" in told(result)
     assert "Views" not in told(result)
     fitted(run, path, "--drop", "amount", "--impute", "median", "-o", model)
     filler = load(model)["impute"].named_transformers_["numbers"]

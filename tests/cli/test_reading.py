@@ -222,3 +222,19 @@ def test_a_file_that_ends_too_early_is_no_abort(run, csv, monkeypatch):
     result = run("fit", csv, "-t", "outcome")
     assert result.exit_code == 1
     assert "A file ends too early (Ran out of input)" in told(result)
+
+
+def test_options_in_messages_exist(run, csv, frame, tmp_path):
+    model, new = tmp_path / "m.skops", tmp_path / "new.csv"
+    options = ("-t", "outcome", "--drop", "amount", "--method", "uniform")
+    assert run("fit", csv, *options, "-o", model).exit_code == 0
+    for cells in (["<1", *frame["dose"][1:]], ["a"] * 60, [np.nan] * 60):
+        frame.assign(dose=cells).to_csv(new, index=False)
+        for more in ((), ("--stream",)):
+            result = run("predict", model, new, *more)
+            assert result.exit_code == 1
+            said = told(result).replace("Fit with --impute", "")
+            assert not {"--category", "--sequence", "--impute", "--drop"} & {
+                *said.split()
+            }
+            assert "dose" in said

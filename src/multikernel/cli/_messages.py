@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import ParamSpec
 
+import click
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -17,8 +18,8 @@ from rich.text import Text
 P = ParamSpec("P")
 
 FILL = (
-    "Fill gaps with --impute median (or mean) when fitting, which models keep for new "
-    "rows, or leave rows out."
+    "Fit with --impute median (or mean), which fills gaps in new rows as well, or "
+    "leave rows out."
 )
 """What to do about missing values, in the words of the command line."""
 
@@ -106,8 +107,11 @@ def _show_warning(
     message: Warning | str, category: type[Warning], *_: object, **__: object
 ) -> None:
     text = str(message)
+    context = click.get_current_context(silent=True)
+    own = [] if context is None else [o for p in context.command.params for o in p.opts]
     for parameter, option in OPTIONS.items():
-        text = re.sub(parameter, option, text)
+        if option.split()[0] in own:
+            text = re.sub(parameter, option, text)
     say(text, f"{category.__name__}:", "bold yellow", stderr=True)
 
 

@@ -117,7 +117,9 @@ def _predicted_by_batches(asked: Predict) -> tuple[int, float | None]:
                     check_columns(asked.data, frame, [target])
                     y.append(frame.pop(target).to_numpy())
                 X = _tables.known_part(asked.data, frame, only, tell=n_rows == 0)
-                X = _tables.features_of(asked.data, X, (*sequences, *categories))
+                X = _tables.features_of(
+                    asked.data, X, (*sequences, *categories), known=only is not None
+                )
                 answers = _answers(estimator, X, asked)
                 if target:
                     predicted.append(answers["prediction"].to_numpy())

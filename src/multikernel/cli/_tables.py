@@ -150,7 +150,7 @@ def read_table(
         strings += [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
         words += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
         doubts = {texts[at]: doubt for at, doubt in unsure.items()}
-    X = features_of(path, features, (*strings, *words), doubts)
+    X = features_of(path, features, (*strings, *words), doubts, known=only is not None)
     # The type by which estimators know categories, numbers among them.
     if words:
         X = X.astype(dict.fromkeys(words, "category"))
@@ -232,10 +232,13 @@ def features_of(
     frame: pd.DataFrame,
     sequences: Sequence[str] = (),
     doubts: Mapping[str, str] = EMPTY,
+    *,
+    known: bool = False,
 ) -> pd.DataFrame:
     """Return the features as numbers, apart from columns of text.
 
-    `doubts` say why a column of text is of no kind for sure.
+    `doubts` say why a column of text is of no kind for sure; `known` are the columns
+    of a model.
     """
     if not len(frame):
         raise ValueError(f"{path} has no rows.")
@@ -247,7 +250,12 @@ def features_of(
     pairs = [p for p in zip(frame, kinds, strict=True) if p[0] not in sequences]
     wrong = [name for name, kind in pairs if kind in TEXTS]
     if wrong:
-        refuse_odd_cells(frame[wrong])
+        refuse_odd_cells(frame[wrong], known=known)
+        if known:
+            raise ValueError(
+                f"{path} holds text in {', '.join(map(str, wrong))}, and the model was "
+                "fitted on numbers there: write numbers."
+            )
         _refuse_texts(path, frame, wrong, doubts)
     return _with_numbers(path, frame, [name for name, _ in pairs])
 

@@ -74,12 +74,15 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
     return y
 
 
-def refuse_odd_cells(features: pd.DataFrame, advice: str = "") -> None:
-    """Raise for a column of text that would be numbers but for a few cells."""
+def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
+    """Raise for a column of text that would be numbers but for a few cells.
+
+    Columns that are `known` to a model cannot be left out.
+    """
     kinds = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, kind in kinds if kind.kind not in NUMBERS + "mM"]:
-        option = f"{advice} or leave the column out with --drop '{name}'"
-        refuse_odd_cell(f"Column {name!r}", features[name], ", " + option.strip())
+        advice = "" if known else f", or leave the column out with --drop '{name}'"
+        refuse_odd_cell(f"Column {name!r}", features[name], advice)
 
 
 def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
