@@ -14,7 +14,7 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.multiclass import unique_labels
 
 from multikernel._typing import Array
-from multikernel.display._style import DASHED, color, headline, tidy
+from multikernel.display._style import DASHED, color, headline, literal, tidy
 from multikernel.estimators.publish.summary import html_table
 from multikernel.estimators.read.targets import known_targets
 
@@ -85,7 +85,7 @@ def _calibration(classes: Any, y: Array, chances: Array) -> str:
     name = "class predicted"
     happens, probability = y == classes[chances.argmax(axis=1)], chances.max(axis=1)
     if len(classes) == 2:
-        name = "class " + str(classes[1]).replace("$", r"\$")
+        name = f"class {literal(classes[1])}"
         happens, probability = y == classes[1], chances[:, 1]
 
     def draw() -> Any:
@@ -127,8 +127,7 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
 
 def _matrix(counts: Array, names: Array) -> Any:
     """Return the drawn confusion matrix."""
-    # A dollar sign would begin a formula.
-    labels = [str(name).replace("$", r"\$") for name in names]
+    labels = list(map(literal, names))
     display = metrics.ConfusionMatrixDisplay(counts, display_labels=labels)
     turned = "vertical" if len(labels) > MANY_CLASSES else "horizontal"
     return display.plot(cmap="Blues", colorbar=False, xticks_rotation=turned)

@@ -28,10 +28,10 @@ from multikernel.estimators.publish.columns import (
     column_members,
     column_names,
     has_columns,
+    term_names,
 )
 from multikernel.inspection import Bootstrap, VarianceSplit
 from multikernel.inspection.pipelines import final_estimator
-from multikernel.kernels.interactions import SEPARATOR
 from multikernel.linalg.tables import backing
 from multikernel.persistence import PathLike
 from multikernel.persistence.places import find_place, write_to
@@ -117,7 +117,7 @@ def report(
     target = None if path is None else find_place(path, _files_of(inner, X))
     if X is None and y is not None:
         raise ValueError("report: y holds the targets of X, and there is no X.")
-    _check_same_kernels(model, inner, bootstrap, split)
+    _check_same_kernels(inner, bootstrap, split)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         predicted = None if X is None else np.asarray(model.predict(X))
@@ -206,7 +206,7 @@ def _held_gap(model: Any) -> float:
 
 
 def _check_same_kernels(
-    model: Any, inner: Any, fits: Bootstrap | None, split: VarianceSplit | None
+    inner: Any, fits: Bootstrap | None, split: VarianceSplit | None
 ) -> None:
     """Raise where what was computed beside a model belongs to another."""
     if fits is not None and fits.kernel_names != tuple(inner.kernel_names_):
@@ -216,7 +216,7 @@ def _check_same_kernels(
     if split is not None:
         names = {*inner.kernel_names_, *getattr(inner, "kernel_views_", ())}
         if has_columns(inner):
-            names |= column_members(inner, column_names(inner, model)).keys()
+            names |= {*term_names(column_members(inner), column_names(inner))}
         if not names.issuperset(split.names):
             raise ValueError(
                 "report: split is among other kernels, views or columns than those of "
@@ -294,7 +294,7 @@ def _pictures(
     if {"param_alpha", "param_C"} & {*getattr(inner, "cv_results_", ())}:
         path = picture_of(lambda: RegularizationPathDisplay.from_estimator(inner))
         yield "Regularization", path
-    for head, kernels in _terms_to_draw(model, inner).items() if X is not None else ():
+    for head, kernels in _terms_to_draw(inner).items() if X is not None else ():
         curves = "".join(_curves(model, kernels, X, fits))
         if curves:
             yield head, f'<div class="curves">{curves}</div>'
@@ -318,10 +318,10 @@ def _has_a_course(model: Any) -> bool:
     return not _held_gap(model) <= getattr(model, "tol", np.inf)
 
 
-def _terms_to_draw(model: Any, inner: Any) -> dict[str, list[Any]]:
+def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
     """Return which terms to draw, the largest first, by heading.
 
-    They are kernels by number, and interactions by their columns.
+    They are kernels by number, and the kernels of each interaction of columns.
     """
     if hasattr(inner, "hull_") or np.ndim(inner.kernel_weights_) > 1:
         return {}
@@ -330,13 +330,14 @@ def _terms_to_draw(model: Any, inner: Any) -> dict[str, list[Any]]:
         return {}
     active, pairs, alone = inner.active_kernels_, {}, set(range(shares.shape[1]))
     if has_columns(inner):
-        for name, terms in column_members(inner, column_names(inner, model)).items():
-            if SEPARATOR in name:
-                pairs[name] = abs(float(shares[0, active[terms]].sum()))
-                alone -= {*active[terms].tolist()}
+        for parts, terms in column_members(inner).items():
+            if len(parts) > 1:
+                kernels = tuple(active[terms].tolist())
+                pairs[kernels] = abs(float(shares[0, active[terms]].sum()))
+                alone -= {*kernels}
     order = np.argsort(-np.abs(shares[0]), kind="stable").tolist()
     mains = [m for m in order if shares[0, m] != 0.0 and m in alone]
-    largest = sorted(pairs, key=lambda name: -pairs[name])
+    largest = sorted(pairs, key=lambda kernels: -pairs[kernels])
     return {"Shape functions": mains, "Interactions of columns": largest}
 
 

@@ -1,6 +1,7 @@
 """What the displays share: matplotlib on demand, colours, labels that fit."""
 
 import importlib
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -78,7 +79,7 @@ def note(
     """
     small: dict[str, Any] = {"color": INK, "fontsize": "small"}
     small |= {"xycoords": measured, "textcoords": "offset points"}
-    ax.annotate(text, at, shift, **(small | style))
+    ax.annotate(literal(text), at, shift, **(small | style))
 
 
 def color(index: int) -> str:
@@ -148,6 +149,68 @@ def as_printed(name: str) -> str:
     return ", ".join(parts + words) + (number or "")
 
 
+def literal(text: object) -> str:
+    r"""Return a text that matplotlib draws as it is: a dollar sign begins no formula.
+
+    Examples
+    --------
+    >>> from multikernel.display._style import literal
+    >>> print(literal("US$"))
+    US\$
+    """
+    return str(text).replace("$", r"\$")
+
+
+def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) -> None:
+    """Add a legend of some lines, also of those whose text begins with an underscore.
+
+    Matplotlib leaves out such labels, so the texts are set afterwards.
+    """
+    drawn = ax.legend(lines, ["label"] * len(lines), frameon=False, fontsize="small")
+    drawn.set_title(literal(title))
+    for entry, text in zip(drawn.get_texts(), texts, strict=True):
+        entry.set_text(literal(text))
+
+
+BAR_KEYWORDS = {"xerr", "yerr", "error_kw", "ecolor", "capsize", "log", "tick_label"}
+"""Keywords that ``Axes.barh`` documents and that are no properties of a bar."""
+
+ARTISTS = {
+    "barh": ("patches", "Rectangle"),
+    "plot": ("lines", "Line2D"),
+    "pcolormesh": ("collections", "QuadMesh"),
+}
+"""The artist, with its module, whose properties a function of axes accepts."""
+
+
+def check_keywords(display: Any, function: str, keywords: Mapping[str, Any]) -> None:
+    """Raise a TypeError for keywords that a function of matplotlib's axes lacks."""
+    if not keywords:
+        return
+    module, name = ARTISTS[function]
+    artist = getattr(importlib.import_module(f"matplotlib.{module}"), name)
+    inspector = importlib.import_module("matplotlib.artist").ArtistInspector(artist)
+    axes = importlib.import_module("matplotlib.axes").Axes
+    accepted = {*inspector.get_setters(), *(BAR_KEYWORDS if function == "barh" else ())}
+    accepted |= {other for names in inspector.aliasd.values() for other in names}
+    accepted |= {*inspect.signature(getattr(axes, function)).parameters}
+    unknown = [keyword for keyword in keywords if keyword not in accepted]
+    if unknown:
+        kind = type(display)
+        maker = getattr(kind, "from_estimator", kind.plot)
+        names = [p.name for p in inspect.signature(maker).parameters.values()]
+        raise TypeError(
+            f"{kind.__name__} has no parameter {unknown[0]!r}: it accepts "
+            f"{', '.join(names[:-1])} and the keywords of matplotlib's {function}, "
+            "such as color."
+        )
+
+
+def printed(name: str) -> str:
+    """Return the name of a kernel as it is printed, its middle left out if long."""
+    return shorten(as_printed(name))
+
+
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
     """Return the nearest positions in [0, 1] that keep a distance from each other.
 
@@ -172,7 +235,7 @@ def name_rows(ax: Axes, names: Mapping[int, str], n_rows: int) -> None:
 
     `n_rows` counts those without a name as well.
     """
-    ax.set_yticks(list(names), [shorten(as_printed(n)) for n in names.values()])
+    ax.set_yticks(list(names), [literal(printed(n)) for n in names.values()])
     ax.set_ylim(n_rows - 0.4, -0.6)
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     tidy(ax, grid="x")
@@ -190,7 +253,7 @@ def bars(
 
 def headline(ax: Axes, text: str) -> None:
     """Write a sentence above a plot, at its left end."""
-    ax.set_title(text, loc="left", fontsize="medium", color=INK)
+    ax.set_title(literal(text), loc="left", fontsize="medium", color=INK)
 
 
 END_POINTS = 11.0
@@ -213,7 +276,7 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
         tint = INK if line.get_color() == QUIET else line.get_color()
         arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
         ax.annotate(
-            shorten(as_printed(text)),
+            literal(printed(text)),
             xy=(1.0, end),
             xytext=(1.035, float(height)),
             xycoords="axes fraction",

@@ -1,6 +1,7 @@
 """A picture of one function of an additive model against its column."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from multikernel.estimators.publish.columns import (
     column_names,
     has_columns,
     held_columns,
+    term_names,
 )
 from multikernel.estimators.read.tables import sample_kernels
 from multikernel.inspection import Bootstrap, TermPosterior, pipelines
+from multikernel.kernels.columns import label_of
 from multikernel.kernels.interactions import SEPARATOR
 
 N_POINTS = {1: 200, 2: 60}
@@ -170,7 +173,7 @@ class ContributionDisplay:
             )
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
-        named = column_names(model, estimator)
+        named = column_names(model)
         kernels = _kernel_numbers(model, kernel, named)
         columns = _shared_columns(model, kernels)
         place = pipelines.output_place(model, output)
@@ -197,16 +200,15 @@ class ContributionDisplay:
             np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[k], -1)[:, 0]
             for k, j in enumerate(places)
         ]
-        names = [model.kernel_names_[m] for m in kernels]
-        if isinstance(kernel, str) and kernel not in names:
-            names = [kernel]
         display = cls(
             axes,
             values.reshape(shape),
             [named[column] for column in columns],
             samples=pipelines.in_given_units(before, data)[:, places],
             band=None if band is None else (band[0], band[1]),
-            title=" + ".join(_style.shorten(_style.as_printed(n)) for n in names),
+            title=" + ".join(
+                map(_style.printed, _titles(model, kernel, kernels, named))
+            ),
             value_name=_style.value_name(model, place),
             band_name=f"{level:.0%} {basis}",
             categories=labels,
@@ -228,23 +230,26 @@ class ContributionDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        few = int(np.argmin([axis.size for axis in self.grid]))
+        is_map = len(self.grid) == 2 and self.grid[few].size > MOST_LINES
+        _style.check_keywords(self, "pcolormesh" if is_map else "plot", kwargs)
         (panel,) = _style.axes_for(ax, 1, figsize=(6.4, 4.0))
         self.ax_, self.figure_ = panel, _style.figure_of(panel)
-        few = int(np.argmin([axis.size for axis in self.grid]))
         if len(self.grid) == 1:
             self._draw_line(panel, kwargs)
             shown = [0]
-        elif self.grid[few].size <= MOST_LINES:
+        elif not is_map:
             shown = [1 - few]
             self._draw_lines(panel, few, kwargs)
         else:
             self._draw_map(panel, kwargs)
             shown = [0, 1]
-        panel.set_xlabel(self.column_names[shown[0]])
+        panel.set_xlabel(_style.literal(self.column_names[shown[0]]))
         for axis, column in zip((panel.xaxis, panel.yaxis), shown, strict=False):
             names = self.categories[column]
             if names is not None:
-                axis.set_ticks(range(len(names)), list(map(_style.shorten, names)))
+                texts = [_style.literal(_style.shorten(name)) for name in names]
+                axis.set_ticks(range(len(names)), texts)
         _style.headline(panel, self.title)
         return self
 
@@ -253,7 +258,7 @@ class ContributionDisplay:
         x, points = self.grid[0], self.categories[0] is not None
         if self.band is not None:
             low, high = self.band
-            tint, name = _style.BAND, self.band_name
+            tint, name = _style.BAND, _style.literal(self.band_name)
             if points:
                 ax.vlines(x, low, high, color=tint, linewidth=9, label=name)
             else:
@@ -270,7 +275,7 @@ class ContributionDisplay:
             rug |= {"linestyle": "none", "markersize": 9, "markeredgewidth": 0.6}
             bottom = ax.get_xaxis_transform()
             ax.plot(self.samples[:, 0], at, transform=bottom, clip_on=False, **rug)
-        ax.set_ylabel(self.value_name)
+        ax.set_ylabel(_style.literal(self.value_name))
         _style.tidy(ax, grid="y")
 
     def _draw_lines(self, ax: Axes, few: int, kwargs: dict[str, Any]) -> None:
@@ -284,15 +289,16 @@ class ContributionDisplay:
             style: dict[str, Any] = {"color": _style.color(number), "linewidth": 1.8}
             if self.categories[1 - few] is not None:
                 style |= {"linestyle": "none", "marker": "o"}
-            style |= {"label": _style.shorten(name)}
+            style |= {"label": _style.literal(_style.shorten(name))}
             self.artist_ += ax.plot(x, line, **(style | kwargs))
             if self.samples is not None and self.categories[1 - few] is None:
                 gaps = np.abs(self.samples[:, few, None] - levels)
                 at = self.samples[gaps.argmin(axis=1) == number, 1 - few]
                 dots: dict[str, Any] = {"s": 14, "color": style["color"], "alpha": 0.6}
                 ax.scatter(at, np.interp(at, x, line), linewidths=0, **dots)
-        ax.set_ylabel(self.value_name)
-        ax.legend(title=self.column_names[few], frameon=False, fontsize="small")
+        ax.set_ylabel(_style.literal(self.value_name))
+        shown = list(map(_style.shorten, names))
+        _style.legend(ax, self.artist_, shown, self.column_names[few])
         _style.tidy(ax, grid="y")
 
     def _draw_map(self, ax: Axes, kwargs: dict[str, Any]) -> None:
@@ -304,43 +310,68 @@ class ContributionDisplay:
         if self.samples is not None:
             dots: dict[str, Any] = {"s": 5, "color": _style.INK, "alpha": 0.5}
             ax.scatter(self.samples[:, 0], self.samples[:, 1], linewidths=0, **dots)
-        ax.set_ylabel(self.column_names[1])
-        bar = self.figure_.colorbar(self.artist_, ax=ax, label=self.value_name)
+        ax.set_ylabel(_style.literal(self.column_names[1]))
+        name = _style.literal(self.value_name)
+        bar = self.figure_.colorbar(self.artist_, ax=ax, label=name)
         bar.outline.set_visible(False)
+
+
+def _titles(
+    model: Any, kernel: Any, kernels: list[int], columns: Sequence[str]
+) -> list[str]:
+    """Return what is drawn: a name that was given, a term, or names of kernels."""
+    names = model.kernel_names_
+    if isinstance(kernel, str) and kernel not in names:
+        return [kernel]
+    members = column_members(model) if has_columns(model) else {}
+    texts = term_names(members, columns)
+    for text, (parts, terms) in zip(texts, members.items(), strict=True):
+        several = len(terms) > 1 or len(parts) > 1
+        if several and kernels == model.active_kernels_[terms].tolist():
+            return [text]
+    return [names[m] for m in kernels]
 
 
 def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]:
     """Return the numbers of kernels given by number, by name, or by their columns."""
     several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
-    names: list[str] = model.kernel_names_
+    n_kernels = len(model.kernel_names_)
     numbers: list[int] = []
     for each in kernel if several else [kernel]:
         if isinstance(each, str):
-            numbers += (
-                [names.index(each)]
-                if each in names
-                else _kernels_on(model, each, columns)
-            )
-        elif 0 <= each < len(names):
+            numbers += _kernels_named(model, each, columns)
+        elif isinstance(each, Integral) and 0 <= each < n_kernels:
             numbers.append(int(each))
         else:
             raise ValueError(
-                f"There is no kernel {each}: they are numbered from 0 to "
-                f"{len(names) - 1}."
+                f"There is no kernel {each!r}: they are numbered from 0 to "
+                f"{n_kernels - 1}."
             )
     if not numbers:
         raise ValueError("kernel is empty: give one at least.")
     return numbers
 
 
-def _kernels_on(model: Any, name: str, columns: Sequence[str]) -> list[int]:
-    """Return the kernels in use on columns that are given by name."""
+def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
+    """Return the kernel of a name, or those in use on the columns of a name.
+
+    A column comes before a pair of columns whose names make the same text.
+    """
+    members = column_members(model) if has_columns(model) else {}
+    if name in columns and ((columns.index(name),),) in members:
+        terms = members[((columns.index(name),),)]
+        return [int(m) for m in model.active_kernels_[terms]]
+    for names in (model.kernel_names_, model._state.names.plain()):
+        if name in names and not (SEPARATOR in name and name in columns):
+            return [names.index(name)]
     # Not every keyboard has the sign: "age x dose" and "age * dose" will do.
     readings = [sorted(name.split(sign)) for sign in (SEPARATOR, " x ", " * ")]
-    if has_columns(model):
-        for on, terms in column_members(model, columns).items():
-            if sorted(on.split(SEPARATOR)) in readings:
-                return [int(m) for m in model.active_kernels_[terms]]
+    for (parts, terms), text in zip(
+        members.items(), term_names(members, columns), strict=True
+    ):
+        on = sorted(label_of(part, columns) for part in parts)
+        if name not in columns and (name == text or on in readings):
+            return [int(m) for m in model.active_kernels_[terms]]
     raise ValueError(
         f"There is no kernel named {name!r} in the model, nor one in use on columns "
         "of this name."

@@ -134,6 +134,7 @@ class ConvergenceDisplay:
         ValueError
             If `x` is something else.
         """
+        _style.check_keywords(self, "plot", line_kwargs)
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")
         count = (
@@ -151,7 +152,9 @@ class ConvergenceDisplay:
                 "color": _style.color(first + number),
                 **self._look(number, line_kwargs),
             }
-            self.line_ += upper.plot(lines[x], self._heights(lines), gid=GAP, **style)
+            self.line_ += upper.plot(
+                lines[x], self._heights(lines), **{"gid": GAP, **style}
+            )
             for lower in panels[1:]:
                 (line,) = lower.plot(lines[x], lines["n_active"], **style)
                 # Limits begin at zero, and hold all lines, of further models too.
@@ -162,8 +165,12 @@ class ConvergenceDisplay:
         for lower in panels[1:]:
             _annotate_active(lower)
         if self.output_names is not None or "label" in line_kwargs:
-            classes = "class" if "label" not in line_kwargs else None
-            upper.legend(title=classes, frameon=False, fontsize="small")
+            classes = "class" if "label" not in line_kwargs else ""
+            drawn = [line for line in upper.lines if line.get_gid() == GAP]
+            texts = {line: str(line.get_label()) for line in drawn}
+            # Lines of earlier displays may have no label of their own.
+            texts = {k: v for k, v in texts.items() if not v.startswith("_child")}
+            _style.legend(upper, list(texts), list(texts.values()), classes)
         return self
 
     def _look(self, number: int, line_kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -184,6 +184,7 @@ class ExplanationDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        _style.check_keywords(self, "barh", bar_kwargs)
         order = np.argsort(-np.abs(self.terms), kind="stable")
         widths = self.terms[order[:max_kernels]].tolist()
         names = [self.kernel_names[m] for m in order[:max_kernels]]
@@ -202,7 +203,7 @@ class ExplanationDisplay:
             whiskers |= {"elinewidth": 1.0, "capsize": 2.5}
             at = np.arange(alone.size)
             panel.errorbar(self.terms[alone], at, xerr=self.errors[alone], **whiskers)
-        panel.set_xlabel(self.value_name)
+        panel.set_xlabel(_style.literal(self.value_name))
         value = self.base + float(self.terms.sum())
         head = f"f = {value:.3g}, and {self.base:.3g} on average"
         _style.headline(panel, f"{self.title}: {head}" if self.title else head)

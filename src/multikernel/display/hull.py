@@ -278,7 +278,8 @@ class HullPathDisplay:
         for k in strongest[max_nodes:]:
             panel.plot(self.alphas, self.norms[:, k], color=_style.QUIET, linewidth=0.8)
         for number, k in enumerate(named):
-            style = {"color": _style.color(number), "label": self.names[k]}
+            name = _style.literal(self.names[k])
+            style = {"color": _style.color(number), "label": name}
             self.lines_ += panel.plot(self.alphas, self.norms[:, k], **style)
         panel.set_xscale("log")
         if self.alphas.size > 1:

@@ -208,24 +208,24 @@ class RegularizationPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        _style.check_keywords(self, "plot", line_kwargs)
         upper, lower = self._panels(ax)
         self.ax_, self.score_ax_, self.figure_ = upper, lower, _style.figure_of(upper)
         order = np.argsort(-self.alphas)
         self.line_ = []
         if self.kernel_names:
-            self._draw_lines(order, max_labels, line_kwargs)
+            names = self._draw_lines(order, max_labels, line_kwargs)
         upper.set_xscale("log")
         if self.alphas.min() < self.alphas.max():
             upper.set_xlim(self.alphas.max(), self.alphas.min())
         if self.kernel_names:
             upper.set_ylim(bottom=0)
-            upper.set_ylabel(self.value_name)
+            upper.set_ylabel(_style.literal(self.value_name))
             _style.tidy(upper, grid="y")
-            names = [str(line.get_label()) for line in self.line_]
             _style.label_ends(upper, self.line_, names)
         if lower is not None and self.scores is not None:
             _draw_scores(lower, self.alphas[order], self.scores[order])
-            lower.set_ylabel(self.score_name)
+            lower.set_ylabel(_style.literal(self.score_name))
         label = f"{self.alpha_name}, weaker regularization to the right"
         (lower or upper).set_xlabel(label)
         self._mark_best()
@@ -245,8 +245,11 @@ class RegularizationPathDisplay:
 
     def _draw_lines(
         self, order: Indices, max_labels: int, line_kwargs: dict[str, Any]
-    ) -> None:
-        """Draw the most important kernels in color over the others in grey."""
+    ) -> list[str]:
+        """Draw the most important kernels in color over the others in grey.
+
+        The texts of the lines in color are returned.
+        """
         alphas, values = self.alphas[order], self.values[order]
         peaks = np.nanmax(values, axis=0)
         ranked = np.argsort(-peaks, kind="stable")
@@ -259,8 +262,12 @@ class RegularizationPathDisplay:
         for rank, kernel in enumerate(ranked[:max_labels]):
             style: dict[str, Any] = {"color": _style.color(rank), "linewidth": 1.8}
             style["linestyle"] = styles[rank]
-            style = style | {"label": self.kernel_names[kernel]} | line_kwargs
-            self.line_ += self.ax_.plot(alphas, values[:, kernel], **style)
+            style["label"] = _style.literal(self.kernel_names[kernel])
+            self.line_ += self.ax_.plot(
+                alphas, values[:, kernel], **(style | line_kwargs)
+            )
+        names = [self.kernel_names[kernel] for kernel in ranked[:max_labels]]
+        return [str(line_kwargs.get("label", name)) for name in names]
 
     def _mark_best(self) -> None:
         """Draw the chosen alpha through all panels."""

@@ -157,6 +157,7 @@ class SparsityPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        _style.check_keywords(self, "plot", line_kwargs)
         (panel,) = _style.axes_for(ax, 1, figsize=(6.8, 4.2))
         self.ax_, self.figure_ = panel, _style.figure_of(panel)
         best = 0
@@ -177,7 +178,7 @@ class SparsityPathDisplay:
         (self.line_,) = panel.plot(counts, means[best], **(style | line_kwargs))
         self._mark(means[best])
         panel.set_xlabel("number of kernels")
-        panel.set_ylabel(self.score_name)
+        panel.set_ylabel(_style.literal(self.score_name))
         panel.locator_params(axis="x", integer=True)
         _style.tidy(panel, grid="y")
         panel.set_xlim(counts.min(), counts.max())

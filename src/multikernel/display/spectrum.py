@@ -136,6 +136,7 @@ class TailSpectrumDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        _style.check_keywords(self, "plot", line_kwargs)
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 4.2))
         self.ax_, self.figure_, self.lines_ = panel, _style.figure_of(panel), []
         order = np.argsort(-self.tails[:, -1], kind="stable")

@@ -95,6 +95,7 @@ class StabilityDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        _style.check_keywords(self, "barh", bar_kwargs)
         stability = self.stability
         frequencies = stability.frequencies
         order = np.argsort(-frequencies, kind="stable")[:max_kernels]

@@ -193,6 +193,7 @@ class KernelWeightsDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        _style.check_keywords(self, "barh", bar_kwargs)
         n_groups = len(self.group_names)
         most = len(self.kernel_names) if self.zeros else max(3, 20 // n_groups)
         most = most if max_kernels is None else max_kernels
@@ -237,7 +238,7 @@ class KernelWeightsDisplay:
             self.ax_.set_xlim(left=0.0)
         else:
             self.ax_.axvline(0.0, color=_style.INK, linewidth=0.8)
-        self.ax_.set_xlabel(self.value_name)
+        self.ax_.set_xlabel(_style.literal(self.value_name))
         n_active = int((self.kernel_weights != 0).any(axis=0).sum())
         n_shown = np.unique(np.concatenate(chosen)).size
         title = f"{n_active} of {len(self.kernel_names)} {self.counted} in use"
@@ -355,6 +356,7 @@ class VarianceSplitDisplay:
             If matplotlib is not installed.
         """
         check_parameter(type(self).__name__, "max_targets", max_targets, COUNT)
+        _style.check_keywords(self, "barh", bar_kwargs)
         n_targets = max(1, len(self.split.output_names))
         split = self.split if n_targets <= max_targets else self.split.mean()
         bars = KernelWeightsDisplay(

@@ -35,7 +35,12 @@ from multikernel.estimators.survival.base import SurvivalMKL, regression_on_rows
 from multikernel.estimators.survival.times import read_times
 from multikernel.exceptions import warn_user
 from multikernel.inspection.permutations import permutations_of
-from multikernel.inspection.pipelines import check_model, last_step, refitted_steps
+from multikernel.inspection.pipelines import (
+    Naming,
+    check_model,
+    last_step,
+    refitted_steps,
+)
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_smooth
 
@@ -292,7 +297,7 @@ def kernel_tests(
     check_parameter(OWNER, "n_permutations", n_permutations, count)
     check_parameter(OWNER, "analytic", analytic, FLAG)
     check_parameter(OWNER, "permute", permute, OneOf(("within", "groups")))
-    estimator, data, y = _model_and_data(model, X, y)
+    estimator, data, y, named = _model_and_data(model, X, y)
     training = _matrices(estimator, data, y)
     stack = training.stack
     null = _null_model(training, estimator, covariates)
@@ -318,7 +323,7 @@ def kernel_tests(
         p_values = scores.analytic_p(stack, null, statistics)
     ranked = permutation_p if np.isnan(p_values).any() else p_values
     return KernelTests(
-        kernel_names=training.names.everything,
+        kernel_names=named(training.names).everything,
         statistics=statistics,
         p_values=p_values,
         permutation_p=permutation_p,
@@ -350,22 +355,22 @@ def _is_quantity(y: Any) -> bool:
     return many or type_of_target(y).startswith("continuous")
 
 
-def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any]:
+def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
     """Return the estimator that says what kernels and loss are, and its data.
 
     Times to an event become row numbers of a loss that holds them, as in their models.
     """
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         kind = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
-        return kind(model), X, y
+        return kind(model), X, y, lambda names: names
     before, estimator = last_step(model)
     check_model(OWNER, estimator)
-    data = refitted_steps(before, X, y)
+    data, named = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
         _, codes, loss = regression_on_rows(read_times(OWNER, y))
         estimator, y = copy.copy(estimator), codes.astype(np.float64)
         estimator.loss = loss
-    return estimator, data, y
+    return estimator, data, y, named
 
 
 def _matrices(estimator: BaseMKL, X: Any, y: Any) -> Training:

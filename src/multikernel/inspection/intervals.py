@@ -238,17 +238,17 @@ def bootstrap(
     owner = "bootstrap"
     check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
     before, model = last_step(estimator)
-    X = refitted_steps(before, X, y)
+    X, named = refitted_steps(before, X, y)
     random = check_random_state(random_state)
     draw = partial(draws_with_replacement, int(n_resamples), random)
     keep = "variance_shares_", "kernel_weights_", "active_kernels_", "_model"
     refits = refit(owner, model, (X, y, sample_weight), draw, keep, n_jobs)
     return Bootstrap(
-        refits.names,
+        named(refits.names).everything,
         refits.stacked("variance_shares_"),
         refits.stacked("kernel_weights_"),
         tuple(found["active_kernels_"] for found in refits.found),
         tuple(found["_model"] for found in refits.found),
-        refits.views,
+        refits.names.views,
         refits.outputs,
     )

@@ -1,7 +1,8 @@
 """Models inside pipelines and searches: finding them, and the data that reach them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,45 @@ from sklearn.utils.validation import check_is_fitted
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.publish.columns import columns_read
+from multikernel.estimators.publish.columns import (
+    NamesBehindSteps,
+    column_names,
+    columns_read,
+    names_made,
+)
 from multikernel.estimators.publish.summary import search_score
+from multikernel.estimators.read.dictionary import KernelNames
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
     """Return what comes before the model of a pipeline, or None, and the model.
 
-    The best estimator of a search stands for it, and either may hold the other.
+    The best estimator of a search stands for it, and either may hold the other. A
+    fitted model whose table had no names has those that the steps before it give.
     """
     *outer, model = _layers(estimator)
-    before = [
+    steps = [
         layer[:-1]
         for layer in outer
         if not hasattr(layer, "best_estimator_") and len(layer.steps) > 1
     ]
-    if len(before) > 1:
-        return make_pipeline(*before), model
-    return (before[0] if before else None), model
+    before = make_pipeline(*steps) if len(steps) > 1 else (steps or [None])[0]
+    return before, _named(model, before)
+
+
+def _named(model: Any, before: Any) -> Any:
+    """Return a fitted model, or a copy whose kernels are named after earlier steps."""
+    state = getattr(model, "_state", None)
+    if before is None or state is None or state.precomputed or state.model is None:
+        return model
+    if hasattr(model, "feature_names_in_"):
+        return model
+    names = NamesBehindSteps.of(state.names, before, model.n_features_in_)
+    if list(names.columns) == column_names(model):
+        return model
+    named = copy.copy(model)
+    named._state = replace(state, names=names)
+    return named
 
 
 def _layers(estimator: Any) -> list[Any]:
@@ -58,20 +80,35 @@ def data_at_model(before: Any, X: Any) -> Any:
     return X if before is None else before.transform(X)
 
 
-def refitted_steps(before: Any, X: Any, y: Any) -> Any:
-    """Return data transformed by a copy of some steps that is fitted to them."""
-    return X if before is None else clone(before).fit_transform(X, y)
+Naming = Callable[[KernelNames], KernelNames]
+"""From names of kernels to those with the names of columns behind some steps."""
+
+
+def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
+    """Return data transformed by a copy of some steps that is fitted to them.
+
+    Beside it a function returns names of kernels with the names of its columns.
+    """
+    if before is None:
+        return X, lambda names: names
+    steps = clone(before)
+    data = steps.fit_transform(X, y)
+    if hasattr(data, "columns") or np.ndim(data) != 2:
+        return data, lambda names: names
+    return data, lambda names: NamesBehindSteps.of(names, steps, data.shape[1])
 
 
 def in_given_units(before: Any, X: Array) -> Array:
     """Return data as they were `before` the earlier steps of a model's pipeline.
 
-    They stay as they are where steps cannot be inverted, or change the columns.
+    They stay as they are where steps cannot be inverted, or make other columns, as
+    their names say.
     """
-    if not hasattr(before, "inverse_transform"):
+    numbered = [f"x{column}" for column in range(X.shape[1])]
+    columns = list(getattr(before, "feature_names_in_", numbered))
+    if not hasattr(before, "inverse_transform") or names_made(before) != columns:
         return X
-    given = np.asarray(before.inverse_transform(X), dtype=np.float64)
-    return given if given.shape == X.shape else X
+    return np.asarray(before.inverse_transform(X), dtype=np.float64)
 
 
 def kernel_columns(model: Any, kernel: int) -> Indices:
@@ -108,7 +145,8 @@ def final_estimator(estimator: Any) -> Any:
     """
     model = _innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):
-        return model
+        before, last = last_step(estimator)
+        return last if hasattr(last, "kernel_weights_") else _named(model, before)
     if hasattr(model, "cv_results_"):
         raise TypeError(
             f"{type(model).__name__} was fitted with refit=False and holds no model: "

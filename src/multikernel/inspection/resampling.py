@@ -18,6 +18,7 @@ from multikernel.estimators.hkl.method import HullMethod
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.progress import watching
+from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
@@ -42,13 +43,12 @@ class Refits:
     """What is kept of the fits.
 
     The fitted attributes of the model on all samples and of every resample, the names
-    of all kernels, their views where there are some, and the names of the outputs.
+    of all kernels, and the names of the outputs.
     """
 
     whole: dict[str, Any]
     found: list[dict[str, Any]]
-    names: tuple[str, ...]
-    views: tuple[str, ...] | None
+    names: KernelNames
     outputs: tuple[str, ...]
 
     def stacked(self, name: str) -> Array:
@@ -95,12 +95,10 @@ def refit(
             for_each(len(counts), jobs, resamples.watch, work)
     every = [attributes[number] for number in range(len(counts))]
     _warn_unsolved(owner, estimator, every)
-    names = training.names
     return Refits(
         resamples.attributes,
         every,
-        names.everything,
-        names.views,
+        training.names,
         training.samples.output_names,
     )
 

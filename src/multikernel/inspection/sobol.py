@@ -87,4 +87,4 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     check_model("sobol_indices", model)
     _, data = model._model_and_data(data_at_model(before, X))
     weights = check_weights(sample_weight, len(data))
-    return sobol_of(model, data, weights, column_names(model, estimator))
+    return sobol_of(model, data, weights, column_names(model))

@@ -13,6 +13,7 @@ from multikernel.estimators.publish.columns import (
     column_members,
     column_names,
     kernels_in_use,
+    term_names,
 )
 from multikernel.estimators.publish.summary import output_labels, view_members
 from multikernel.estimators.read.targets import known_targets
@@ -71,11 +72,12 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
         return Bunch(terms=terms, names=[names[m] for m in active])
     if by == "column":
         kernels_in_use(model, "Terms by column")
-        sets = column_members(model, column_names(model, estimator))
+        sets = column_members(model)
         belongs = np.zeros((len(active), len(sets)))
         for number, kernels_of_set in enumerate(sets.values()):
             belongs[kernels_of_set, number] = 1.0
-        return Bunch(terms=terms @ belongs, names=list(sets))
+        names = term_names(sets, column_names(model))
+        return Bunch(terms=terms @ belongs, names=names)
     views = model._fitted().names.views
     if views is None:
         raise ValueError(

@@ -221,12 +221,14 @@ def stability_selection(
             f"{n_resamples}."
         )
     before, model = last_step(estimator)
-    X = refitted_steps(before, X, y)
+    X, named = refitted_steps(before, X, y)
     draw = partial(halves, int(n_resamples), check_random_state(random_state))
     data = X, y, sample_weight
     refits = refit(owner, model, data, draw, ("active_kernels_",), n_jobs)
-    selections = np.zeros((n_resamples, len(refits.names)), dtype=bool)
+    selections = np.zeros((n_resamples, refits.names.n_kernels), dtype=bool)
     for selection, attributes in zip(selections, refits.found, strict=True):
         selection[attributes["active_kernels_"]] = True
     active = refits.whole["active_kernels_"]
-    return Stability(refits.names, selections, active, float(threshold))
+    return Stability(
+        named(refits.names).everything, selections, active, float(threshold)
+    )

@@ -1,13 +1,18 @@
 """Which columns of the data the kernels of a fitted model read."""
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Indices
+from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.kernels import ColumnKernel, Kernel
-from multikernel.kernels.columns import select_columns
+from multikernel.kernels.columns import label_of, select_columns
+from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.interactions import SEPARATOR
 from multikernel.kernels.products import factors_of
 
@@ -54,27 +59,99 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
     return [dictionary[m] for m in model.active_kernels_.tolist()]
 
 
-def column_names(model: Any, *others: Any) -> list[str]:
-    """Return the names of all columns, x0, x1, ... where the data had none.
+def names_made(steps: Any) -> list[str]:
+    """Return the names of the columns that fitted steps make, none where unknown."""
+    try:
+        return [str(name) for name in steps.get_feature_names_out()]
+    except (AttributeError, ValueError):
+        return []
 
-    They belong to a model, or to anything else that was fitted to as many columns.
+
+@dataclass(frozen=True)
+class NamesBehindSteps(KernelNames):
+    """Names of kernels on columns that the steps before a model have made.
+
+    Parameters
+    ----------
+    numbered : KernelNames
+        The names with columns x0, x1 and so on.
+    columns : tuple of str
+        The names of the columns in their place.
     """
-    for source in (model, *others):
-        names = getattr(source, "feature_names_in_", None)
-        if names is not None and len(names) == model.n_features_in_:
-            return [str(name) for name in names]
-    return [f"x{column}" for column in range(model.n_features_in_)]
+
+    numbered: KernelNames = field(kw_only=True)
+    columns: tuple[str, ...] = field(kw_only=True)
+
+    @classmethod
+    def of(cls, names: KernelNames, before: Any, n_columns: int) -> "NamesBehindSteps":
+        """Return names of kernels on unnamed columns that some fitted steps made.
+
+        The steps name the columns; where they do not, a name says that its number
+        counts columns of the transformed table.
+        """
+        columns = names_made(before)
+        if len(columns) != n_columns:
+            columns = [f"x{column} (transformed)" for column in range(n_columns)]
+        of_kernels = names.dictionary, names.n_kernels, names.given
+        return cls(*of_kernels, numbered=names, columns=tuple(columns))
+
+    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
+        """Return the names of the chosen kernels, of all by default."""
+        return [NUMBERED.sub(self._column, name) for name in self.numbered(indices)]
+
+    def plain(self) -> list[str]:
+        """Return the names of all kernels by which their model knows them."""
+        return self.numbered()
+
+    def _column(self, match: re.Match[str]) -> str:
+        """Return the name of a numbered column, or what is none as it is."""
+        number = int(match[1])
+        return self.columns[number] if number < len(self.columns) else match[0]
 
 
-def column_members(model: Any, names: Sequence[str]) -> dict[str, list[int]]:
+NUMBERED = re.compile(r"\bx(\d+)\b")
+"""A column without a name in the name of a kernel."""
+
+
+def column_names(model: Any) -> list[str]:
+    """Return the names of all columns, x0, x1, ... where the data had none."""
+    names = model._fitted().names
+    if isinstance(names, NamesBehindSteps):
+        return list(names.columns)
+    numbered = [f"x{column}" for column in range(model.n_features_in_)]
+    return list(map(str, getattr(model, "feature_names_in_", numbered)))
+
+
+Parts = tuple[tuple[int, ...], ...]
+"""The columns of every factor of a kernel, in their order."""
+
+
+def column_members(model: Any) -> dict[Parts, list[int]]:
     """Return a model's terms, grouped by the columns that they read.
 
-    Keys are names of columns; for an interaction they join its factors' names, in
-    the order of the columns. Terms are numbered in the order of ``active_kernels_``.
+    Terms are numbered in the order of ``active_kernels_``.
     """
-    members: dict[str, list[int]] = {}
+    members: dict[Parts, list[int]] = {}
     for term, kernel in enumerate(model.active_kernels_.tolist()):
-        parts = sorted(columns_read(model, kernel))
-        named = [", ".join(names[column] for column in part) for part in parts]
-        members.setdefault(SEPARATOR.join(named), []).append(term)
+        parts = tuple(sorted(columns_read(model, kernel)))
+        members.setdefault(parts, []).append(term)
     return members
+
+
+def term_names(sets: Iterable[Parts], names: Sequence[str]) -> list[str]:
+    """Return a name for the terms on each set of columns, with × between factors.
+
+    Where two would be equal, columns whose own names hold separators stand in quotes.
+    """
+    sets = list(sets)
+    plain = [_term_name(parts, names) for parts in sets]
+    marked = [repr(n) if SEPARATOR in n or ", " in n else n for n in names]
+    quoted = [_term_name(parts, marked) for parts in sets]
+    counts = Counter(plain)
+    pairs = zip(plain, quoted, strict=True)
+    return list(told_apart([one if counts[one] == 1 else two for one, two in pairs]))
+
+
+def _term_name(parts: Parts, names: Sequence[str]) -> str:
+    """Return the names of the columns, with × between factors."""
+    return SEPARATOR.join(label_of(part, names) for part in parts)

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.publish.columns import held_columns, kernels_in_use
+from multikernel.estimators.publish.columns import (
+    held_columns,
+    kernels_in_use,
+    term_names,
+)
 from multikernel.estimators.publish.fitted import single
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel, kernel_name
-from multikernel.kernels.columns import Columns, Features, label_of, resolve_indices
-from multikernel.kernels.interactions import SEPARATOR
+from multikernel.kernels.columns import Columns, Features, resolve_indices
 from multikernel.kernels.products import CenteredKernel, factors_of
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
@@ -78,11 +81,11 @@ class SobolIndices:
 class Group:
     """Columns that stand together, by their places in the table of a model.
 
-    Functions of them are evaluated at `rows`, (n_rows, n_columns), whose `weights` sum
-    to one.
+    Their numbers are `columns`. Functions of them are evaluated at `rows`, (n_rows,
+    n_columns), whose `weights` sum to one.
     """
 
-    name: str
+    columns: tuple[int, ...]
     places: tuple[int, ...]
     rows: Array
     weights: Array
@@ -115,15 +118,13 @@ def sobol_of(
         # Draws are the same in whatever order samples come.
         order = np.lexsort(X[:, columns].T)
         return _estimates(model, X[order], weights[order], columns, names)
-    groups = [
-        _group(model, kernels, places, (X, weights), names) for places in sorted(units)
-    ]
+    groups = [_group(model, kernels, places, (X, weights)) for places in sorted(units)]
     of_places = {group.places: g for g, group in enumerate(groups)}
     terms: dict[tuple[int, ...], list[int]] = {}
     for position, sets in enumerate(parts):
         used_units = tuple(sorted({of_places[places] for places in sets}))
         terms.setdefault(used_units, []).append(position)
-    return _indices(model, groups, _variances(model, groups, terms, X))
+    return _indices(model, groups, _variances(model, groups, terms, X), names)
 
 
 def training_table(model: Any) -> tuple[Array, Array]:
@@ -205,13 +206,12 @@ def _group(
     kernels: Sequence[Kernel],
     places: tuple[int, ...],
     data: tuple[Array, Array],
-    names: Sequence[str],
 ) -> Group:
     """Return some columns with the values that stand for all in data."""
     X, weights = data
     held = held_columns(model)
     # Of packed sequences the first column says which one it is.
-    columns = [int(held[column]) for column in places if column < len(held)]
+    columns = tuple(int(held[column]) for column in places if column < len(held))
     on_these = [
         factor
         for kernel in kernels
@@ -220,7 +220,7 @@ def _group(
     ]
     categories = any(_is_of_categories(factor) for factor in on_these)
     rows, shares = _representatives(X[:, list(places)], weights, categories=categories)
-    return Group(label_of(columns, names), places, rows, shares)
+    return Group(columns, places, rows, shares)
 
 
 def _is_of_categories(kernel: Kernel) -> bool:
@@ -318,7 +318,9 @@ def _values_on_grid(
     return np.asarray(values.reshape(*sizes, -1))
 
 
-def _indices(model: Any, groups: Sequence[Group], variances: Variances) -> SobolIndices:
+def _indices(
+    model: Any, groups: Sequence[Group], variances: Variances, names: Sequence[str]
+) -> SobolIndices:
     """Return shares of the sum of all variances."""
     n_outputs = model._state.model.n_outputs
     pairs = [units for units in variances if len(units) == 2]
@@ -334,15 +336,16 @@ def _indices(model: Any, groups: Sequence[Group], variances: Variances) -> Sobol
         total[:, list(units)] += share[:, None]
         if len(units) == 1:
             first[:, units[0]] = share
-    names = tuple(group.name for group in groups)
+    sets = [tuple(groups[g].columns for g in units) for units in pairs]
+    named = term_names([*((group.columns,) for group in groups), *sets], names)
     between = np.zeros((n_outputs, len(pairs)))
     for number, units in enumerate(pairs):
         between[:, number] = of[units]
     return SobolIndices(
-        names,
+        tuple(named[: len(groups)]),
         single(first),
         single(total),
-        tuple(SEPARATOR.join(names[g] for g in units) for units in pairs),
+        tuple(named[len(groups) :]),
         single(between),
         tuple(model.output_names_) if n_outputs > 1 else (),
     )

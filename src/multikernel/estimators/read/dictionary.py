@@ -111,6 +111,10 @@ class KernelNames:
             return [self.given[index] for index in numbers]
         return [f"gram {index}" for index in numbers]
 
+    def plain(self) -> list[str]:
+        """Return the names of all kernels by which their model knows them."""
+        return self()
+
     @property
     def views(self) -> tuple[str, ...] | None:
         """Return the view of every kernel, None where there are no views."""
