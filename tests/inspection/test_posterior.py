@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -21,7 +22,7 @@ from multikernel import (
     bootstrap,
 )
 from multikernel.inspection import term_posterior
-from multikernel.kernels import GaussianKernel, Unpenalized, per_column
+from multikernel.kernels import GaussianKernel, LinearKernel, Unpenalized, per_column
 
 SQUARED = "squared_error"
 KERNELS = per_column(GaussianKernel(1.0), 3)
@@ -120,7 +121,10 @@ def test_a_band_of_a_centred_sum_is_that_of_the_linear_map_of_it(data):
         theta[m] * np.exp(-((points[:, [m]] - points[:, m]) ** 2) / 2.0)
         for m in range(2)
     )
-    C = prior - prior[:, 20:] @ posterior.precision[0] @ prior[20:]
+    inverse = np.linalg.inv(posterior.factor[0])
+    basis = posterior.free[0]
+    precision = inverse.T @ (inverse - basis @ (basis.T @ inverse))
+    C = prior - prior[:, 20:] @ precision @ prior[20:]
     L = np.eye(20, 80)
     L[:, 20:] -= 1.0 / 60.0
     expected = posterior.noise_variance[0] * np.diag(L @ C @ L.T)
@@ -129,6 +133,52 @@ def test_a_band_of_a_centred_sum_is_that_of_the_linear_map_of_it(data):
     np.testing.assert_allclose((high - low)[:, 0] / 2.0, half, rtol=1e-6)
     terms = model.contributions(X_new)[:, :2] - model.contributions(X)[:, :2].mean(0)
     np.testing.assert_allclose((high + low)[:, 0] / 2.0, terms.sum(1), atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("strength", [1e5, 1e6, 1e8, 1e12])
+def test_bands_at_large_strengths_are_those_of_a_regression_or_refused(strength):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 1))
+    y = 2 * X[:, 0] + 0.3 * random.normal(size=40)
+    line = [LinearKernel()]
+    residual = y - np.polyval(np.polyfit(X[:, 0], y, 1), X[:, 0])
+    slope = np.sqrt(residual @ residual / 38 / np.sum((X - X.mean()) ** 2))
+    for model in (
+        FixedWeightsMKLRegressor(line, loss=SQUARED, C=strength),
+        GroupOMPRegressor(line, alpha=1.0 / strength),
+    ):
+        posterior = term_posterior(model.fit(X, y), X, y)
+        if strength > 1e9:
+            with pytest.raises(ValueError, match=r"rounding hides.*larger alpha"):
+                posterior.band(X, [0])
+            continue
+        for center, at in ((None, X[:, 0]), (X, X[:, 0] - X.mean())):
+            low, high = posterior.band(X, [0], 0.9, center)
+            half = norm.ppf(0.95) * slope * np.abs(at)
+            np.testing.assert_allclose((high - low)[:, 0] / 2.0, half, rtol=3e-4)
+
+
+def test_bands_of_data_frames_are_those_of_their_arrays(data):
+    X, y, X_new, _ = data
+    table, new = (pd.DataFrame(each, columns=list("abc")) for each in (X, X_new))
+    scaled = make_pipeline(StandardScaler(), SpicyMKLRegressor(KERNELS, alpha=0.01))
+    scaled.fit(table, y)
+    posterior = term_posterior(scaled, table, y)
+    arrays = posterior.band(
+        scaled[0].transform(new), [0, 1], 0.9, scaled[0].transform(table)
+    )
+    np.testing.assert_array_equal(posterior.band(new, [0, 1], 0.9, table), arrays)
+    levels = table.assign(c=np.resize(["u", "v"], 60))
+    model = SpicyMKLRegressor(alpha=0.01).fit(levels, y)
+    bands = term_posterior(model, levels, y).band(levels[:5], model.active_kernels_)
+    assert np.all(bands[0] < bands[1])
+    fits = bootstrap(
+        SpicyMKLRegressor(KERNELS, alpha=0.01), table, y, 3, random_state=0
+    )
+    np.testing.assert_array_equal(fits.band(new, [0]), fits.band(X_new, [0]))
+    with pytest.raises(ValueError, match="X must hold numbers"):
+        fits.band(levels, [0])
 
 
 def test_weights_of_zero_are_no_samples_and_targets_have_their_own(data):

@@ -139,8 +139,9 @@ class Bootstrap:
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-            Where the function is evaluated, as the model takes data.
+        X : ndarray or data frame of numbers, shape (n_samples, n_features)
+            Where the function is evaluated, as it reaches the model: behind the other
+            steps of a pipeline.
         kernels : sequence of int
             The function is the sum of these kernels' terms; a fit that uses
             no such kernel has zero there.
@@ -153,6 +154,7 @@ class Bootstrap:
         -------
         low, high : ndarray of shape (n_samples, n_outputs)
         """
+        X, center = _as_rows(X), None if center is None else _as_rows(center)
         values = [
             _sum_of(model, active, kernels, X, center)
             for model, active in zip(self.models, self.active_kernels, strict=True)
@@ -160,6 +162,19 @@ class Bootstrap:
         ends = interval_ends(type(self).__name__, level)
         low, high = np.quantile(np.stack(values), ends, axis=0)
         return low, high
+
+
+def _as_rows(X: Any) -> Rows:
+    """Return data as models take them, a data frame as its numbers."""
+    if not hasattr(X, "columns"):
+        return X
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Bootstrap.band: X must hold numbers, got a data frame with others "
+            f"({error}): use term_posterior, whose band reads data frames as predict."
+        ) from error
 
 
 def _sum_of(

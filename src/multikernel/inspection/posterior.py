@@ -1,10 +1,11 @@
 """How sure a model is of each term, given the kernel weights: bands in closed form."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve_triangular
 from scipy.stats import norm
 from sklearn.base import is_regressor
 
@@ -14,6 +15,7 @@ from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
 from multikernel.inspection.resampling import interval_ends
+from multikernel.linalg import EPS
 from multikernel.linalg.tables import row_chunks
 
 OWNER = "term_posterior"
@@ -23,6 +25,13 @@ AGREEMENT = 0.1
 and a term from its kernel times these. At the default tolerance residuals were off by
 0.03 at most (30 fits of four methods), and by 0.58 at least with samples or targets in
 another order, or targets that were shifted by half their deviation."""
+
+
+DIGITS = 1e-4
+"""Relative error that a deviation may have."""
+
+ROUNDING = 16.0 * EPS
+"""Rounding error of a posterior variance, as a share of the prior one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,11 +49,16 @@ class TermPosterior:
     prior_weights : ndarray of shape (n_outputs, n_active)
         The prior covariance of a term is its kernel times this weight times the
         variance of the noise.
-    precision : ndarray of shape (n_outputs, n_train, n_train)
-        The inverse covariance of the targets over the variance of the noise, after the
-        intercept and columns without a penalty.
+    factor : ndarray of shape (n_outputs, n_train, n_train)
+        Lower Cholesky factor L of the covariance of the targets over the variance of
+        the noise.
+    free : ndarray of shape (n_outputs, n_train, n_free)
+        Orthonormal basis of the intercept and the columns without a penalty, divided
+        by L.
     noise_variance : ndarray of shape (n_outputs,)
         Variance of the noise of samples of weight one.
+    read : callable
+        Returns data frames as arrays that the model takes.
 
     See Also
     --------
@@ -57,8 +71,10 @@ class TermPosterior:
     active_kernels: Indices
     X: Array
     prior_weights: Array
-    precision: Array
+    factor: Array
+    free: Array
     noise_variance: Array
+    read: Callable[[Any], Array]
 
     def __repr__(self) -> str:
         """Return the deviation of the noise: matrices fill pages."""
@@ -69,26 +85,34 @@ class TermPosterior:
         )
 
     def band(
-        self, X: Array, kernels: Any, level: float = 0.9, center: Array | None = None
+        self, X: Any, kernels: Any, level: float = 0.9, center: Any = None
     ) -> tuple[Array, Array]:
         """Return the range that holds a function's value with some probability.
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-            Where the function is evaluated, as the model takes data.
+        X : ndarray or data frame of shape (n_samples, n_features)
+            Where the function is evaluated: an array as the model takes data, or a
+            data frame as ``predict`` of the estimator takes it.
         kernels : sequence of int
             The function is the sum of these kernels' terms; a kernel that is not in
             use adds nothing.
         level : float, default=0.9
             The probability, at each sample.
-        center : ndarray of shape (n_others, n_features), default=None
+        center : ndarray or data frame of shape (n_others, n_features), default=None
             Samples over which the function is to have mean zero.
 
         Returns
         -------
         low, high : ndarray of shape (n_samples, n_outputs)
+
+        Raises
+        ------
+        ValueError
+            If rounding hides the variances: the fit is so weakly regularized that
+            prior variances are far above that of the noise.
         """
+        X, center = self._table(X), None if center is None else self._table(center)
         _, end = interval_ends(type(self).__name__, level)
         positions = np.flatnonzero(np.isin(self.active_kernels, kernels)).tolist()
         mean: Array = self.model.terms(X, positions).sum(axis=2)
@@ -96,6 +120,10 @@ class TermPosterior:
             mean -= self.model.terms(center, positions).sum(axis=2).mean(axis=0)
         width = norm.ppf(end) * np.sqrt(self._variances(X, positions, center))
         return mean - width, mean + width
+
+    def _table(self, X: Any) -> Array:
+        """Return data as the model takes them."""
+        return self.read(X) if hasattr(X, "columns") else np.asarray(X, np.float64)
 
     def _variances(self, X: Array, positions: list[int], center: Array | None) -> Array:
         """Return the variances of a sum of terms, shape (n_samples, n_outputs)."""
@@ -112,10 +140,27 @@ class TermPosterior:
                 before = prior.diagonal(X[rows]) + level
                 if center is not None:
                     before -= 2.0 * prior.mean_row(center, X[rows])
-                learnt = np.einsum("ij,ij->i", cross @ self.precision[output], cross)
-                # Where the samples say all, rounding may leave less than nothing.
-                variances[rows, output] = noise * np.maximum(before - learnt, 0.0)
+                solved = solve_triangular(self.factor[output], cross.T, lower=True)
+                level_part = self.free[output].T @ solved
+                left = before - np.sum(solved**2, axis=0)
+                left += np.sum(level_part**2, axis=0)
+                _check_digits(left, prior.diagonal(X[rows]) + level, len(self.X))
+                variances[rows, output] = noise * np.maximum(left, 0.0)
         return variances
+
+
+def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
+    """Raise where rounding of prior variances hides digits of posterior ones.
+
+    All are in units of the noise, of which a term takes one in `n_train` or more.
+    """
+    least = np.maximum(variances, 1.0 / n_train)
+    if np.any(ROUNDING * prior > 2.0 * DIGITS * least):
+        raise ValueError(
+            f"{OWNER}: rounding hides the posterior variances, as prior variances "
+            f"reach {prior.max():.2g} times that of the noise: fit with a larger "
+            "alpha, or a smaller C."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,11 +293,16 @@ def term_posterior(
     columns = [np.ones((len(rows), 1))] if model.fit_intercept else []
     columns += [fitted.design(rows)] if fitted.design is not None else []
     free = np.hstack([np.empty((len(rows), 0)), *columns])
-    precision = np.stack([_precision(fitted, rows, t, weights, free) for t in theta])
-    freedom = np.einsum("kii,i->k", precision, 1.0 / weights)
+    factors = [_factors(fitted, rows, each, weights, free) for each in theta]
+    freedom = [_freedom(*each, weights) for each in factors]
     noise = np.sum(dual**2 / weights[:, None], axis=0) / freedom
     active = model.active_kernels_
-    return TermPosterior(fitted, active, rows, theta, precision, noise)
+    factor, basis = (np.stack(each) for each in zip(*factors, strict=True))
+
+    def read(X: Any) -> Array:
+        return np.asarray(model._model_and_data(data_at_model(before, X))[1])
+
+    return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)
 
 
 def _check_squared(model: Any) -> None:
@@ -317,12 +367,24 @@ def _prior_weights(
     return np.maximum(theta, 0.0)
 
 
-def _precision(
+def _factors(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
-) -> Array:
-    """Return P of the formula, shape (n_train, n_train)."""
+) -> tuple[Array, Array]:
+    """Return L with A = L L^T of the formula, and a basis of L^-1 B.
+
+    A variance is then a difference of squared lengths, whose rounding is relative to
+    the prior variance; that of an explicit inverse grows with the condition of A.
+    """
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights
-    inverse = cho_solve(cho_factor(A), np.eye(len(A)))
-    solved = inverse @ free
-    return np.asarray(inverse - solved @ np.linalg.pinv(free.T @ solved) @ solved.T)
+    L = np.linalg.cholesky(A)
+    solved = solve_triangular(L, free, lower=True)
+    basis, sizes, _ = np.linalg.svd(solved, full_matrices=False)
+    rank = int(np.count_nonzero(sizes > len(X) * EPS * sizes.max(initial=0.0)))
+    return L, np.hstack([basis[:, :rank], np.zeros((len(X), len(sizes) - rank))])
+
+
+def _freedom(L: Array, basis: Array, weights: Array) -> float:
+    """Return tr(W^-1 P), the degrees of freedom of the noise."""
+    roots = solve_triangular(L, np.diag(weights**-0.5), lower=True)
+    return float(np.sum((roots - basis @ (basis.T @ roots)) ** 2))
