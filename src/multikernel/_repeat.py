@@ -164,10 +164,14 @@ def code_of(model: Any, inner: Any) -> tuple[str, dict[str, str]]:
     code = Code()
     made = f"model = {code.of(model)}"
     data = "X" if is_outlier_detector(inner) else "X, y"
+    steps = getattr(model, "steps", None)
+    prefix = f"{steps[-1][0]}__" if steps else ""
     splitter = getattr(inner, "cv", None)
     if hasattr(splitter, "split") and asks_for_groups(splitter):
-        steps = getattr(model, "steps", None)
-        data += f", {steps[-1][0]}__groups=groups" if steps else ", groups=groups"
+        data += f", {prefix}groups=groups"
         code.unknown["groups"] = "the groups of the samples"
+    if inner._fitted().has_offset:
+        data += f", {prefix}offset=offset"
+        code.unknown["offset"] = "the offset of the fit"
     lines = [*sorted(code.imports, key=lambda line: (line[0] == "f", line)), ""]
     return "\n".join([*lines, made, f"model.fit({data})"]), code.unknown

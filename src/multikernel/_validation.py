@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -189,6 +190,20 @@ def shown(value: object) -> str:
     if "\n" in text:  # of arrays, which are written over several lines
         text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def printable(text: str) -> str:
+    """Return a text that standard output can encode.
+
+    Where it cannot, ² and × become 2 and x, and other characters are escaped.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = text.replace("²", "2").replace("×", "x")
+        return plain.encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def listed(names: Sequence[object], n_names: int | None = None) -> str:

@@ -1,12 +1,15 @@
 """Offsets of decision values: exposures, and models on top of models."""
 
 import pickle
+import warnings
+from functools import partial
 
 import cvxpy
 import numpy as np
 import pytest
 from sklearn.linear_model import PoissonRegressor
 
+from multikernel import report
 from multikernel.estimators import (
     FixedWeightsMKLClassifier,
     FixedWeightsMKLRegressor,
@@ -20,7 +23,8 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
 )
-from multikernel.exceptions import UnsupportedProblemError
+from multikernel.exceptions import SearchWarning, UnsupportedProblemError
+from multikernel.inspection import deviance_split
 from multikernel.kernels import GaussianKernel, Unpenalized
 from multikernel.losses import LOSSES
 from multikernel.losses.offset import OffsetLoss, with_offset
@@ -271,3 +275,33 @@ def test_sentences(samples, offset, message):
         SpicyMKLClassifier(KERNELS, selection="shared").fit(
             X, y, offset=np.zeros((50, 3))
         )
+
+
+@pytest.mark.parametrize("kind", ["one", "search", "intervals"])
+def test_an_answer_without_the_offset_of_the_fit_warns(kind):
+    random = np.random.default_rng(0)
+    X, years = random.normal(size=(60, 2)), random.uniform(0.1, 20.0, 60)
+    y = random.poisson(years * np.exp(0.6 * X[:, 0])).astype(float)
+    known = {"offset": np.log(years)}
+    model = SpicyMKLRegressor(loss="poisson")
+    if kind != "one":
+        model = SpicyMKLRegressorCV(loss="poisson", cv=2, intervals=kind != "search")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", SearchWarning)
+        model.fit(X, y, **known).predict(X, **known)
+        model.linear_predictor(X, offset=np.zeros(60))
+        model.contributions(X)
+        SpicyMKLRegressor().fit(X, y, offset=np.zeros(60)).predict(X)
+    asked = [lambda: model.predict(X), lambda: model.score(X, y)]
+    if kind == "intervals":
+        asked.append(lambda: model.predict_interval(X))
+    for ask in asked:
+        with pytest.warns(UserWarning, match=r"without one.* predict\(X, offset="):
+            ask()
+    page = report(model, X, y)
+    assert "fitted with an offset" in page
+    assert "model.fit(X, y, offset=offset)" in page
+    split = partial(deviance_split, model, X, y, n_resamples=2)
+    with pytest.warns(UserWarning, match="fitted with an offset"):
+        split()

@@ -228,3 +228,9 @@ def test_wrong_parts_get_a_sentence(settings, error, message):
     X, y = data()
     with pytest.raises(error, match=message):
         MKLRegressor(KERNELS, **settings).fit(X, y)
+
+
+def test_a_page_of_a_thousand_kernels_is_short():
+    kernels = [GaussianKernel(0.1 * k) for k in range(1, 1001)]
+    for given in (kernels, {f"v{k}": (0, kernel) for k, kernel in enumerate(kernels)}):
+        assert len(SpicyMKLRegressor(given)._repr_html_()) < 100_000

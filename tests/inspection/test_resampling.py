@@ -20,7 +20,12 @@ from multikernel.estimators import (
     variance_shares,
 )
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.inspection import Stability, bootstrap, stability_selection
+from multikernel.inspection import (
+    Stability,
+    bootstrap,
+    kernel_tests,
+    stability_selection,
+)
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 
 KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(4))
@@ -294,3 +299,23 @@ def test_a_bootstrap_of_several_outputs_prints_a_table():
     assert first == "height:"
     assert lines[0].endswith("]  a")
     assert lines[lines.index("weight:") + 1].endswith("]  b")
+
+
+def test_rows_that_repeat_are_warned_of():
+    random = np.random.default_rng(0)
+    X, y = data(40)
+    patient = np.repeat(np.arange(20), 2)
+    model = LpMKLRegressor([GaussianKernel(1.0)])
+    for resample in (stability_selection, bootstrap):
+        with pytest.warns(UserWarning, match="40 of 40 rows of X repeat another row"):
+            resample(model, X[patient][:, :2], y, 2, random_state=0)
+    with pytest.warns(UserWarning, match="pass groups and permute='groups'"):
+        kernel_tests(model, X[patient], y, n_permutations=1)
+    levels = random.integers(0, 3, size=(40, 2)).astype(float)
+    twice = X.copy()
+    twice[0] = twice[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for table in (X, levels, twice):
+            bootstrap(model, table, y, 2, random_state=0)
+            kernel_tests(model, table, y, n_permutations=1)

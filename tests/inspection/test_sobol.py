@@ -261,6 +261,19 @@ def test_kernels_on_many_columns_are_estimated():
     np.testing.assert_allclose(table["total"], np.sort(found.total)[::-1])
 
 
+def test_an_estimated_total_is_no_less_than_the_column_alone():
+    table = np.random.default_rng(0).normal(size=(50, 3))
+    for seed in range(20):
+        first, total = drawn_indices(
+            lambda x: x @ np.array([[1.0], [0.8], [0.3]]),
+            table,
+            np.full(50, 0.02),
+            [[0], [1], [2]],
+            np.random.RandomState(seed),
+        )
+        assert (total >= first).all()
+
+
 def test_a_model_without_kernels_has_none():
     with pytest.warns(DictionaryWarning, match="no kernel in its model"):
         model = SpicyMKLRegressor(SPEC, alpha=100.0).fit(X, y)

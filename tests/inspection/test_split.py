@@ -1,5 +1,8 @@
 """Shares of held-out variance sum to R²; intervals are those of resampled samples."""
 
+import io
+from contextlib import redirect_stdout
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +20,7 @@ from multikernel import (
     stability_selection,
     variance_split,
 )
+from multikernel.estimators.publish.sobol import SobolIndices
 from multikernel.exceptions import DictionaryWarning
 from multikernel.inspection import (
     VarianceSplit,
@@ -287,3 +291,18 @@ def test_a_model_without_kernels_has_a_split_that_reads_and_is_drawn():
     assert [len(end) for end in split.mean().interval()] == [0, 0]
     assert "split among 0 terms" in repr(split)
     VarianceSplitDisplay(split).plot()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1", "cp437", "utf-8"])
+def test_tables_are_printed_whatever_standard_output_encodes(encoding):
+    drawn = np.array([[0.5, 0.1], [0.7, 0.3]])
+    split = VarianceSplit(("größe × dosis", "b"), drawn[0], 0.8, drawn)
+    indices = SobolIndices(("a",), drawn[0, :1], drawn[0, :1], ("a × b",), drawn[0, :1])
+    with io.TextIOWrapper(io.BytesIO(), encoding=encoding) as out, redirect_stdout(out):
+        for table in (split, indices):
+            out.write(repr(table))
+        out.seek(0)
+        text = out.read()
+    plain = encoding in ("ascii", "cp437")
+    assert text.startswith("R2 0.8" if plain else "R² 0.8")
+    assert ("a x b" if plain else "a × b") in text

@@ -16,7 +16,11 @@ from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
-from multikernel.estimators.publish.fitted import FittedModel, check_fitted
+from multikernel.estimators.publish.fitted import (
+    FittedModel,
+    check_fitted,
+    warn_without_offset,
+)
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.publish.summary import (
     data_frame,
@@ -327,6 +331,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         table.attrs |= facts(self)
         return table
 
+    def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
+        """Return the table of parameters, without those of each single kernel."""
+        return super()._get_params_html(False, doc_link)
+
     @property
     def _repr_html_(self) -> Any:
         """Return what shows the model in a notebook, once it is fitted its summary."""
@@ -376,10 +384,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Return the decision values, shape (n_samples, n_outputs)."""
         state: FittedModel | None = vars(self).get("_state")
         if state is not None and state.known is not None and state.known[0] is X:
-            f = state.known[1]  # a search has left them for X
+            f = state.known[1]  # a search has left them for X, offsets included
         else:
             model, checked = self._model_and_data(X)
             f = model.decision_values(checked)
+            if offset is None:
+                warn_without_offset(self)
         if offset is None:
             return f
         owner, alike = type(self).__name__, not hasattr(self, "classes_")

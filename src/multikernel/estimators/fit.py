@@ -141,6 +141,7 @@ def named(
         deviance=None if loss is None else loss_of(estimator).deviance(),
         outputs=samples.output_names,
         known=known,
+        has_offset=samples.offset is not None and bool(samples.offset.any()),
     )
     classes = {} if samples.classes is None else {"classes_": samples.classes}
     columns = vars(samples.table.columns)

@@ -18,7 +18,7 @@ from multikernel.estimators.parameters import (
     LossChoice,
     is_likelihood,
 )
-from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.publish.fitted import FittedModel, warn_without_offset
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import scored_targets
@@ -272,7 +272,9 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         folds, link = self._state.folds, self._state.link
         assert folds is not None
         f = folds.decision_values(checked)
-        if offset is not None:
+        if offset is None:
+            warn_without_offset(self)
+        else:
             owner = type(self).__name__
             f = f + check_offset(owner, offset, *f.shape[1:], alike=True)
         low, high = folds.interval(means_of(link, f), coverage)

@@ -18,7 +18,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import FLAG, Number, OneOf, check_parameter, listed
+from multikernel._validation import (
+    FLAG,
+    Number,
+    OneOf,
+    check_parameter,
+    listed,
+    printable,
+)
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
@@ -34,13 +41,14 @@ from multikernel.estimators.spicy.estimators import (
 from multikernel.estimators.survival.base import SurvivalMKL, regression_on_rows
 from multikernel.estimators.survival.times import read_times
 from multikernel.exceptions import warn_user
-from multikernel.inspection.permutations import permutations_of
+from multikernel.inspection.permutations import permutations_of, shares, view_tests
 from multikernel.inspection.pipelines import (
     Naming,
     check_model,
     last_step,
     refitted_steps,
 )
+from multikernel.inspection.resampling import warn_repeated
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_smooth
 
@@ -102,7 +110,7 @@ class KernelTests:
         lines = [f"{self.family_wise_p[m]:8.3g}  {self.kernel_names[m]}" for m in first]
         n_kernels, n_draws = self.statistics.size, self.strengths.size
         head = f"Family-wise p of {n_kernels} kernels by {n_draws} permutations:"
-        return "\n".join([head, *lines])
+        return printable("\n".join([head, *lines]))
 
     def null_alpha(self, level: float = 0.05) -> float:
         """Return the strength at which noise lets no kernel in.
@@ -302,6 +310,9 @@ def kernel_tests(
     stack = training.stack
     null = _null_model(training, estimator, covariates)
     random = check_random_state(random_state)
+    if groups is None:
+        advice = "pass groups and permute='groups'"
+        warn_repeated(OWNER, training.samples, advice)
     draw = permutations_of(OWNER, groups, permute, len(null.rho))
     # The data are one of the permutations: without them the level was 0.065 for 0.05.
     orders = [np.arange(len(null.rho)), *draw(n_permutations, random)]
@@ -310,7 +321,7 @@ def kernel_tests(
     statistics = forms[:, 0].copy()
     strengths = np.sqrt(forms[:, 1:].max(axis=0)) / len(null.rho)
     rounding = scores.rounding_of_forms(stack, draws)[:, None]
-    permutation_p = _shares(forms, statistics - rounding[:, 0])
+    permutation_p = shares(forms, statistics - rounding[:, 0])
     varies = np.ptp(forms, axis=1, keepdims=True) > 2.0 * rounding
     if groups is not None and permute == "within":
         _warn_constant(training, varies[:, 0])
@@ -327,10 +338,10 @@ def kernel_tests(
         statistics=statistics,
         p_values=p_values,
         permutation_p=permutation_p,
-        family_wise_p=_shares(forms.max(axis=0)[None], least),
+        family_wise_p=shares(forms.max(axis=0)[None], least),
         q_values=false_discovery_control(np.clip(ranked, 0.0, 1.0)),
         views=training.names.views,
-        view_p=_view_tests(training.names.views, forms, least),
+        view_p=view_tests(training.names.views, forms, least),
         strengths=np.sort(strengths),
     )
 
@@ -428,26 +439,3 @@ def _coded(covariates: Any, n_samples: int) -> Array:
         )
     check_independent(f"{OWNER}, covariates", values, names, fit_intercept=True)
     return values
-
-
-def _shares(draws: Array, values: Array) -> Array:
-    """Return the share of draws, (n_kernels or 1, n_draws), as large as each value."""
-    return np.asarray((draws >= values[:, None]).mean(axis=1))
-
-
-def _view_tests(
-    views: tuple[str, ...] | None, forms: Array, least: Array
-) -> dict[str, tuple[float, float]]:
-    """Return the two p-values of the largest standardized statistic of every view.
-
-    `forms` are those of all draws, the data first; a draw ties with a kernel from its
-    entry of `least` on.
-    """
-    tests, largest = {}, forms.max(axis=0)
-    for view in dict.fromkeys(views or ()):
-        inside = np.flatnonzero([name == view for name in views or ()])
-        best = inside[forms[inside, 0].argmax()]
-        draws = np.stack([forms[inside].max(axis=0), largest])
-        alone, family = _shares(draws, least[[best, best]])
-        tests[view] = (float(alone), float(family))
-    return tests

@@ -9,6 +9,7 @@ from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter, check_weights
 from multikernel.certificates import best_intercepts
 from multikernel.estimators.parameters import find_joint_loss, find_loss
+from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, last_step
@@ -105,6 +106,7 @@ def deviance_split(
     check_model(OWNER, model)
     loss, targets = _loss_and_targets(model, known_targets(model, y))
     contribution = contributions(estimator, X, by)
+    warn_without_offset(model)
     terms = contribution.terms.reshape(*targets.shape, -1)
     weights = check_weights(sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights

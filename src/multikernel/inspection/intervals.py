@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Number, OneOf, check_parameter
+from multikernel._validation import Number, OneOf, check_parameter, printable
 from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.estimators.publish.summary import MOST_ROWS, view_members, view_sums
 from multikernel.inspection.pipelines import last_step, refitted_steps
@@ -64,12 +64,12 @@ class Bootstrap:
         lines = [f"{head}; median share, and where 90% lie"]
         middle = np.median(self._values(what), axis=0)
         if middle.ndim == 1:
-            return "\n".join([*lines, *self._lines(middle, low, high)])
+            return printable("\n".join([*lines, *self._lines(middle, low, high)]))
         numbers = [f"output {number}" for number in range(len(middle))]
         every = zip(self.output_names or numbers, middle, low, high, strict=True)
         for output, *values in every:
             lines += [f"{output}:", *self._lines(*values)]
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
     def _lines(self, middle: Array, low: Array, high: Array) -> list[str]:
         """Return the largest shares of an output and their ranges, a line each."""

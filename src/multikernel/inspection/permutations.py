@@ -1,4 +1,4 @@
-"""Orders of samples to permute residuals by: within groups, or of whole groups."""
+"""Permutations within groups or of whole groups, and the p-values of their draws."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Indices
+from multikernel._typing import Array, Indices
 from multikernel.certificates import scores
 from multikernel.estimators.read.kinds import is_missing
 
@@ -52,3 +52,26 @@ def _group_codes(owner: str, groups: Any, n_samples: int) -> Indices:
     numbers: dict[Any, int] = {}
     codes = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
     return np.array(codes)
+
+
+def shares(draws: Array, values: Array) -> Array:
+    """Return the share of draws, (n_kernels or 1, n_draws), as large as each value."""
+    return np.asarray((draws >= values[:, None]).mean(axis=1))
+
+
+def view_tests(
+    views: tuple[str, ...] | None, forms: Array, least: Array
+) -> dict[str, tuple[float, float]]:
+    """Return the two p-values of the largest standardized statistic of every view.
+
+    `forms` are those of all draws, the data first; a draw ties with a kernel from its
+    entry of `least` on.
+    """
+    tests, largest = {}, forms.max(axis=0)
+    for view in dict.fromkeys(views or ()):
+        inside = np.flatnonzero([name == view for name in views or ()])
+        best = inside[forms[inside, 0].argmax()]
+        draws = np.stack([forms[inside].max(axis=0), largest])
+        alone, family = shares(draws, least[[best, best]])
+        tests[view] = (float(alone), float(family))
+    return tests

@@ -25,6 +25,7 @@ from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import check_model
 from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.linalg.tables import row_keys
 from multikernel.problem import Solution
 
 
@@ -82,6 +83,7 @@ def refit(
         warnings.simplefilter("ignore", ConvergenceWarning)
         training = source.prepare(read(estimator, source, *data))
         _check_kernels(owner, training)
+        warn_repeated(owner, training.samples, "aggregate the rows of each into one")
         with training.naming_errors():
             resamples = Resamples(estimator, method, training)
             counts = draw(training.samples)
@@ -101,6 +103,32 @@ def refit(
         training.names,
         training.samples.output_names,
     )
+
+
+def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
+    """Warn of rows of X that repeat far more often than by chance.
+
+    The number of equal pairs that chance makes is that of independent columns.
+    """
+    X = samples.X
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        return
+    counts = np.unique(row_keys(X), return_counts=True)[1]
+    repeated = int(counts[counts > 1].sum())
+    if repeated < 0.1 * len(X):
+        return
+    pairs = len(X) * (len(X) - 1.0)
+    shares = [_equal_pairs(np.unique(c, return_counts=True)[1]) / pairs for c in X.T]
+    if _equal_pairs(counts) > 10.0 * pairs * np.prod(shares):
+        warn_user(
+            f"{owner}: {repeated} of {len(X)} rows of X repeat another row. If rows "
+            f"belong to groups such as patients, results are too sure: {advice}."
+        )
+
+
+def _equal_pairs(counts: Indices) -> float:
+    """Return twice the number of pairs of equal values that occur so often."""
+    return float(np.sum(counts * (counts - 1.0)))
 
 
 def _check_kernels(owner: str, training: Any) -> None:

@@ -8,13 +8,20 @@ from sklearn.base import is_regressor
 from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Array
-from multikernel._validation import Number, OneOf, check_parameter, check_weights
+from multikernel._validation import (
+    Number,
+    OneOf,
+    check_parameter,
+    check_weights,
+    printable,
+)
 from multikernel.estimators.publish.columns import (
     column_members,
     column_names,
     kernels_in_use,
     term_names,
 )
+from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels, view_members
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
@@ -234,7 +241,7 @@ class VarianceSplit:
             f"{self.shares[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  {self.names[m]}"
             for m in order
         ]
-        return "\n".join([head, *lines])
+        return printable("\n".join([head, *lines]))
 
 
 def variance_split(
@@ -304,6 +311,7 @@ def variance_split(
             f"{owner} splits the R² of regressors, and {type(model).__name__} is none."
         )
     contribution = contributions(estimator, X, by)
+    warn_without_offset(model)
     y = np.asarray(known_targets(model, y), dtype=np.float64)
     shares = r2_score_split(y, contribution.terms, sample_weight=sample_weight)
     targets, terms, weights = _checked(y, contribution.terms, sample_weight)

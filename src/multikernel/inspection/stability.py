@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Number, check_parameter
+from multikernel._validation import Number, check_parameter, printable
 from multikernel.inspection.pipelines import last_step, refitted_steps
 from multikernel.inspection.resampling import halves, refit
 
@@ -52,7 +52,7 @@ class Stability:
         )
         frequencies = self.frequencies
         lines = [f"{frequencies[m]:7.2f}  {self.kernel_names[m]}" for m in stable]
-        return "\n".join([head, *lines])
+        return printable("\n".join([head, *lines]))
 
     @property
     def frequencies(self) -> Array:

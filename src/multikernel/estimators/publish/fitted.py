@@ -14,6 +14,7 @@ from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.tables import TEXT_FEATURES
+from multikernel.exceptions import warn_user
 from multikernel.linalg.tall import covariances_with_sum
 from multikernel.problem import Progress, Solution, Status
 
@@ -235,6 +236,8 @@ class FittedModel:
         An X and its decision values, which need not be computed again.
     folds : FoldModels or None, default=None
         The models of the folds of a search, where they are kept.
+    has_offset : bool, default=False
+        Whether the fit had an offset.
     """
 
     model: AdditiveModel | None
@@ -248,6 +251,17 @@ class FittedModel:
     outputs: tuple[str, ...] = ()
     known: tuple[Any, Array] | None = None
     folds: FoldModels | None = None
+    has_offset: bool = False
+
+
+def warn_without_offset(model: Any) -> None:
+    """Warn where a model that was fitted with an offset answers without one."""
+    if model._state.has_offset:
+        warn_user(
+            f"{type(model).__name__} was fitted with an offset, and this answer is "
+            "without one, as if it were zero: call predict(X, offset=...), and score "
+            "these predictions."
+        )
 
 
 PER_KERNEL = ("kernel_weights_", "block_norms_", "variance_shares_", "node_norms_")

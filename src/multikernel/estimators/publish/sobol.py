@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import printable
 from multikernel.estimators.publish.columns import (
     held_columns,
     kernels_in_use,
@@ -74,7 +75,7 @@ class SobolIndices:
             for k in np.argsort(-pairs, kind="stable")[:10]
         ]
         head = "  first   total" + "  (estimates)" * self.estimated
-        return "\n".join([head, *alone, *together])
+        return printable("\n".join([head, *alone, *together]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,7 +419,8 @@ def drawn_indices(
     shares = np.divide(
         indices, variances, out=np.zeros(indices.shape), where=variances > 0
     )
-    return shares[0].T, shares[1].T
+    # An estimated total index must not be below that of the column alone.
+    return shares[0].T, np.maximum(shares[1], shares[0]).T
 
 
 def _bins(values: Array, rows: Indices) -> Indices:
