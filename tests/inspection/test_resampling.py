@@ -305,7 +305,7 @@ def test_rows_that_repeat_are_warned_of():
     random = np.random.default_rng(0)
     X, y = data(40)
     patient = np.repeat(np.arange(20), 2)
-    model = LpMKLRegressor([GaussianKernel(1.0)])
+    model = SpicyMKLRegressor([GaussianKernel(1.0)])
     for resample in (stability_selection, bootstrap):
         with pytest.warns(UserWarning, match="40 of 40 rows of X repeat another row"):
             resample(model, X[patient][:, :2], y, 2, random_state=0)

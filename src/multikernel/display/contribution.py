@@ -340,7 +340,7 @@ def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int
     for each in kernel if several else [kernel]:
         if isinstance(each, str):
             numbers += _kernels_named(model, each, columns)
-        elif isinstance(each, Integral) and 0 <= each < n_kernels:
+        elif isinstance(each, Integral) and 0 <= int(each) < n_kernels:
             numbers.append(int(each))
         else:
             raise ValueError(

@@ -279,7 +279,7 @@ class HullPathDisplay:
             panel.plot(self.alphas, self.norms[:, k], color=_style.QUIET, linewidth=0.8)
         for number, k in enumerate(named):
             name = _style.literal(self.names[k])
-            style = {"color": _style.color(number), "label": name}
+            style: dict[str, Any] = {"color": _style.color(number), "label": name}
             self.lines_ += panel.plot(self.alphas, self.norms[:, k], **style)
         panel.set_xscale("log")
         if self.alphas.size > 1:

@@ -348,7 +348,9 @@ def kernel_tests(
 
 def _warn_constant(training: Training, varies: Array) -> None:
     """Name the kernels whose statistics permutations within groups do not change."""
-    constant = np.setdiff1d(np.flatnonzero(~varies), training.built.degenerate)
+    constant = np.setdiff1d(
+        np.flatnonzero(np.logical_not(varies)), training.built.degenerate
+    )
     if constant.size:
         names = training.names(constant[:5].tolist())
         warn_user(

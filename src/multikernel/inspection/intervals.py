@@ -167,7 +167,8 @@ class Bootstrap:
 def _as_rows(X: Any) -> Rows:
     """Return data as models take them, a data frame as its numbers."""
     if not hasattr(X, "columns"):
-        return X
+        rows: Rows = X
+        return rows
     try:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:

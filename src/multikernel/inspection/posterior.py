@@ -381,7 +381,8 @@ def _factors(
     solved = solve_triangular(L, free, lower=True)
     basis, sizes, _ = np.linalg.svd(solved, full_matrices=False)
     rank = int(np.count_nonzero(sizes > len(X) * EPS * sizes.max(initial=0.0)))
-    return L, np.hstack([basis[:, :rank], np.zeros((len(X), len(sizes) - rank))])
+    zeros = np.zeros((len(X), len(sizes) - rank))
+    return np.asarray(L, np.float64), np.hstack([basis[:, :rank], zeros])
 
 
 def _freedom(L: Array, basis: Array, weights: Array) -> float:
