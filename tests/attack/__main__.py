@@ -189,6 +189,11 @@ def disks(n, seed):
     return run_trials("attack.full_disks:run_one", range(seed, seed + n))
 
 
+def caches(n, seed):
+    """Damaged files of compiled code."""
+    return run_trials("attack.damaged_caches:run_one", range(seed, seed + n))
+
+
 def partitions(n, seed):
     """Collections of Dask, mutated, and workers that die."""
     return run_trials("attack.partitions:run_one", range(seed, seed + n))
@@ -217,6 +222,7 @@ ATTACKS = {
     "searches": (searches, 200, "paths and folds"),
     "ties": (ties, 2000, "permutation tests with ties"),
     "disks": (disks, 200, "full disks"),
+    "caches": (caches, 500, "damaged compile caches"),
     "partitions": (partitions, 1000, "collections of Dask"),
 }
 

@@ -29,6 +29,7 @@ from attack.hostile_models import (
     scrambled,
     tree_with_changes,
 )
+from attack.hostile_parts import PARTS
 
 SLACK = 2**26
 """Memory beyond it that is forgiven: modules imported late, and the allocator's own."""
@@ -117,7 +118,8 @@ def _attempts(pipe: Any, n: int, seed: int, share: float, first: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size + HARD_LIMIT, size + HARD_LIMIT))
         for number in range(first, n):
             rng = np.random.default_rng([seed, number])
-            source = MODEL_FILES if rng.random() < share else COMMAND_LINES
+            files = MODEL_FILES | PARTS
+            source = files if rng.random() < share else COMMAND_LINES
             kind = list(source)[rng.integers(len(source))]
             pipe.send((kind, ""))
             pipe.send((kind, _ending(source[kind], rng, world)))
@@ -178,7 +180,7 @@ def _prepare(world: Path) -> None:
     """Make the honest files that attempts start from."""
     import pandas as pd
     import skops.io  # noqa: F401 - late imports are not an attempt's own memory
-    from sklearn.linear_model import SGDClassifier
+    from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -196,7 +198,7 @@ def _prepare(world: Path) -> None:
         "mask": np.ma.MaskedArray([1.0, 2.0], [True, False]),
         "state": np.random.RandomState(0),
         "ordered": OrderedDict(a=b"bytes", b=slice(1, 2), c={1, 2}, d=np.float64(2)),
-        "loss": SGDClassifier().fit(X, y),
+        "part": LogisticRegression().fit(X, y),
         "model": FixedWeightsMKLRegressor(kernels).fit(X, X["dose"]),
     }
     save(pipeline, world / "0.skops")

@@ -1,7 +1,16 @@
 """A handful of the attacks on what is written to disks, and read from them."""
 
+import multiprocessing
+
 import pytest
-from attack import command_lines, encodings, full_disks, hostile_shapes
+from attack import (
+    command_lines,
+    damaged_caches,
+    encodings,
+    full_disks,
+    hostile_parts,
+    hostile_shapes,
+)
 
 SHAPES = (42, 335, 867, 1414, 2800, 5180)
 """Model files that loaded and then failed while the check of shapes was made: numbers
@@ -11,6 +20,19 @@ that were text, levels of another graph, shares of fewer outputs, no landmarks."
 @pytest.mark.parametrize("seed", SHAPES)
 def test_arrays_of_other_shapes_are_refused(seed):
     assert hostile_shapes.run_one(seed) == []
+
+
+def test_altered_parts_of_sklearn_do_not_end_the_process(tmp_path):
+    spawn = multiprocessing.get_context("spawn")
+    child = spawn.Process(target=hostile_parts.several, args=(60, 0, tmp_path))
+    child.start()
+    child.join(100)
+    assert child.exitcode == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_caches_end_no_fit(seed):
+    assert damaged_caches.run_one(seed) == []
 
 
 DISKS = (1, 49, 53)

@@ -146,7 +146,7 @@ def _check(path: str) -> None:
 
 
 class _Kept(FunctionCache):
-    """Compiled code in files; damaged files and full disks are logged, and end no fit."""
+    """Compiled code in files; damaged files and full disks are logged, no more."""
 
     _impl_class = _Places
 

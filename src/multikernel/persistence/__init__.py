@@ -19,33 +19,29 @@ from sklearn.exceptions import InconsistentVersionWarning
 from multikernel._install import how_to_install
 from multikernel.exceptions import UntrustedTypesError, VersionWarning, warn_user
 from multikernel.gram.files import PathLike as PathLike
+from multikernel.gram.memory import readable_bytes
 from multikernel.persistence.archive import (
     Content,
     RefusedError,
-    check_loaded,
+    check_memory,
     checked_archive,
     versions,
     with_version,
+    written_archive,
 )
+from multikernel.persistence.checks import check_loaded
 from multikernel.persistence.places import find_place, write_to
+from multikernel.persistence.trust import closed_names, trusted_names
+from multikernel.persistence.values import StoredValue, place_of, plain, restored
 
 MAX_BYTES = 2**31  # what a machine with 4 GB can spare
-# Helpers that scikit-learn's fitted estimators hold, and that are no public estimators;
-# skops trusts the public ones.
-HELPERS = (
-    "numpy.dtype",  # that SimpleImputer was fitted on; it holds no data
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.calibration._TemperatureScaling",
-    "sklearn.compose._column_transformer.make_column_selector",  # selects views
-    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
-    "sklearn.metrics._scorer._PassthroughScorer",  # calls model.score
-    "sklearn.metrics._scorer._Scorer",  # calls a function, which must be trusted too
-    "sklearn.multiclass._ConstantPredictor",
-)
-# Modules of scikit-learn whose public classes are all trusted.
-MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
-# Trusted by skops, and yet called with a number they take that many bytes, or more.
-GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
+STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
+PLAIN = {
+    *(f"builtins.{name}" for name in "bool bytes dict float int list slice str".split()),
+    *(f"numpy.{name}" for name in "bool float64 int64 intp ndarray".split()),
+    "builtins.tuple",
+}
+"""Types of skops that most models hold."""
 
 
 def save(estimator: Any, path: PathLike) -> None:
@@ -100,9 +96,57 @@ def save(estimator: Any, path: PathLike) -> None:
 
 
 def dumped(estimator: Any) -> bytes:
-    """Return what `save` writes to a file."""
-    data = _skops_io().dumps(estimator, compression=ZIP_DEFLATED)
-    return with_version(data)
+    """Return what `save` writes to a file; say what `load` does not accept."""
+    try:
+        data, needed, refused = _written(estimator)
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # skops and the objects themselves raise any kind
+        place, item = place_of(estimator, _cannot_be_written)
+        raise TypeError(
+            f"Cannot save {place}, an object of type {type(item).__qualname__}: "
+            f"{error}. A model file holds numbers, text, lists, mappings, arrays and "
+            "objects of trusted types: put one of these there and save again."
+        ) from error
+    if refused:
+        place, _ = place_of(estimator, _cannot_be_loaded)
+        warn_user(
+            f"{place} is of a type that load does not trust: load this model with "
+            f"trusted={refused}."
+        )
+    if needed > MAX_BYTES:
+        warn_user(
+            f"Loading this model may take {readable_bytes(needed)}: load it with "
+            f"max_bytes={needed}."
+        )
+    return data
+
+
+def _written(item: Any) -> tuple[bytes, int, list[str]]:
+    """Return the archive of an object, the bytes to load it, and types to be trusted."""
+    data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
+    content, needed = written_archive(data)
+    refused = _refused_types(content, set())
+    for name in refused:
+        module_name, _, attribute = name.rpartition(".")
+        if not hasattr(importlib.import_module(module_name), attribute):
+            raise ValueError(f"load cannot import {name}")
+    return data, needed, refused
+
+
+def _cannot_be_written(item: Any) -> bool:
+    try:
+        _written(item)
+    except Exception:
+        return True
+    return False
+
+
+def _cannot_be_loaded(item: Any) -> bool:
+    try:
+        return bool(_written(item)[2])
+    except Exception:
+        return True
 
 
 def load(
@@ -153,42 +197,47 @@ def load(
     --------
     save : Write such a file; it has an example.
     """
-    skops = _skops_io()
+    _skops_io()
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model file {path}.")
     with _one_sentence(path):
+        check_memory(Path(path).stat().st_size, max_bytes)
         # Read once: what is checked and what is built must be the same bytes.
-        content = checked_archive(Path(path), max_bytes)
-        loaded = _built(skops, path, content, {_full_name(item) for item in trusted})
+        content = checked_archive(Path(path).read_bytes(), max_bytes)
+        loaded = _built(path, content, {_full_name(item) for item in trusted})
         check_loaded(loaded)
     _warn_of_versions(path, loaded, content)
     return loaded
 
 
-def _built(
-    skops: ModuleType, path: PathLike, content: Content, trusted: set[str]
-) -> Any:
+def _built(path: PathLike, content: Content, trusted: set[str]) -> Any:
     """Build what a checked file holds, or name the types that are not trusted."""
-    allowed = trusted | {
-        name
-        for name in content.names
-        if _is_score(name) or (name not in content.calls and _is_trusted_class(name))
-    }
-    greedy = content.calls.intersection(GREEDY) - allowed
-    if not greedy:
+    skops = _skops_io()
+    allowed = trusted | trusted_names(content.names, content.calls)
+    if not closed_names(content.names, content.calls) - allowed:
         # skops looks for other types before it builds anything. To ask it for them
         # beforehand would read the tree twice, most of the time of loading.
         foreign = skops.exceptions.UntrustedTypesFoundException
         with suppress(foreign), warnings.catch_warnings():
             if content.differing():  # One sentence of ours says it for all.
                 warnings.simplefilter("ignore", InconsistentVersionWarning)
-            return skops.loads(content.data, trusted=sorted(allowed))
-    untrusted = skops.get_untrusted_types(data=content.data)
-    refused = sorted(greedy.union(untrusted) - allowed)
+            loaded = skops.loads(content.data, trusted=sorted(allowed))
+            return restored(loaded) if STORED_VALUE in content.names else loaded
+    refused = _refused_types(content, trusted)
     raise UntrustedTypesError(
         f"{path} holds types that are not trusted: {', '.join(refused)}. If you "
         f"know where the file comes from, load it with trusted={refused}."
     )
+
+
+def _refused_types(content: Content, trusted: set[str]) -> list[str]:
+    """Return the names of types that `load` does not accept."""
+    allowed = trusted | trusted_names(content.names, content.calls)
+    if content.names <= allowed | PLAIN:
+        return []  # without reading the tree once more
+    refused = closed_names(content.names, content.calls)
+    refused.update(_skops_io().get_untrusted_types(data=content.data))
+    return sorted(refused - allowed)
 
 
 def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
@@ -242,33 +291,3 @@ def _full_name(item: Any) -> str:
     if isinstance(item, str):
         return item
     return f"{item.__module__}.{item.__qualname__}"
-
-
-def _is_trusted_class(name: str) -> bool:
-    """Say whether a full name belongs to a class of ours, or to a known one.
-
-    A prefix is no proof: modules of ours hold names from elsewhere, so the name is
-    resolved and the class must have been defined in the module it is named after.
-    """
-    module_name, _, class_name = name.rpartition(".")
-    ours = module_name.partition(".")[0] == "multikernel"
-    if not (ours or module_name in MODULES or name in HELPERS):
-        return False  # and the module is not even imported
-    try:
-        named = getattr(importlib.import_module(module_name), class_name, None)
-    except ImportError:
-        return False
-    return isinstance(named, type) and named.__module__ == module_name
-
-
-def _is_score(name: str) -> bool:
-    """Say whether a full name belongs to the function of a scorer of sklearn."""
-    if name.partition(".")[0] != "sklearn":
-        return False
-    from sklearn.metrics import get_scorer, get_scorer_names
-
-    functions = (
-        getattr(get_scorer(scorer), "_score_func", None)
-        for scorer in get_scorer_names()
-    )
-    return any(f is not None and name == _full_name(f) for f in functions)

@@ -1,15 +1,14 @@
-"""What is in a model file: checked before anything is built from it, and after."""
+"""What is in a model file, checked before anything is built from it."""
 
 import importlib
 import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 import sklearn
@@ -30,6 +29,9 @@ MODULES = {"scikit-learn": "sklearn"}
 # and zipfile 0.6 kB for an entry of the directory; a number that numpy takes out of
 # an array into a list is up to 42 times as large as it was.
 NODE_BYTES, ENTRY_BYTES, BOXING = 4096, 1024, 48
+
+MAX_MEMBERS = 50_000
+"""Most members of an archive: each takes 0.1 ms. Models have some hundreds."""
 
 # Loaders that do not call the class they name; all others do, with what the file says.
 UNCALLED = ("ObjectNode", "JsonNode", "SliceNode", "DTypeNode")
@@ -110,30 +112,30 @@ def _is_promised(written: str, here: str) -> bool:
     return then[:1] == now[:1] >= (1,) and then <= now
 
 
-def checked_archive(path: Path, max_bytes: int) -> Content:
+def checked_archive(data: bytes, max_bytes: int) -> Content:
     """Return the checked content of a model file.
 
     A `RefusedError` says that reading it and building the model would take more than
     `max_bytes`, or that it is in another format; what is damaged leads to errors of
     many kinds.
     """
-    needed = path.stat().st_size
-    _check_memory(needed, max_bytes)
-    data = path.read_bytes()
     # Before the directory is read, which takes some memory for each entry.
-    needed += ENTRY_BYTES * data.count(b"PK\x01\x02")
-    _check_memory(needed, max_bytes)
+    n_members = data.count(b"PK\x01\x02")
+    needed = len(data) + ENTRY_BYTES * n_members
+    check_memory(needed, max_bytes)
+    if n_members > MAX_MEMBERS:
+        raise ValueError(f"the archive has more than {MAX_MEMBERS} members")
     needed += _unpacked_bytes(data)
-    _check_memory(needed, max_bytes)
+    check_memory(needed, max_bytes)
     members = _unpacked(data)
     wrote = _check_version(members[VERSION]) if VERSION in members else {}
     text = members[SCHEMA].decode()
-    _check_memory(needed + _parsed_bytes(text), max_bytes)
-    tree = _Tree(members)
+    check_memory(needed + _parsed_bytes(text), max_bytes)
+    tree = _Tree({name: _array_bytes(array) for name, array in members.items()})
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
         raise ValueError("protocol 0 hides the names of functions")
-    _check_memory(needed + _parsed_bytes(text) + tree.n_bytes, max_bytes)
+    check_memory(needed + _parsed_bytes(text) + tree.n_bytes, max_bytes)
     members[SCHEMA] = json.dumps(schema).encode()
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
@@ -142,7 +144,20 @@ def checked_archive(path: Path, max_bytes: int) -> Content:
     return Content(packed.getvalue(), tree.names, tree.calls, wrote)
 
 
-def _check_memory(needed: int, max_bytes: int) -> None:
+def written_archive(data: bytes) -> tuple[Content, int]:
+    """Return the content of an archive of our own, and the bytes that loading takes."""
+    with ZipFile(io.BytesIO(data)) as archive:
+        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+        text = archive.read(SCHEMA).decode()
+    tree = _Tree(sizes)
+    tree.without_references(json.loads(text))
+    needed = len(data) + ENTRY_BYTES * len(sizes) + sum(sizes.values())
+    needed += _parsed_bytes(text) + tree.n_bytes
+    return Content(data, tree.names, tree.calls, versions()), needed
+
+
+def check_memory(needed: int, max_bytes: int) -> None:
+    """Raise unless `needed` bytes are within the limit."""
     if needed > max_bytes:
         raise RefusedError(
             f"this would take {readable_bytes(needed)} or more, and max_bytes is "
@@ -165,11 +180,16 @@ def _unpacked_bytes(data: bytes) -> int:
 def _unpacked(data: bytes) -> dict[str, bytes]:
     """Return the members of an archive, none longer than its directory says."""
     with ZipFile(io.BytesIO(data)) as archive:
-        members = {}
-        for entry in archive.infolist():
-            with archive.open(entry) as file:
-                members[entry.filename] = file.read(entry.file_size + 1)
-    return members
+        n_referred = _member(archive, archive.getinfo(SCHEMA)).count(b'"file"')
+        entries = archive.infolist()
+        if len(entries) > n_referred + 2:  # the tree and the versions
+            raise ValueError("the archive has members that its tree does not name")
+        return {entry.filename: _member(archive, entry) for entry in entries}
+
+
+def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
+    with archive.open(entry) as file:
+        return file.read(entry.file_size + 1)
 
 
 def _check_version(text: bytes) -> dict[str, str]:
@@ -203,11 +223,11 @@ def _parsed_bytes(text: str) -> int:
 class _Tree:
     """What the tree of a model file calls, and what building it will take."""
 
-    def __init__(self, members: dict[str, bytes]) -> None:
+    def __init__(self, sizes: Mapping[str, int]) -> None:
         self.names: set[str] = set()
         self.calls: set[str] = set()
         self.n_bytes = 0
-        self._sizes = {name: _array_bytes(data) for name, data in members.items()}
+        self._sizes = sizes
         self._numbers: dict[tuple[str, ...], int] = {}
 
     def without_references(
@@ -269,52 +289,3 @@ def _array_bytes(data: bytes) -> int:
         if math.prod(shape) * max(dtype.itemsize, 1) > len(data):
             raise ValueError(f"an array claims to have the shape {shape}")
     return len(data)
-
-
-CHECKS = ("__post_init__", "_check_fitted")
-"""Methods by which our objects refuse a state: dataclasses when they are made,
-estimators when a fit has left something else."""
-
-
-def check_loaded(root: Any) -> None:
-    """Raise if any object of ours in a tree has a state that its class refuses.
-
-    Files are built without constructors, which are what checks arrays and parameters
-    otherwise. Parts are checked before the whole, which relies on them.
-    """
-    stack, seen = [(root, False)], set()
-    while stack:
-        item, opened = stack.pop()
-        if opened:
-            _check_state(item)
-        elif id(item) not in seen:
-            seen.add(id(item))
-            stack.append((item, True))
-            stack += [(part, False) for part in _referred_objects(item)]
-
-
-def _referred_objects(item: Any) -> Iterator[Any]:
-    """Yield the objects that one refers to, but for plain numbers and text."""
-    if isinstance(item, Mapping):
-        yield from item.keys()
-        yield from item.values()
-    elif isinstance(item, list | tuple | set | frozenset):
-        yield from item
-    elif isinstance(item, np.ndarray):
-        if item.dtype.kind == "O":
-            yield from item.flat
-    elif not isinstance(item, type) and hasattr(item, "__dict__"):
-        yield from vars(item).values()
-
-
-def _check_state(item: Any) -> None:
-    kind = type(item)
-    if not kind.__module__.startswith("multikernel."):
-        return
-    if is_dataclass(item):
-        for field in fields(item):
-            if not hasattr(item, field.name):
-                raise ValueError(f"a {kind.__name__} lacks its {field.name}")
-    for name in CHECKS:
-        if hasattr(kind, name):
-            getattr(item, name)()

@@ -1,6 +1,7 @@
 """Tables with text as tables of numbers: sequences, and categories by their numbers."""
 
 from collections.abc import Collection, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -102,18 +103,34 @@ def _check_kinds(known: Sequence[int], layout: Layout) -> None:
 
 def _found_categories(column: Array, label: str) -> Array:
     """Return the different values of a column, in their order."""
-    values = {value for value in column.tolist() if not is_missing(value)}
+    values = {value for value in _category_values(column) if not is_missing(value)}
     texts = {isinstance(value, str) for value in values}
     if len(texts) != 1:
         content = "nothing" if not values else "text and numbers"
         raise ValueError(f"Column {label} of categories holds {content}.")
-    return np.array(sorted(values))
+    try:
+        ordered = sorted(values)
+    except TypeError as error:
+        raise ValueError(
+            f"Column {label} of categories holds values that cannot be sorted "
+            f"({error}): convert them to text."
+        ) from error
+    if all(isinstance(value, str | bytes | Number) for value in ordered):
+        return np.array(ordered)
+    return np.fromiter(ordered, dtype=object, count=len(ordered))  # tuples stay tuples
+
+
+def _category_values(column: Array) -> list[Any]:
+    """Return the values of a column; dates are the same in every unit of time."""
+    if column.dtype.kind in "mM":
+        column = column.astype(f"{column.dtype.kind}8[us]")
+    return list(column.tolist())
 
 
 def _codes(column: Array, values: Array, label: str) -> Array:
     """Return the places of a column's values among the categories."""
     places = {value: float(number) for number, value in enumerate(values.tolist())}
-    values_of_column = column.tolist()
+    values_of_column = _category_values(column)
     text = values.dtype.kind == "U"
     if any(
         isinstance(v, str) is not text for v in values_of_column if not is_missing(v)

@@ -1,0 +1,124 @@
+"""Which types of a model file are trusted without asking."""
+
+import importlib
+from collections.abc import Collection
+
+SKLEARN = {
+    "calibration": "CalibratedClassifierCV _CalibratedClassifier _SigmoidCalibration "
+    "_TemperatureScaling",
+    "compose": "ColumnTransformer TransformedTargetRegressor make_column_selector",
+    "decomposition": "FactorAnalysis FastICA IncrementalPCA KernelPCA PCA TruncatedSVD",
+    "discriminant_analysis": "LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
+    "dummy": "DummyClassifier DummyRegressor",
+    "ensemble": "BaggingClassifier BaggingRegressor StackingClassifier "
+    "StackingRegressor VotingClassifier VotingRegressor",
+    "feature_selection": "GenericUnivariateSelect RFE RFECV SelectFdr SelectFpr "
+    "SelectFromModel SelectFwe SelectKBest SelectPercentile SequentialFeatureSelector "
+    "VarianceThreshold",
+    "gaussian_process": "GaussianProcessClassifier GaussianProcessRegressor "
+    "_BinaryGaussianProcessClassifierLaplace",
+    "impute": "KNNImputer MissingIndicator SimpleImputer",
+    "isotonic": "IsotonicRegression",
+    "kernel_approximation": "AdditiveChi2Sampler Nystroem PolynomialCountSketch "
+    "RBFSampler SkewedChi2Sampler",
+    "kernel_ridge": "KernelRidge",
+    "linear_model": "ARDRegression BayesianRidge ElasticNet ElasticNetCV "
+    "HuberRegressor Lars LarsCV Lasso LassoCV LassoLars LassoLarsCV LassoLarsIC "
+    "LinearRegression LogisticRegression LogisticRegressionCV MultiTaskElasticNet "
+    "MultiTaskElasticNetCV MultiTaskLasso MultiTaskLassoCV OrthogonalMatchingPursuit "
+    "OrthogonalMatchingPursuitCV QuantileRegressor RANSACRegressor Ridge RidgeCV "
+    "RidgeClassifier RidgeClassifierCV TheilSenRegressor",
+    "metrics": "_PassthroughScorer _Scorer",  # the function must be trusted as well
+    "model_selection": "FixedThresholdClassifier GridSearchCV RandomizedSearchCV "
+    "TunedThresholdClassifierCV",
+    "multiclass": "OneVsOneClassifier OneVsRestClassifier "
+    "_ConstantPredictor",
+    "multioutput": "ClassifierChain MultiOutputClassifier MultiOutputRegressor "
+    "RegressorChain",
+    "naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB",
+    "pipeline": "FeatureUnion Pipeline",
+    "preprocessing": "Binarizer FunctionTransformer KernelCenterer LabelBinarizer "
+    "LabelEncoder MaxAbsScaler MinMaxScaler Normalizer "
+    "OneHotEncoder OrdinalEncoder PolynomialFeatures PowerTransformer "
+    "QuantileTransformer RobustScaler StandardScaler TargetEncoder",
+    "random_projection": "GaussianRandomProjection",
+    "svm": "LinearSVC LinearSVR",
+    "utils": "MetadataRequest MethodMetadataRequest",
+}
+"""Classes of scikit-learn by package, which predict and transform by NumPy.
+
+Compiled code of others reads arrays without looking at their sizes: altered arrays in a
+file end the process. The attack on model files alters the arrays of each of these."""
+
+MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
+"""Modules of scikit-learn whose public classes are all trusted."""
+
+CALLED = (
+    "sklearn.utils._bunch.Bunch",
+    "sklearn.feature_selection._univariate_selection.chi2",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.feature_selection._univariate_selection.f_regression",
+    "sklearn.feature_selection._univariate_selection.r_regression",
+)
+"""What may be called with what a file holds: a dictionary, and functions of arrays."""
+
+DTYPE = "numpy.dtype"
+"""What SimpleImputer was fitted on; it holds no data."""
+
+GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
+"""Trusted by skops, and yet called with a number they take that many bytes, or more."""
+
+
+def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
+    """Return those names of types and functions that are trusted without asking.
+
+    `calls` are names of classes that building a file calls with what it holds.
+    """
+    return {
+        name
+        for name in names
+        if name in CALLED
+        or _is_score(name)
+        or (name not in calls and _is_trusted_class(name))
+    }
+
+
+def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
+    """Return the names that skops trusts, if known to it, and this library does not."""
+    of_sklearn = {name for name in names if name.partition(".")[0] == "sklearn"}
+    return of_sklearn.union(set(calls).intersection(GREEDY))
+
+
+def _is_trusted_class(name: str) -> bool:
+    """Return whether a full name belongs to a class of ours, or to a known one.
+
+    A prefix is no proof: modules of ours hold names from elsewhere, so the name is
+    resolved and the class must have been defined in the module it is named after.
+    """
+    module_name, _, class_name = name.rpartition(".")
+    top, _, package = module_name.partition(".")
+    listed = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""
+    known = class_name in listed.split() or module_name in MODULES or name == DTYPE
+    if not (top == "multikernel" or known):
+        return False  # and the module is not even imported
+    try:
+        named = getattr(importlib.import_module(module_name), class_name, None)
+    except ImportError:
+        return False
+    return isinstance(named, type) and named.__module__ == module_name
+
+
+def _is_score(name: str) -> bool:
+    """Return whether a full name belongs to the function of a scorer of sklearn."""
+    if name.partition(".")[0] != "sklearn":
+        return False
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    functions = (
+        getattr(get_scorer(scorer), "_score_func", None)
+        for scorer in get_scorer_names()
+    )
+    return any(
+        function is not None and name == f"{function.__module__}.{function.__name__}"
+        for function in functions
+    )
