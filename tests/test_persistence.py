@@ -82,7 +82,8 @@ def own_score(y, predicted):
 
 @pytest.mark.parametrize("function", [own_score, pairwise_distances, os.getcwd])
 def test_scores_of_other_functions_are_refused(path, function):
-    save({"scorer": make_scorer(function)}, path)
+    with pytest.warns(UserWarning, match=function.__name__):
+        save({"scorer": make_scorer(function)}, path)
     with pytest.raises(UntrustedTypesError, match=function.__name__):
         load(path)
 
@@ -134,7 +135,8 @@ def foreign(path, monkeypatch):
     # importlib mode does not register this module under the name skops looks for.
     monkeypatch.setitem(sys.modules, Foreign.__module__, sys.modules[__name__])
     monkeypatch.setattr(Foreign, "built", 0)
-    save({"ok": 1, "foreign": Foreign(3)}, path)
+    with pytest.warns(UserWarning, match=r"\['foreign'\] is of a type .* trusted="):
+        save({"ok": 1, "foreign": Foreign(3)}, path)
     return path
 
 
@@ -166,7 +168,8 @@ def test_listing_one_type_trusts_no_other(foreign):
 
 
 def test_functions_are_refused(path):
-    save(FunctionTransformer(os.getcwd), path)
+    with pytest.warns(UserWarning, match="getcwd"):
+        save(FunctionTransformer(os.getcwd), path)
     with pytest.raises(UntrustedTypesError, match="getcwd"):
         load(path)
 
@@ -443,6 +446,7 @@ PARTS_OF_FILES = {
     "estimators.search.path": ("RegularizationPath",),
     "gram.normalization": ("Normalization",),
     "gram.steps": ("TraceStep", "VarianceStep"),
+    "persistence.values": ("StoredValue",),
     "kernels.graph.grid": ("FittedGrid",),
     "kernels.graph.levels": ("PolynomialLevels",),
     "kernels.views": ("OptionalKernel", "ViewDictionary"),

@@ -1,6 +1,6 @@
 """Altered arrays and numbers in the parts of scikit-learn that model files may hold.
 
-Each is loaded, and asked for what it predicts: it answers, or raises an error of Python.
+Each is loaded, and predicts: it answers, or raises an error of Python.
 Where compiled code reads beyond an array, the process ends, which is what is counted.
 """
 
@@ -57,12 +57,10 @@ def unfitted(kind: type) -> Any:
     if kind.__name__ == "OrthogonalMatchingPursuitCV":
         del always["max_iter"]
     parameters = signature(kind).parameters
+    missing = {n for n, each in parameters.items() if each.default is Parameter.empty}
     return kind(
-        **{
-            name: needed.get(name, always.get(name))
-            for name, parameter in parameters.items()
-            if name in always or (name in needed and parameter.default is Parameter.empty)
-        }
+        **{name: needed[name] for name in needed.keys() & missing},
+        **{name: always[name] for name in always.keys() & parameters.keys()},
     )
 
 

@@ -24,7 +24,7 @@ def test_arrays_of_other_shapes_are_refused(seed):
 
 def test_altered_parts_of_sklearn_do_not_end_the_process(tmp_path):
     spawn = multiprocessing.get_context("spawn")
-    child = spawn.Process(target=hostile_parts.several, args=(60, 0, tmp_path))
+    child = spawn.Process(target=hostile_parts.several, args=(25, 0, tmp_path))
     child.start()
     child.join(100)
     assert child.exitcode == 0

@@ -58,7 +58,7 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
     def decorate(function: Loop) -> Loop:
         dispatcher: Any = njit(nogil=True, **options)(function)
         try:
-            dispatcher._cache = _Kept(function)  # type: ignore[no-untyped-call]
+            dispatcher._cache = _Kept(function)
         except RuntimeError:  # numba found no folder that can be written
             TELLER.reason = NO_FOLDER
         compiled: Loop = dispatcher

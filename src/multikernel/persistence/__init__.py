@@ -37,9 +37,9 @@ from multikernel.persistence.values import StoredValue, place_of, plain, restore
 MAX_BYTES = 2**31  # what a machine with 4 GB can spare
 STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
 PLAIN = {
-    *(f"builtins.{name}" for name in "bool bytes dict float int list slice str".split()),
-    *(f"numpy.{name}" for name in "bool float64 int64 intp ndarray".split()),
-    "builtins.tuple",
+    *("builtins.bool", "builtins.bytes", "builtins.dict", "builtins.float"),
+    *("builtins.int", "builtins.list", "builtins.slice", "builtins.str"),
+    *("builtins.tuple", "numpy.bool", "numpy.float64", "numpy.int64", "numpy.ndarray"),
 }
 """Types of skops that most models hold."""
 
@@ -50,6 +50,10 @@ def save(estimator: Any, path: PathLike) -> None:
     An estimator that is not fitted is written as it is, with its parameters, and can be
     fitted once it is loaded. The file says which versions of this library, scikit-learn
     and NumPy wrote it.
+
+    Parameters are stored as plain values: a pandas Index of columns as a list, for
+    example. The estimator itself is not changed. `save` checks that `load` accepts the
+    types in the file, and names the parameter that holds any other type.
 
     The file is written beside its final place and moved there at the end, so that an
     interrupt or a full disk leaves an existing file as it was. What a killed process
@@ -73,6 +77,14 @@ def save(estimator: Any, path: PathLike) -> None:
         If `path` is a folder.
     OSError
         If `path` is a device, or the disk is full.
+    TypeError
+        If the estimator holds an object that no file can hold, such as a generator.
+
+    Warns
+    -----
+    UserWarning
+        If `load` needs ``trusted=`` or a larger ``max_bytes`` for this estimator; the
+        message says which.
 
     See Also
     --------
@@ -109,7 +121,7 @@ def dumped(estimator: Any) -> bytes:
             "objects of trusted types: put one of these there and save again."
         ) from error
     if refused:
-        place, _ = place_of(estimator, _cannot_be_loaded)
+        place, _ = place_of(estimator, _must_be_trusted)
         warn_user(
             f"{place} is of a type that load does not trust: load this model with "
             f"trusted={refused}."
@@ -123,7 +135,7 @@ def dumped(estimator: Any) -> bytes:
 
 
 def _written(item: Any) -> tuple[bytes, int, list[str]]:
-    """Return the archive of an object, the bytes to load it, and types to be trusted."""
+    """Return an object's archive, the bytes to load it, and the types to be trusted."""
     data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
     content, needed = written_archive(data)
     refused = _refused_types(content, set())
@@ -142,11 +154,11 @@ def _cannot_be_written(item: Any) -> bool:
     return False
 
 
-def _cannot_be_loaded(item: Any) -> bool:
+def _must_be_trusted(item: Any) -> bool:
     try:
         return bool(_written(item)[2])
-    except Exception:
-        return True
+    except Exception:  # the whole can be written, so that this part is not alone in it
+        return False
 
 
 def load(
@@ -154,11 +166,13 @@ def load(
 ) -> Any:
     """Read an estimator from a file written by `save`.
 
-    Trusted without asking are this package's classes, scikit-learn's estimators,
-    Gaussian process kernels, splitters and named scores, and the plain types that
-    skops trusts.
+    Trusted without asking are this package's classes, the estimators of scikit-learn
+    that predict and transform by NumPy (scalers, encoders, imputers, linear models,
+    pipelines, searches), its Gaussian process kernels, splitters and named scores, and
+    the plain types that skops trusts.
     Anything else is named and refused: building an object of an unknown type can run
-    its code. Objects are made without their constructors, which run for plain types
+    its code, and compiled code, as in `sklearn.svm.SVC`, may crash on arrays that were
+    altered. Objects are made without their constructors, which run for plain types
     only. What is built is checked as constructors and fits would: every array of a
     model has the shape and the kind that the others ask for.
 

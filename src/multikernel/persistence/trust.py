@@ -31,8 +31,7 @@ SKLEARN = {
     "metrics": "_PassthroughScorer _Scorer",  # the function must be trusted as well
     "model_selection": "FixedThresholdClassifier GridSearchCV RandomizedSearchCV "
     "TunedThresholdClassifierCV",
-    "multiclass": "OneVsOneClassifier OneVsRestClassifier "
-    "_ConstantPredictor",
+    "multiclass": "OneVsOneClassifier OneVsRestClassifier _ConstantPredictor",
     "multioutput": "ClassifierChain MultiOutputClassifier MultiOutputRegressor "
     "RegressorChain",
     "naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB",

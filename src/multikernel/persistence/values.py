@@ -6,7 +6,14 @@ place; the model itself stays as it is, because `clone` compares parameters.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, MappingView
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    ValuesView,
+)
 from copy import copy
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -44,6 +51,18 @@ def _of_pandas(name: str, *parts: Any, **named: Any) -> Any:
     return getattr(import_module("pandas"), name)(*parts, **named)
 
 
+def _frozen(value: Any) -> tuple[Any, ...]:
+    return value.dist.name, value.args, value.kwds
+
+
+def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
+    stats = import_module("scipy.stats")
+    family = getattr(stats, name)
+    if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
+        raise ValueError(f"{name} is no distribution of scipy.stats")
+    return family(*args, **kwds)
+
+
 def _isoformat(value: Any) -> tuple[str]:
     return (value.isoformat(),)
 
@@ -77,11 +96,16 @@ KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
         lambda v: (v.ordinal, v.freqstr),
         lambda ordinal, freq: _of_pandas("Period", ordinal=ordinal, freq=freq),
     ),
+    "scipy.stats._distn_infrastructure.rv_continuous_frozen": (_frozen, _distribution),
+    "scipy.stats._distn_infrastructure.rv_discrete_frozen": (_frozen, _distribution),
 }
 """How values are taken apart, and made of their parts, by the names of their types.
 
 What makes them runs on values from files: it must neither run code nor take memory
 beyond that of its parts."""
+
+SEQUENCES = (KeysView, ValuesView, ItemsView, range, deque, memoryview)
+"""What is stored as a list."""
 
 ATOMS = (str, bytes, int, float, type, FunctionType, MethodType, ModuleType)
 
@@ -113,7 +137,7 @@ def _stored(item: Any) -> Any:
         return slice(*(e.item() if isinstance(e, np.generic) else e for e in ends))
     if isinstance(item, MappingProxyType):
         return _stored(dict(item))
-    if isinstance(item, MappingView | range | deque | memoryview):
+    if isinstance(item, SEQUENCES):
         return list(item)
     if isinstance(item, dict) and all(type(key) in (str, int) for key in item):
         return item
@@ -172,7 +196,8 @@ class _Replacing:
         values = self._changed(vars(item))
         if values is None:
             return item
-        copied = type(item).__new__(type(item))
+        kind: Any = type(item)
+        copied = kind.__new__(kind)
         _updated(vars(copied), values)
         return copied
 
@@ -188,9 +213,9 @@ class _Replacing:
             new[place] = self(member)
         if all(one is other for one, other in zip(new, old.flat, strict=True)):
             return array
-        new = new.reshape(old.shape)
+        shaped = new.reshape(old.shape)
         masked = isinstance(array, np.ma.MaskedArray)
-        return np.ma.MaskedArray(new, array.mask) if masked else new
+        return np.ma.MaskedArray(shaped, array.mask) if masked else shaped
 
 
 def _updated(mapping: dict[Any, Any], values: dict[Any, Any]) -> dict[Any, Any]:
