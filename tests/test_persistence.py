@@ -6,10 +6,12 @@ import json
 import os
 import signal
 import sys
+import time
 import tracemalloc
 import warnings
 import zipfile
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -658,6 +660,25 @@ def test_interrupt_leaves_the_old_file(path, monkeypatch, step, error):
     monkeypatch.undo()
     assert load(path) == BlockL1(1.0)
     assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no timers of signals")
+def test_interrupts_at_any_moment_leave_one_whole_file(path):
+    """One that zipfile meets while it writes came out as another error."""
+    old, new = ({"X": [np.full(9, i) for i in range(n)]} for n in (1, 40))
+    start = time.perf_counter()
+    save(new, path)
+    seconds = time.perf_counter() - start
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    for share in np.linspace(0.05, 1.1, 40):
+        save(old, path)
+        with suppress(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, share * seconds)
+            save(new, path)
+            time.sleep(2 * seconds)  # the alarm rings here at the latest
+        assert len(load(path)["X"]) in (1, 40)
+        assert os.listdir(path.parent) == [path.name]
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def test_overwriting_and_permissions(path):

@@ -9,6 +9,7 @@ import importlib
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,7 @@ from multikernel._install import how_to_install
 from multikernel.exceptions import UntrustedTypesError, VersionWarning, warn_user
 from multikernel.gram.files import PathLike as PathLike
 from multikernel.gram.memory import readable_bytes
+from multikernel.linalg.threads import aside
 from multikernel.persistence.archive import (
     Content,
     RefusedError,
@@ -110,18 +112,19 @@ def save(estimator: Any, path: PathLike) -> None:
 def dumped(estimator: Any) -> bytes:
     """Return what `save` writes to a file; say what `load` does not accept."""
     try:
-        data, needed, refused = _written(estimator)
+        # An interrupt while zipfile writes would come out as another error.
+        data, needed, refused = aside(partial(_written, estimator))
     except (MemoryError, OSError):
         raise
     except Exception as error:  # skops and the objects themselves raise any kind
-        place, item = place_of(estimator, _cannot_be_written)
+        place, item = aside(partial(place_of, estimator, _cannot_be_written))
         raise TypeError(
             f"Cannot save {place}, an object of type {type(item).__qualname__}: "
             f"{error}. A model file holds numbers, text, lists, mappings, arrays and "
             "objects of trusted types: put one of these there and save again."
         ) from error
     if refused:
-        place, _ = place_of(estimator, _must_be_trusted)
+        place, _ = aside(partial(place_of, estimator, _must_be_trusted))
         warn_user(
             f"{place} is of a type that load does not trust: load this model with "
             f"trusted={refused}."
@@ -217,7 +220,8 @@ def load(
     with _one_sentence(path):
         check_memory(Path(path).stat().st_size, max_bytes)
         # Read once: what is checked and what is built must be the same bytes.
-        content = checked_archive(Path(path).read_bytes(), max_bytes)
+        data = Path(path).read_bytes()
+        content = aside(partial(checked_archive, data, max_bytes))
         loaded = _built(path, content, {_full_name(item) for item in trusted})
         check_loaded(loaded)
     _warn_of_versions(path, loaded, content)

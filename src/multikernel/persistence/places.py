@@ -13,11 +13,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from multikernel.gram.files import PathLike, written
 from multikernel.gram.temporary import CAN_LOCK, held, lock
+from multikernel.linalg.threads import uninterrupted
 
 KINDS = {
     stat.S_ISBLK: "a device",
@@ -155,8 +157,17 @@ def _state_of(stream: Any) -> os.stat_result | None:
 def write_to(place: Place, data: bytes) -> None:
     """Write an output to its place, whole or not at all.
 
-    If that fails, the message names the file, and an older one is unharmed.
+    If that fails, the message names the file, and an older one is unharmed. Interrupts
+    wait until a file is written: between two lines one would leave an unfinished file.
     """
+    write = partial(_write_to, place, data)
+    if place.file is None:  # a pipe may wait for its reader
+        write()
+    else:
+        uninterrupted(write)
+
+
+def _write_to(place: Place, data: bytes) -> None:
     with filled(place) as file, written(place.path):
         file.write(data)
 
