@@ -146,7 +146,12 @@ def test_class_weights_keep_their_keys(weights, again):
 def test_what_is_plain_is_not_copied():
     model = SpicyMKLRegressor([GaussianKernel(1.0)]).fit(X, y)
     assert plain(model) is model
-    odd = {None: frozenset({1, "a"}), (1, "a"): pd.NA, "map": MappingProxyType({1: 2}), "z": (pd.NaT, {1j})}
+    odd = {
+        None: frozenset({1, "a"}),
+        (1, "a"): pd.NA,
+        "map": MappingProxyType({1: 2}),
+        "z": (pd.NaT, {1j}),
+    }
     stored = plain(odd)
     assert restored(stored) == odd | {"map": {1: 2}}
 
