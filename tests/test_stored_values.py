@@ -11,7 +11,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import loguniform, randint
+from sklearn import clone, config_context
 from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
+from sklearn.pipeline import make_pipeline
 
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, SpicyMKLRegressorCV
 from multikernel.kernels import GaussianKernel, Interactions, Unpenalized
@@ -164,6 +166,16 @@ def test_distributions_of_searches_are_saved(again):
         loaded[name].rvs(random_state=0) == alphas[name].rvs(random_state=0)
         for name in alphas
     )
+
+
+def test_requests_of_metadata_are_saved(again):
+    with config_context(enable_metadata_routing=True):
+        model = SpicyMKLRegressor().set_fit_request(sample_weight=True).fit(X, y)
+        loaded = clone(again(again(make_pipeline(model))))[0]
+        assert "SpicyMKLRegressor" in repr(loaded)
+        requests = loaded.get_metadata_routing().fit.requests
+    assert requests == model._metadata_request.fit.requests
+    assert model._metadata_request.owner is model
 
 
 def some_columns(X):

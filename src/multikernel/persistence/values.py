@@ -104,6 +104,12 @@ KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
 What makes them runs on values from files: it must neither run code nor take memory
 beyond that of its parts."""
 
+OWNED = (
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
+)
+"""Parts of an estimator that hold it, which a tree cannot; they only show its name."""
+
 SEQUENCES = (KeysView, ValuesView, ItemsView, range, deque, memoryview)
 """What is stored as a list."""
 
@@ -141,10 +147,20 @@ def _stored(item: Any) -> Any:
         return list(item)
     if isinstance(item, dict) and all(type(key) in (str, int) for key in item):
         return item
+    return _stored_by_name(item)
+
+
+def _stored_by_name(item: Any) -> Any:
+    """Return what is stored of an object of a type that is known by its name."""
     kind = type(item)
     library = kind.__module__.partition(".")[0]
     module = library if library in LIBRARIES else kind.__module__
     name = f"{module}.{kind.__qualname__}"
+    if name in OWNED:
+        item = copy(item)
+        if not isinstance(item.owner, str):
+            item.owner = type(item.owner).__name__
+        return item
     if name in KINDS:
         return StoredValue(name, tuple(KINDS[name][0](item)))
     if library in LIBRARIES and hasattr(item, "__array__"):
