@@ -1,6 +1,7 @@
 """What users pass and tables hold is saved as plain values, and comes back."""
 
 import datetime as dt
+import time
 from collections import deque
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, SpicyMKLRegressorCV
 from multikernel.kernels import GaussianKernel, Interactions, Unpenalized
 from multikernel.persistence import load, save
-from multikernel.persistence.values import plain, restored
+from multikernel.persistence.values import StoredValue, plain, restored
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame(rng.standard_normal((30, 4)), columns=list("abcd"))
@@ -176,6 +177,25 @@ def test_requests_of_metadata_are_saved(again):
         requests = loaded.get_metadata_routing().fit.requests
     assert requests == model._metadata_request.fit.requests
     assert model._metadata_request.owner is model
+
+
+HOSTILE = [
+    StoredValue("pandas.Timestamp", ("x" * 10**6,)),
+    StoredValue("pandas.Period", (3, "M" * 10**6)),
+    StoredValue("os.system", ("true",)),
+    StoredValue("fractions.Fraction", ("1e999999999",)),
+    StoredValue("builtins.dict", (1,)),
+    StoredValue("scipy.stats._distn_infrastructure.rv_continuous_frozen", ("test",)),
+]
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: value.kind)
+def test_values_from_strangers_are_refused_at_once(value, tmp_path):
+    save({"value": value}, tmp_path / "model.skops")
+    start = time.process_time()
+    with pytest.raises(ValueError, match="is no model file written by"):
+        load(tmp_path / "model.skops")
+    assert time.process_time() - start < 1.0
 
 
 def some_columns(X):

@@ -31,6 +31,10 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose columns and indices are stored as lists or arrays."""
 
 
+LONGEST_TEXT = 100
+"""Characters of a date or a duration; pandas takes 15 s to refuse a million."""
+
+
 @dataclass(frozen=True)
 class StoredValue:
     """A value as a model file holds it.
@@ -48,6 +52,11 @@ class StoredValue:
 
 
 def _of_pandas(name: str, *parts: Any, **named: Any) -> Any:
+    texts = (text for text in (*parts, *named.values()) if isinstance(text, str))
+    if any(len(text) > LONGEST_TEXT for text in texts):
+        raise ValueError(
+            f"the text of a {name} has more than {LONGEST_TEXT} characters"
+        )
     return getattr(import_module("pandas"), name)(*parts, **named)
 
 
@@ -81,8 +90,11 @@ KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
     "datetime.time": (_isoformat, time.fromisoformat),
     "datetime.timedelta": (lambda v: (v.days, v.seconds, v.microseconds), timedelta),
     "decimal.Decimal": (_text, Decimal),
-    # Of text such as 1e999999999 a Fraction would write out all digits.
-    "fractions.Fraction": (lambda v: (v.numerator, v.denominator), Fraction),
+    # Not of text: from 1e999999999 a Fraction would compute all digits.
+    "fractions.Fraction": (
+        lambda v: (v.numerator, v.denominator),
+        lambda numerator, denominator: Fraction(numerator, denominator),
+    ),
     "uuid.UUID": (_text, UUID),
     "pandas.NAType": (lambda v: (), lambda: import_module("pandas").NA),
     "pandas.NaTType": (lambda v: (), lambda: import_module("pandas").NaT),
