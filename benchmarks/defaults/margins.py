@@ -121,6 +121,21 @@ def measured(kind: str, name: str) -> Iterator[dict[str, Any]]:
             start = now
 
 
+def over_splits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for each loss, set and strength: means over splits."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        key = row["loss"], row["set"], row["strength"]
+        groups.setdefault(key, []).append(row)
+    means = []
+    for own in groups.values():
+        first = {name: own[0][name] for name in ("loss", "set", "strength")}
+        numbers = [name for name in own[0] if name not in (*first, "split")]
+        values = {n: float(np.mean([row[n] for row in own])) for n in numbers}
+        means.append(first | {n: round(value, 5) for n, value in values.items()})
+    return means
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one set, seconds")
@@ -136,6 +151,7 @@ def main() -> None:
             for row in measured(kind, name):
                 print(*row.values(), flush=True)
                 rows.append(row)
+    rows = over_splits(rows)
     folder = options.output / "results"
     folder.mkdir(parents=True, exist_ok=True)
     content = {

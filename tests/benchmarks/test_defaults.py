@@ -44,3 +44,12 @@ def test_default_searches_are_measured(command, run, tmp_path):
     run("defaults/report.py", "--output", tmp_path)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert page.count("\n## ") == 1
+
+
+@pytest.mark.slow
+def test_the_strength_of_lp_norms_is_measured(run, tmp_path):
+    run("defaults/margins.py", "--quick", "--output", tmp_path)
+    run("defaults/report.py", "--output", tmp_path)
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert page.count("sets:") == 3
+    assert "| C = 1 |" in page

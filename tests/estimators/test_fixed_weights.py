@@ -31,7 +31,7 @@ def greedy(gram, y, sample_weight, most=1):
 
 def test_given_weights_are_those_of_the_machine():
     X, y = problem()
-    settings = {"normalize": None, "tol": 1e-8}
+    settings = {"C": 1.0, "normalize": None, "tol": 1e-8}
     model = FixedWeightsMKLClassifier(KERNELS, kernel_weights=WEIGHTS, **settings)
     model.fit(X, y)
     K = np.tensordot(WEIGHTS, build_stack(KERNELS, X, storage="dense").stack.array, 1)

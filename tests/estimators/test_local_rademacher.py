@@ -39,7 +39,7 @@ def test_no_free_eigenvalues_are_trace_normalised_lp_norm_mkl(method, p):
 
 
 def test_conv_is_the_normaliser_and_any_lp_solver():
-    settings = {"p": 1.0, "tol": 1e-8}
+    settings = {"C": 1.0, "p": 1.0, "tol": 1e-8}
     ours = LocalRademacherMKLClassifier(KERNELS, theta=3, **settings).fit(X, Y)
     normalize = TailNormalizer(3)
     plain = LpMKLClassifier(KERNELS, normalize=normalize, **settings).fit(X, Y)

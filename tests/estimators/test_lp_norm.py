@@ -206,7 +206,7 @@ def test_copies_share_their_dual_variable_by_weight():
 
 def test_a_copy_with_the_other_label_stays_apart():
     X, y = binary()
-    model = FixedWeightsMKLClassifier(KERNELS, tol=1e-8).fit(
+    model = FixedWeightsMKLClassifier(KERNELS, C=1.0, tol=1e-8).fit(
         np.vstack([X, X[:1]]), np.concatenate([y, y[:1] ^ 1])
     )
     total = grams(np.vstack([X, X[:1]]), "trace").sum(axis=0)
@@ -240,7 +240,7 @@ def test_the_search_tells_copies_apart_where_folds_do():
 
 def test_class_weights_are_those_of_an_svm():
     X, y = binary()
-    settings = {"normalize": None, "class_weight": {1: 3.0}, "tol": 1e-10}
+    settings = {"C": 1.0, "normalize": None, "class_weight": {1: 3.0}, "tol": 1e-10}
     model = FixedWeightsMKLClassifier(KERNELS, **settings).fit(X, y)
     total = grams(X, None).sum(axis=0)
     machine = SVC(kernel="precomputed", class_weight={1: 3.0}, tol=1e-10).fit(total, y)
@@ -530,3 +530,11 @@ def test_there_is_no_strength_that_removes_all_kernels():
     X, y = binary()
     with pytest.raises(ValueError, match="keeps kernels in use at every C"):
         regularization_path(LpMKLClassifier(KERNELS), X, y)
+
+
+@pytest.mark.parametrize("make", [LpMKLClassifier, FixedWeightsMKLClassifier])
+def test_the_default_strength_does_not_depend_on_the_number_of_kernels(make):
+    X, y = binary()
+    one, many = (make(n * [KERNELS[0]]).fit(X, y) for n in (1, 16))
+    difference = one.decision_function(X) - many.decision_function(X)
+    assert np.abs(difference).max() < 0.01

@@ -109,7 +109,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
 
     _checks = weight_checks("uniform", "alignment", "easy")
 
-    C: float | None = 1.0
+    C: float | None = None
 
     def _method(self) -> AnyMethod:
         return weighted_method(self, self.C)

@@ -144,7 +144,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     (2, True)
     """
 
-    C: float | None = 1.0
+    C: float | None = None
     p: float = 2.0
     _: KW_ONLY
     theta: int = 1

@@ -118,7 +118,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
     1.0
     """
 
-    C: float | None = 1.0
+    C: float | None = None
     p: float = 2.0
 
     def _method(self) -> MarginMethod:

@@ -21,11 +21,11 @@ from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, Solver
 from multikernel.solvers.lp_choice import lp_solver
 
 STANDARD_C = 2.0
-"""What ``C=None`` stands for, times `margin_unit`. ``benchmarks/defaults`` (strengths),
-6 sets, R^2 less that of the search, median at 1, 2 and 4: squared error with p = 2
--0.012, -0.013 and -0.019, with p = inf -0.028, -0.017 and -0.016; absolute error
--0.016, -0.006 and -0.015, -0.021, -0.013 and -0.021. C = 1 whatever the kernels is some
-16 to 32 there with p = inf, -0.07 to -0.14."""
+"""What ``C=None`` stands for, times `margin_unit`: ``benchmarks/defaults`` (margins).
+Means over 20 sets at 1, 2 and 4: AUC 0.904, 0.903 and 0.899 (hinge; C = 1 whatever the
+kernels 0.899), accuracy 0.872, 0.873 and 0.868 (0.867), logarithmic loss 0.315, 0.304
+and 0.303 (0.315). Over 6 regressions R^2 0.502, 0.494 and 0.480, in the median less than
+the best 0.022, 0.012 and 0.009."""
 
 
 def exponent(value: Any) -> str | None:
