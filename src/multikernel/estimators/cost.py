@@ -27,7 +27,7 @@ class FitCost:
     n_kernels, n_samples : int
         Kernels and samples that a model learns from.
     n_bytes : int
-        Bytes of the kernels.
+        Bytes that the fit takes at its peak, beside the data.
     seconds : float
         Seconds of the fit, to an order of magnitude.
     advice : str
@@ -79,8 +79,9 @@ def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
     Returns
     -------
     cost : FitCost
-        Seconds are from counts of operations, so that an order of magnitude is all
-        that they say; bytes are of the kernels alone, beside the data.
+        Seconds come from counts of operations and are right to an order of magnitude.
+        Bytes are those of the kernels and of the solver at its peak, beside the data,
+        right to a factor of two above 100 MB.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from multikernel._validation import (
 from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
-from multikernel.gram.choice import choose_storage, every_rank
+from multikernel.gram.choice import choose_storage
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.dense import DenseStack, Stored
@@ -31,6 +31,7 @@ from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.products import build_products
+from multikernel.gram.factors.ranks import every_rank
 from multikernel.gram.files import (
     STORAGE,
     Header,

@@ -5,17 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.factors.growth import (
-    Goal,
-    grow,
-    kernel_columns,
-    without_landmarks,
-)
-from multikernel.gram.factors.landmarks import LowRank, kernel_features, known_ranks
+from multikernel.gram.factors.landmarks import LowRank, known_ranks
+from multikernel.gram.factors.ranks import HIGH, sampled_ranks
 from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
 from multikernel.gram.normalization import Steps, check_steps, empty_normalization
-from multikernel.kernels.base import KernelDictionary, kernel_name
+from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncentred
@@ -28,17 +23,16 @@ is not worth a look at ranks."""
 QUICK = 2**22
 """Kernels times samples up to which factors, once asked for, are no long work."""
 
-SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
-"""Kernels, and samples, whose ranks are measured: tens of milliseconds."""
-
-HIGH = 100
-"""Landmarks after which such a rank counts as full."""
-
 # Nanoseconds on one core, from breast cancer x 837 kernels and from one-column
 # Gaussians of 20 000 samples: to compute an entry of a matrix, to multiply by it, to
 # compute an entry of a factor and to subtract one landmark from it, and a step of a
 # matrix product.
 ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
+
+WORK = 3
+"""Matrices of all samples that a fit holds beside the kernels: a weighted sum, its
+factorisation, and a copy of one of them. Peaks of 12 fits (500 to 4000 samples) were
+0.7 to 1.3 of what is expected by it."""
 
 PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """What a fit takes at most: passes, Newton steps, and kernels in use. Storages are
@@ -58,6 +52,9 @@ MEASURED_ALL = 0.3
 default classifications took 0.6 seconds (0.9 expected) of 1000 samples and 24 kernels,
 2.7 (2.5) of 2000, 13 (7) of 5000 and 37 (14) of 9000."""
 
+ASKED = "it was asked for"
+"""The reason for a storage that the user names."""
+
 LONG = 120.0
 """Seconds that a fit may be expected to take before it says so."""
 
@@ -75,7 +72,7 @@ class Choice:
     n_kernels : int
         Kernels of the dictionary.
     n_bytes : int
-        Bytes of what is held.
+        Bytes that a fit takes at its peak, beside the data.
     seconds : float
         What a fit may take, to an order of magnitude.
     factors : Choice, optional
@@ -194,35 +191,42 @@ def choose_products(
     It is whole matrices or factors, whichever is quicker and fits; kernels that fit in
     neither way are recomputed. None if the user asked for another storage.
     """
-    if storage not in ("auto", "low_rank") and not isinstance(storage, LowRank):
+    in_factors = storage == "low_rank" or isinstance(storage, LowRank)
+    if not in_factors and storage not in ("auto", "dense", "dense32"):
         return None
     asked = storage != "auto"
     given = dictionary.mains.kernels
     made = Costs(len(given), X.shape[0], _limit(len(given), len(X), max_bytes))
     whole = made.products(len(dictionary))
+    if asked and not in_factors:
+        half = whole.n_bytes // (2 if storage == "dense32" else 1)
+        return replace(whole, storage=storage, reason=ASKED, n_bytes=half)
     fits = whole.n_bytes <= made.limit
     if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
         return whole
     mains = ListDictionary([uncentred(kernel) for kernel in given])
-    ranks = sampled_ranks(mains, X)
+    ranks = sampled_ranks(mains, X, extrapolate=True)
     thin = made.low_rank(ranks, "low_rank" if storage == "auto" else storage)
     columns = made.n_kernels * float(ranks.mean())
     thin = replace(
         thin,
-        reason="it was asked for" if asked else thin.reason,
+        reason=ASKED if asked else thin.reason,
         n_kernels=len(dictionary),
+        n_bytes=thin.n_bytes + int(16 * columns**2),
         seconds=thin.seconds + made.shared_pass(0.5 * made.n_samples * columns**2),
     )
     if asked:
         return thin
     if 4.0 * ranks.mean() > len(X) or thin.n_bytes > made.limit:
-        return whole if fits else Costs(len(dictionary), len(X), made.limit).lazy()
+        lazy = Costs(len(dictionary), len(X), made.limit).lazy()
+        return whole if fits else made.smaller(lazy, thin)
     return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
 
 
 def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
     """Return the bytes that kernels may take: what any machine has, where they fit."""
-    if max_bytes is None and 8 * n_kernels * n_samples**2 <= MODEST_BYTES:
+    needed = 8 * (n_kernels + WORK) * n_samples**2
+    if max_bytes is None and needed <= MODEST_BYTES:
         return MODEST_BYTES
     return byte_limit(max_bytes)
 
@@ -251,39 +255,6 @@ def divides_centred(normalize: Steps) -> bool:
     return "center" in steps and "cosine" in steps[steps.index("center") :]
 
 
-def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
-    """Return the ranks of a few kernels; a high one counts as full."""
-    # Each stands for its neighbours: at the ends of a dictionary are special kernels.
-    middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
-    kernels = np.unique((middles * len(dictionary)).astype(np.intp))
-    return _ranks_of(dictionary, X, kernels)
-
-
-def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
-    """Return the ranks of all kernels; a high one counts as full."""
-    return _ranks_of(dictionary, X, np.arange(len(dictionary)))
-
-
-def _ranks_of(dictionary: KernelDictionary, X: Array, chosen: Indices) -> Indices:
-    """Return the ranks of some kernels, by a part of the samples."""
-    n_samples = X.shape[0]
-    rows = np.unique(np.linspace(0, n_samples - 1, SAMPLED_ROWS).astype(np.intp))
-    sample = X[rows]
-    weights = np.full(rows.size, 1.0 / rows.size)
-    ranks = np.empty(chosen.size, dtype=np.intp)
-    for number, m in enumerate(chosen.tolist()):
-        kernel = dictionary[m]
-        features = kernel_features(kernel, X[:1])
-        if features is not None:
-            ranks[number] = min(features.shape[1], n_samples)
-            continue
-        columns = kernel_columns(kernel, sample, kernel_name(kernel), cosine=False)
-        goal = Goal(min(HIGH, rows.size), LowRank().tol)
-        rank = grow(columns, without_landmarks(columns), weights, goal).landmarks.size
-        ranks[number] = n_samples if rank >= goal.most else rank
-    return ranks
-
-
 @dataclass(frozen=True)
 class Costs:
     """What is predicted of each storage.
@@ -307,7 +278,6 @@ class Costs:
         self, storage: Storage, dictionary: KernelDictionary, X: Array
     ) -> Choice:
         """Return what the user asked for."""
-        why = "it was asked for"
         if isinstance(storage, LowRank) or storage == "low_rank":
             # Where even high ranks take no time, none is looked at.
             choice = self.low_rank(np.array([HIGH]), storage)
@@ -321,7 +291,7 @@ class Costs:
             isinstance(storage, MemoryMapped) and storage.dtype == "float32"
         )
         n_bytes = choice.n_bytes // (2 if half else 1)
-        return Choice(storage, why, self.n_kernels, n_bytes, choice.seconds)
+        return Choice(storage, ASKED, self.n_kernels, n_bytes, choice.seconds)
 
     def dense(self) -> Choice:
         """Return what is expected of whole matrices."""
@@ -330,7 +300,18 @@ class Costs:
         seconds += self._newton(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         why = f"its matrices take {bytes_}, of {limit} that they may"
-        return Choice("dense", why, self.n_kernels, 8 * entries, seconds)
+        n_bytes = 8 * entries + self.work
+        return Choice("dense", why, self.n_kernels, n_bytes, seconds)
+
+    @property
+    def work(self) -> int:
+        """Return the bytes that a fit takes beside whole kernels; see `WORK`."""
+        return 8 * WORK * self.n_samples**2
+
+    def smaller(self, choice: Choice, thin: Choice) -> Choice:
+        """Return a choice, or factors where it passes the limit, if these take less."""
+        too_large = choice.n_bytes > max(self.limit, thin.n_bytes)
+        return thin if too_large else choice
 
     def products(self, n_kernels: int) -> Choice:
         """Return the choice of whole mains, products computed, with its cost."""
@@ -340,8 +321,8 @@ class Costs:
         return replace(
             whole,
             reason=f"its {self.n_kernels} main matrices take "
-            f"{readable_bytes(whole.n_bytes)}, of {limit} that they may, and "
-            "interactions are products",
+            f"{readable_bytes(whole.n_bytes - self.work)}, of {limit} that they may, "
+            "and interactions are products",
             n_kernels=n_kernels,
             seconds=whole.seconds + self.shared_pass(0.125 * entries),
         )
@@ -357,7 +338,7 @@ class Costs:
         seconds += self._newton(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         why = f"its matrices would take {bytes_}, of {limit} that they may"
-        return Choice("lazy", why, self.n_kernels, 0, seconds)
+        return Choice("lazy", why, self.n_kernels, self.work, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
         """Return the choice of factors, its cost from the ranks of a few kernels."""
@@ -369,12 +350,14 @@ class Costs:
         seconds = self._shared(values * (each + PASSES * PRODUCT))
         seconds += self._newton(min(self.in_use, self.n_kernels) * mean)
         n_bytes = int(8 * values + 8 * self.n_kernels * self.n_samples)
+        used = min(min(self.in_use, self.n_kernels) * mean, self.n_samples)
+        work = int(8 * used * (self.n_samples + 2.0 * used))
         whole = readable_bytes(8 * self.n_kernels * self.n_samples**2)
         why = (
             f"its factors have some {mean:.0f} columns a kernel, "
             f"{readable_bytes(n_bytes)} in place of {whole}"
         )
-        return Choice(storage, why, self.n_kernels, n_bytes, seconds)
+        return Choice(storage, why, self.n_kernels, n_bytes + work, seconds)
 
     def by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
         """Return the storage to use, given the ranks of a few kernels.
@@ -401,7 +384,7 @@ class Costs:
         whole, thin = self.dense(), self.low_rank(ranks, "low_rank")
         fits = whole.n_bytes <= self.limit
         if 4.0 * ranks.mean() > self.n_samples or thin.n_bytes > self.limit:
-            return whole if fits else self.lazy()
+            return whole if fits else self.smaller(self.lazy(), thin)
         if fits:
             return thin if 2.0 * thin.seconds <= whole.seconds else whole
         lazy = self.lazy()
@@ -421,8 +404,7 @@ class Costs:
         others = replace(self, n_kernels=max(1, self.n_kernels - n_whole))
         thin = others.low_rank(ranks[~high], "low_rank")
         n_bytes = whole.n_bytes + thin.n_bytes
-        # A weighted sum and its factorisation are held beside them.
-        if n_bytes + 16 * self.n_samples**2 > self.limit:
+        if n_bytes > self.limit:
             return None
         why = (
             f"some {n_whole} of its kernels are of high rank, whole, and factors of "

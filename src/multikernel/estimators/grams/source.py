@@ -31,10 +31,13 @@ from multikernel.gram.choice import (
     readable_seconds,
 )
 from multikernel.gram.factors.engine import SampledRows
-from multikernel.gram.memory import readable_bytes
+from multikernel.gram.memory import check_room, readable_bytes
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import backing
+
+WHOLE = ("by_kernel", "dense", "dense32", "lazy")
+"""Storages whose bytes are known before a fit; factors are counted as they are made."""
 
 GIVEN = "matrices were given"
 """The reason for the storage of precomputed kernels."""
@@ -250,6 +253,14 @@ def settle_storage(
     if isinstance(samples.X, SampledRows):
         return _in_blocks(owner, samples.X, options)
     choice = storage_of(dictionary, samples.X, options, uses_all=source.uses_all)
+    if choice.name in WHOLE:
+        check_room(
+            f"{owner}: the fit of {choice.n_kernels} kernels on {samples.X.shape[0]} "
+            f"samples with storage {choice.name!r} takes",
+            choice.n_bytes,
+            options.max_bytes,
+            "Use storage='low_rank', fewer samples or kernels, or raise max_bytes.",
+        )
     if source.verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
     if choice.seconds > LONG:

@@ -24,8 +24,8 @@ STANDARD_C = 2.0
 """What ``C=None`` stands for, times `margin_unit`: ``benchmarks/defaults`` (margins).
 Means over 20 sets at 1, 2 and 4: AUC 0.904, 0.903 and 0.899 (hinge; C = 1 whatever the
 kernels 0.899), accuracy 0.872, 0.873 and 0.868 (0.867), logarithmic loss 0.315, 0.304
-and 0.303 (0.315). Over 6 regressions R^2 0.502, 0.494 and 0.480, in the median less than
-the best 0.022, 0.012 and 0.009."""
+and 0.303 (0.315). Over 6 regressions R^2 0.502, 0.494 and 0.480, in the median less
+than the best 0.022, 0.012 and 0.009."""
 
 
 def exponent(value: Any) -> str | None:

@@ -12,12 +12,18 @@ from multikernel.gram.factors import growth
 from multikernel.gram.factors.features import CenteredFeatures
 from multikernel.gram.factors.growth import COMPLETED, ROUNDING, on_its_columns
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.memory import byte_limit, check_room
+from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_room
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.products import centred_later
 from multikernel.linalg import EPS
-from multikernel.linalg.tables import equal_shares, evenly_spaced, read_only, sizes_of
+from multikernel.linalg.tables import (
+    equal_shares,
+    evenly_spaced,
+    read_only,
+    row_hashes,
+    sizes_of,
+)
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import compiled
 
@@ -78,12 +84,16 @@ class CenteredMains:
         Means of the roots of what the factors leave there.
     tol : float
         Trace of what the factor of a product leaves, as a share of its own.
+    max_bytes : int, optional
+        Limit on the bytes of all factors and of a pass; half of the memory that is
+        available when left out.
     """
 
     stack: LowRankStack
     shifts: Array
     drifts: Array
     tol: float = 0.0
+    max_bytes: int | None = None
     made: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
 
     @cached_property
@@ -154,6 +164,8 @@ class CenteredMains:
         write = compiled(LOOPS, "write_shifted_rows")
         rows, shifts = read_only(self.stack.factors.T), self.shifts[columns]
         step = max(1, CHUNK // columns.size)
+        # The squares of the products are as many numbers again.
+        self.check_room("A pass over", 2 * columns.size**2 + CHUNK)
         total = np.zeros((columns.size, columns.size))
         buffer = np.empty(columns.size * step)
         for sign in (1.0, -1.0):
@@ -172,17 +184,27 @@ class CenteredMains:
         """Return the factor of a product, which is made once."""
         key = first, second
         if key not in self.made:
-            made = self._make(self.factor(first), self.factor(second))
-            numbers = [each.rows.size for each in (made, *self.made.values())]
-            check_room(
-                f"The factors of {len(numbers)} interactions on {made.roots.size} "
-                "samples take",
-                8 * sum(numbers),
-                byte_limit(None),
-                "Use a larger alpha, or fewer kernels.",
-            )
-            self.made[key] = made
+            A, B = self.factor(first), self.factor(second)
+            widest = min(len(A) * len(B), A.shape[1])
+            self.check_room("The factors of", (widest + len(A) + len(B)) * A.shape[1])
+            self.made[key] = self._make(A, B)
         return self.made[key]
+
+    def check_room(self, what: str, more: int) -> None:
+        """Raise if so many numbers beside all factors would pass the limit."""
+        made = sum(each.rows.size for each in self.made.values())
+        needed = 8 * (self.stack.factors.size + made + more)
+        if self.max_bytes is None and needed <= MODEST_BYTES:
+            return
+        n_kernels, n_samples, _ = self.stack.shape
+        check_room(
+            f"{what} the interactions of {n_kernels} kernels on {n_samples} samples "
+            "take" + "s" * what.startswith("A "),
+            needed,
+            byte_limit(self.max_bytes),
+            "Use storage='auto', a larger alpha, fewer kernels or categories, or raise "
+            "max_bytes.",
+        )
 
     def _make(self, A: Array, B: Array) -> ProductFactor:
         """Factorise the product of two mains by its values at some samples.
@@ -191,7 +213,10 @@ class CenteredMains:
         bound of dual points of one size, the samples join it that most is left of.
         """
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
-        some = evenly_spaced(diagonal.size, SAMPLED)
+        # Equal pairs of values have equal rows, and one of each is enough.
+        hashes = row_hashes(np.concatenate([A, B]).T)
+        some = np.unique(hashes, return_index=True)[1]
+        some = some[evenly_spaced(some.size, SAMPLED)]
         for _ in range(ROUNDS):
             pivots, triangle = landmarks_of(A[:, some], B[:, some], self.tol)
             landmarks = some[pivots]
@@ -292,7 +317,10 @@ def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def centred_mains(
-    mains: KernelDictionary, stack: LowRankStack, tol: float
+    mains: KernelDictionary,
+    stack: LowRankStack,
+    tol: float,
+    max_bytes: int | None = None,
 ) -> CenteredMains:
     """Return the factors of kernels, each centred in its own samples.
 
@@ -302,7 +330,7 @@ def centred_mains(
         The kernels; those on some columns are `CenteredKernel` where they are centred.
     stack : LowRankStack
         Their factors before.
-    tol : float
+    tol, max_bytes
         As in `CenteredMains`.
     """
     shifts, drifts = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
@@ -321,4 +349,4 @@ def centred_mains(
         shifts[part] = weights @ Z
         # Features leave nothing.
         drifts[m] = weights @ np.sqrt(residual) if features.landmarks.size else 0.0
-    return CenteredMains(stack, shifts, drifts, tol)
+    return CenteredMains(stack, shifts, drifts, tol, max_bytes)

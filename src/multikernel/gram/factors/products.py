@@ -307,7 +307,7 @@ class FactoredProducts(ProductsOfMains, Refinable):
         tol = max(FINER * mains.tol, EPS)
         if tol == mains.tol and not np.any(stack.ranks > mains.stack.ranks):
             return None
-        finer = centred_mains(dictionary.mains, stack, tol)
+        finer = centred_mains(dictionary.mains, stack, tol, mains.max_bytes)
         return replace(self, mains=finer)
 
     def _goals_of_mains(
@@ -407,7 +407,8 @@ def build_products(
     kernels = (KernelLandmarks(np.empty(0, dtype=np.intp)),) * len(dictionary)
     samples = X, np.arange(len(X)), equal_shares(len(X), sample_weight)
     landmarks = ProductLandmarks(dictionary, *samples, False, options, kernels)
-    mains = centred_mains(dictionary.mains, stack, ROUGHER * options.tol)
+    tol = ROUGHER * options.tol
+    mains = centred_mains(dictionary.mains, stack, tol, max_bytes)
     return _normalised(mains, dictionary.terms, landmarks, normalization)
 
 

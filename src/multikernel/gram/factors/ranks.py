@@ -1,0 +1,86 @@
+"""The ranks of kernels, measured on a few kernels and samples."""
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.factors.growth import (
+    Goal,
+    KernelColumns,
+    grow,
+    kernel_columns,
+    without_landmarks,
+)
+from multikernel.gram.factors.landmarks import LowRank, kernel_features
+from multikernel.kernels.base import KernelDictionary, kernel_name
+from multikernel.linalg.tables import equal_shares, evenly_spaced
+
+SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
+"""Kernels, and samples, whose ranks are measured: tens of milliseconds."""
+
+HIGH = 100
+"""Landmarks after which such a rank counts as full, and products extrapolate it."""
+
+
+def sampled_ranks(
+    dictionary: KernelDictionary, X: Array, *, extrapolate: bool = False
+) -> Indices:
+    """Return the ranks of a few kernels; see `_ranks_of`."""
+    # Each stands for its neighbours: at the ends of a dictionary are special kernels.
+    middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
+    kernels = np.unique((middles * len(dictionary)).astype(np.intp))
+    return _ranks_of(dictionary, X, kernels, extrapolate=extrapolate)
+
+
+def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
+    """Return the ranks of all kernels; a high one counts as full."""
+    return _ranks_of(dictionary, X, np.arange(len(dictionary)))
+
+
+def _ranks_of(
+    dictionary: KernelDictionary,
+    X: Array,
+    chosen: Indices,
+    *,
+    extrapolate: bool = False,
+) -> Indices:
+    """Return the ranks of some kernels, by a part of the samples.
+
+    Kernels of few values have as many as these. A rank above `HIGH` counts as full, or
+    is extrapolated from the decay of the residual.
+    """
+    n_samples = X.shape[0]
+    sample = X[evenly_spaced(n_samples, SAMPLED_ROWS)]
+    ranks = np.empty(chosen.size, dtype=np.intp)
+    for number, m in enumerate(chosen.tolist()):
+        kernel = dictionary[m]
+        features = kernel_features(kernel, X[:1])
+        if features is not None:
+            ranks[number] = min(features.shape[1], n_samples)
+            continue
+        groups = kernel_columns(kernel, X, "", cosine=False).few_rows()
+        if groups is not None:
+            ranks[number] = groups[0].size
+            continue
+        columns = kernel_columns(kernel, sample, kernel_name(kernel), cosine=False)
+        rank = _rank_of_sample(columns, n_samples, extrapolate=extrapolate)
+        ranks[number] = min(rank, n_samples)
+    return ranks
+
+
+def _rank_of_sample(columns: KernelColumns, full: int, *, extrapolate: bool) -> int:
+    """Return the rank of a kernel on a sample; `full` if it is above `HIGH`."""
+    weights = equal_shares(len(columns.X))
+    most, tol = min(HIGH, len(columns.X)), LowRank().tol
+    half = grow(columns, without_landmarks(columns), weights, Goal(most // 2, tol))
+    factor = grow(columns, half, weights, Goal(most, tol))
+    rank = int(factor.landmarks.size)
+    if rank < most:
+        return rank
+    if not extrapolate:
+        return full
+    # Residuals of smooth kernels fall by a factor with every landmark, or faster.
+    left, before = factor.residual @ weights, half.residual @ weights
+    wanted = tol * float(factor.diagonal @ weights)
+    decay = np.log(before / left) / (most - half.landmarks.size) if left > 0.0 else 0.0
+    more = np.log(left / wanted) / decay if decay > 0.0 else np.inf
+    return int(min(rank + max(more, 0.0), full))
