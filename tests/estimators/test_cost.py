@@ -16,8 +16,15 @@ from multikernel import (
 )
 from multikernel.estimators.fit import read
 from multikernel.estimators.grams.source import settle_storage
-from multikernel.exceptions import LongFitWarning
-from multikernel.kernels import GaussianKernel
+from multikernel.exceptions import LongFitWarning, StackTooLargeError
+from multikernel.kernels import (
+    CategoryKernel,
+    ColumnKernel,
+    GaussianKernel,
+    Interactions,
+)
+
+pd = pytest.importorskip("pandas")
 
 
 def samples(n, d=4):
@@ -98,3 +105,44 @@ def test_what_has_no_forecast_says_why():
         estimate_cost(pipe, X, y)
     with pytest.raises(ValueError, match="alpha"):
         estimate_cost(SpicyMKLRegressor(alpha=-1.0), X, y)
+
+
+def table_of_categories(n_samples, n_columns, n_values):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, n_values, (n_samples, n_columns))
+    X = pd.DataFrame(codes, columns=[f"c{c}" for c in range(n_columns)]).astype(str)
+    X = "v" + X
+    return X, (codes[:, 0] == 1) + 0.5 * rng.standard_normal(n_samples)
+
+
+def test_columns_that_hardly_repeat_are_no_categories():
+    X, y = table_of_categories(60, 2, 3)
+    X["id"] = pd.Categorical([f"p{i}" for i in range(60)])
+    kernels = [ColumnKernel(CategoryKernel(), "id")]
+    for model in (SpicyMKLRegressor(), SpicyMKLRegressor(kernels)):
+        with pytest.raises(ValueError, match="60 different values in 60 samples"):
+            model.fit(X, y)
+
+
+@pytest.mark.parametrize("n_values", [3, 200])
+def test_factors_of_few_values_are_chosen_and_agree(n_values):
+    X, y = table_of_categories(800, 4, n_values)
+    kernels = Interactions([ColumnKernel(CategoryKernel(), c) for c in X])
+    one, other = (
+        SpicyMKLRegressor(kernels, storage=storage).fit(X, y)
+        for storage in ("low_rank", "dense")
+    )
+    gap = one.duality_gap_ + other.duality_gap_
+    assert one.objective_ == pytest.approx(other.objective_, rel=gap + 1e-9)
+
+
+def test_the_limit_holds_for_the_work_of_a_fit():
+    X, y = samples(1000)
+    kernels = [GaussianKernel(0.1)]
+    with pytest.raises(StackTooLargeError, match="the fit of 1 kernels"):
+        SpicyMKLRegressor(kernels, storage="dense", max_bytes=10**7).fit(X, y)
+
+
+def test_joint_kernels_of_moderate_rank_do_not_make_products_whole():
+    X, _ = samples(4000, 3)
+    assert estimate_cost(SpicyMKLRegressor(), X).storage == "low_rank"

@@ -68,7 +68,8 @@ def test_auto_parts_kernels_where_ranks_differ():
     choice = choose_storage(dictionary, X, "variance")
     assert choice.name == "by_kernel"
     assert "1 of its kernels are of high rank" in choice.reason
-    assert 0.9 < choice.n_bytes / (8 * 4000**2) < 1.2
+    # A fit takes three matrices beside the kernels.
+    assert 3.9 < choice.n_bytes / (8 * 4000**2) < 4.2
     # Centred kernels, and a limit below one matrix, have another storage.
     assert choose_storage(dictionary, X, "center").name != "by_kernel"
     limit = 5 * 10**7

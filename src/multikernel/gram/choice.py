@@ -219,7 +219,7 @@ def choose_products(
         return thin
     if 4.0 * ranks.mean() > len(X) or thin.n_bytes > made.limit:
         lazy = Costs(len(dictionary), len(X), made.limit).lazy()
-        return whole if fits else made.smaller(lazy, thin)
+        return whole if fits else lazy
     return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
 
 
@@ -308,11 +308,6 @@ class Costs:
         """Return the bytes that a fit takes beside whole kernels; see `WORK`."""
         return 8 * WORK * self.n_samples**2
 
-    def smaller(self, choice: Choice, thin: Choice) -> Choice:
-        """Return a choice, or factors where it passes the limit, if these take less."""
-        too_large = choice.n_bytes > max(self.limit, thin.n_bytes)
-        return thin if too_large else choice
-
     def products(self, n_kernels: int) -> Choice:
         """Return the choice of whole mains, products computed, with its cost."""
         whole, limit = self.dense(), readable_bytes(self.limit)
@@ -338,7 +333,7 @@ class Costs:
         seconds += self._newton(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         why = f"its matrices would take {bytes_}, of {limit} that they may"
-        return Choice("lazy", why, self.n_kernels, self.work, seconds)
+        return Choice("lazy", why, self.n_kernels, 0, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
         """Return the choice of factors, its cost from the ranks of a few kernels."""
@@ -351,7 +346,8 @@ class Costs:
         seconds += self._newton(min(self.in_use, self.n_kernels) * mean)
         n_bytes = int(8 * values + 8 * self.n_kernels * self.n_samples)
         used = min(min(self.in_use, self.n_kernels) * mean, self.n_samples)
-        work = int(8 * used * (self.n_samples + 2.0 * used))
+        # The factors of the kernels in use are copied, side by side.
+        work = int(8 * used * self.n_samples)
         whole = readable_bytes(8 * self.n_kernels * self.n_samples**2)
         why = (
             f"its factors have some {mean:.0f} columns a kernel, "
@@ -384,7 +380,7 @@ class Costs:
         whole, thin = self.dense(), self.low_rank(ranks, "low_rank")
         fits = whole.n_bytes <= self.limit
         if 4.0 * ranks.mean() > self.n_samples or thin.n_bytes > self.limit:
-            return whole if fits else self.smaller(self.lazy(), thin)
+            return whole if fits else self.lazy()
         if fits:
             return thin if 2.0 * thin.seconds <= whole.seconds else whole
         lazy = self.lazy()

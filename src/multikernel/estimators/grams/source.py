@@ -36,7 +36,7 @@ from multikernel.kernels import KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import backing
 
-WHOLE = ("by_kernel", "dense", "dense32", "lazy")
+WHOLE = ("by_kernel", "dense", "dense32")
 """Storages whose bytes are known before a fit; factors are counted as they are made."""
 
 GIVEN = "matrices were given"

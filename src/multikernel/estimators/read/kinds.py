@@ -305,7 +305,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
     if not all(isinstance(value, str) for value in values):
         return "some values are no text"
     different = set(values)
-    if 2 * len(different) > len(values):
+    if differs_too_much(len(different), len(values), least=0):
         return "more than half of the values differ"
     if all(len(v) >= LEAST_LETTERS and len(v.split()) == 1 for v in different):
         return "all values are as long as sequences"
@@ -313,6 +313,15 @@ def _why_no_categories(values: list[Any]) -> str | None:
     if quantity is not None:
         return f"{quantity!r} reads as a number or a date"
     return None
+
+
+LEAST_FILLED = 20
+"""Values of a column from which on most of them must not differ in categories."""
+
+
+def differs_too_much(n_different: int, n_values: int, least: int) -> bool:
+    """Return whether more than half of at least `least` values differ."""
+    return n_values >= least and 2 * n_different > n_values
 
 
 def _reads_as_quantity(text: str) -> bool:
