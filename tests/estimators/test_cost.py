@@ -80,7 +80,7 @@ def test_factors_are_named_where_they_help_and_only_there():
 def test_the_warning_of_a_long_fit_names_factors():
     X, y = samples(9000, 20)
     wide = [GaussianKernel(float(s)) for s in range(2, 62)]
-    model = SpicyMKLClassifier(kernels=wide, max_bytes=10**9, max_iter=1)
+    model = SpicyMKLClassifier(kernels=wide, max_bytes=2 * 10**9, max_iter=1)
     assert estimate_cost(model, X).seconds > 120.0
 
     source = model._method().source
