@@ -154,6 +154,11 @@ def products(n, seed):
     return run_trials("attack.products:run_one", range(seed, seed + n))
 
 
+def few_values(n, seed):
+    """Tables of few values in every storage."""
+    return run_trials("attack.few_values:run_one", range(seed, seed + n))
+
+
 def targets(n, seed):
     """Paths of many targets side by side."""
     return run_trials("attack.targets:run_one", range(seed, seed + n))
@@ -215,6 +220,7 @@ ATTACKS = {
     "shapes": (shapes, 2000, "model files with other shapes"),
     "ufo": (ufo, 1000, "problems of UFO-MKL"),
     "products": (products, 2000, "all products of some kernels"),
+    "few_values": (few_values, 1000, "tables of few values in every storage"),
     "targets": (targets, 2000, "many targets side by side"),
     "duals": (duals, 2000, "dual points with 60 digits"),
     "ordinal": (ordinal, 2000, "problems of ordered classes"),
