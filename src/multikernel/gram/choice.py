@@ -206,7 +206,7 @@ def choose_products(
         return whole
     mains = ListDictionary([uncentred(kernel) for kernel in given])
     ranks = sampled_ranks(mains, X, extrapolate=True)
-    thin = made.low_rank(ranks, "low_rank" if storage == "auto" else storage)
+    thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
     columns = made.n_kernels * float(ranks.mean())
     thin = replace(
         thin,
