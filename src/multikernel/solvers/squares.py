@@ -57,6 +57,15 @@ TIGHTENED = 0.01
 """The share becomes so much smaller: the gap may be a bad proof, and far larger than
 what a step can gain."""
 
+HELD, HELD_SHARE = 3, 0.1
+"""Steps that together gain less than this share of the gap before giving up, where
+rounding holds the problem of squares and the objective no longer falls. Of 120 hostile
+problems of ordered classes 102 converge, 103 without it, and the slowest of the others
+took 10 s, and takes 5."""
+
+FLAT = 1e-6
+"""Share of the objective below which a step has not lowered it."""
+
 LOOSEST, TIGHTEST = 1e-2, 1e-10
 """Relative gaps between which that is kept."""
 
@@ -168,10 +177,12 @@ class SquaresSearch:
     share: float = INNER_SHARE
     inner_tol: float = LOOSEST
     patience: Patience = field(default_factory=Patience)
+    held: Patience = field(default_factory=lambda: Patience(HELD, HELD_SHARE))
 
     def run(self, init: Solution | None) -> Solution:
         """Take Newton steps until there is a reason to stop."""
         point, last_gap, moved = self._start(init), np.inf, True
+        lowest = np.inf
         while True:
             gap = self._certify(point)
             gained = gap <= HALVED * last_gap
@@ -181,6 +192,9 @@ class SquaresSearch:
             )
             active = int(np.count_nonzero(point.worth.norms))
             self.patience.note(gap)
+            fallen = point.worth.objective < (1.0 - FLAT) * lowest
+            lowest = min(lowest, point.worth.objective)
+            self.held.note(gap, afresh=fallen or not self._is_held)
             stopped = self.recorder.add(point.worth.objective, gap, active)
             status = self._status(gap, stopped=stopped, moved=moved)
             if status is not None:
@@ -190,13 +204,18 @@ class SquaresSearch:
             moved = further is not None or self.inner_tol > TIGHTEST
             point = point if further is None else further
 
+    @property
+    def _is_held(self) -> bool:
+        """Return whether rounding has ended the last problem of squares."""
+        return self.squares is not None and self.squares.status is Status.STALLED
+
     def _status(self, gap: float, *, stopped: bool, moved: bool) -> Status | None:
         """Return the reason to stop, if there is one."""
         if gap <= self.settings.tol:
             return Status.CONVERGED
         if stopped:
             return Status.STOPPED
-        if not moved or self.patience.exhausted:
+        if not moved or self.patience.exhausted or self.held.exhausted:
             return Status.STALLED
         if len(self.recorder.history) > self.settings.max_iter:
             return Status.MAX_ITER
