@@ -305,3 +305,21 @@ def test_an_answer_without_the_offset_of_the_fit_warns(kind):
     split = partial(deviance_split, model, X, y, n_resamples=2)
     with pytest.warns(UserWarning, match="fitted with an offset"):
         split()
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+@pytest.mark.parametrize("offset", [700.0, -700.0, -800.0])
+def test_offsets_beyond_numbers_are_named(loss, offset):
+    X = np.arange(20.0)[:, None]
+    model = SpicyMKLRegressor(loss=loss)
+    with pytest.raises(ValueError, match=r"The offset reaches .* logarithmic scale"):
+        model.fit(X, 1.0 + X[:, 0], offset=np.full(20, offset))
+
+
+def test_offsets_that_look_like_exposures_get_a_caution():
+    X = np.arange(20.0)[:, None]
+    model = SpicyMKLRegressor(loss="poisson")
+    exposure = np.linspace(1.0, 60.0, 20)
+    with pytest.warns(UserWarning, match="pass np.log"):
+        model.fit(X, 1.0 + X[:, 0], offset=exposure)
+    model.fit(X, 1.0 + X[:, 0], offset=np.log(exposure))

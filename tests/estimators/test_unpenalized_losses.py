@@ -2,6 +2,7 @@
 
 import cvxpy
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.model_selection import KFold, cross_val_score
@@ -15,6 +16,7 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
+    SpicyMKLSurvival,
     regularization_path,
 )
 from multikernel.gram import DenseStack
@@ -221,3 +223,35 @@ def test_a_dual_point_does_not_wait_for_its_last_digits(monkeypatch):
         problem = Problem(stack, y, LogisticLoss(), BlockL1(1.0), columns=B)
         assert orthogonal_dual(problem, rng.uniform(0.0, 1.0, 60) * y).any()
     assert len(steps) <= 40 * 10
+
+
+def half_separated(kind):
+    """Targets without an event where an indicator is 1, and with one there."""
+    rng = np.random.default_rng(0)
+    indicator = np.arange(40) >= 20
+    X = np.c_[indicator, rng.normal(size=40)]
+    times = np.exp(rng.normal(size=40))
+    events = (~indicator) & (np.arange(40) % 3 > 0)
+    more = events | (np.arange(40) == 39)
+    if kind is SpicyMKLSurvival:
+        censored = [np.where(seen, times, np.inf) for seen in (events, more)]
+        frames = [pd.DataFrame({"lower": times, "upper": end}) for end in censored]
+        return X, *frames
+    return X, events, more
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLSurvival])
+def test_a_column_that_tells_one_side_apart_has_no_best_coefficient(kind):
+    X, events, more = half_separated(kind)
+    kernels = {"u": Unpenalized([0]), "g": ([1], GaussianKernel(1.0))}
+    with pytest.raises(ValueError, match="may be infinite"):
+        kind(kernels).fit(X, events)
+    fitted = kind(kernels, alpha=1e-3).fit(X, more)
+    assert np.abs(fitted.unpenalized_coef_).max() < 10.0
+
+
+def test_a_loss_that_ends_has_best_coefficients_on_one_side():
+    X, events, _ = half_separated(SpicyMKLClassifier)
+    kernels = {"u": Unpenalized([0]), "g": ([1], GaussianKernel(1.0))}
+    model = SpicyMKLClassifier(kernels, loss="squared_hinge").fit(X, events)
+    assert model.duality_gap_ <= model.tol

@@ -5,8 +5,10 @@ constraint is :math:`B^\top \rho = 0` in place of a sum of zero.
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
+from scipy.optimize import linprog
 
 from multikernel._typing import Array
 from multikernel.gram.projected import LeastSquares
@@ -17,6 +19,7 @@ from multikernel.losses.base import (
     is_shift_equivariant,
     is_smooth,
 )
+from multikernel.losses.weighted import finite_ends
 from multikernel.problem import Problem
 
 STEPS = 300
@@ -56,6 +59,13 @@ BEYOND = 30.0
 
 SHORTEST = 1e-12
 """Steps shorter than that change nothing."""
+
+NEARLY_ZERO = 1e-4
+"""Share of the largest slope above which no slope is taken for one that goes to zero.
+It decides only whether a linear program is solved."""
+
+ROUNDED_MOVE = 1e-9
+"""A sample stands still that moves by no more than this share of the largest move."""
 
 CLOSED = 1e-12
 """A dual point is orthogonal to columns to this share of its length. Waiting for its
@@ -152,6 +162,8 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
             break
         rounded = slope >= -ROUNDED * abs(before) or before <= EPS * at_zero
         if rounded or np.all(off <= SETTLED * parts):
+            if is_endless(problem, basis, slopes):
+                break
             return ColumnModel(intercept, effects, f, orthogonal_dual(problem, -slopes))
         length = 1.0
         while length > SHORTEST and not (
@@ -167,8 +179,9 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
         effects = effects + length * (coefs[:, 0] - effects)
     raise ValueError(
         "The model of the unpenalized columns alone was not found: its coefficients "
-        "may be infinite, as where columns tell classes apart without an error. Leave "
-        "such a column out, or give it a kernel."
+        "may be infinite, as where columns tell classes apart, or an indicator is 1 "
+        "only for samples of one class, without counts, or without events. Leave such "
+        "a column out, or give it a kernel."
     )
 
 
@@ -188,6 +201,43 @@ def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
     if loss.value(y, fitted).sum() < loss.value(y, f).sum():
         return fitted, float(b[0]), coefs[:, 0]
     return f, constant, effects
+
+
+def is_endless(problem: Problem, basis: Array, slopes: Array) -> bool:
+    """Return whether the loss falls for ever along some combination of columns.
+
+    Along such a direction no sample whose slope may be zero moves against it, no other
+    sample moves, and the loss of one that moves has no minimum. Slopes that are all
+    far from zero, and orthogonal to the columns, prove that there is no such direction.
+    """
+    loss, y = problem.loss, problem.y
+    lower, upper = loss.dual_bounds(y)
+    signs = np.where(lower < 0.0, 1.0, 0.0) - np.where(upper > 0.0, 1.0, 0.0)
+    one_sided = (lower == 0.0) | (upper == 0.0)
+    smallest = np.abs(slopes[one_sided]).min(initial=np.inf)
+    if smallest > NEARLY_ZERO * np.abs(slopes).max(initial=0.0):
+        return False
+    low_end, high_end = finite_ends(cast(SmoothConjugateLoss, loss), y)
+    endless = ((lower == 0.0) & np.isinf(high_end)) | (
+        (upper == 0.0) & np.isinf(low_end)
+    )
+    rows = signs[:, None] * basis
+    both = ~one_sided
+    found = linprog(
+        -rows[endless].sum(axis=0),
+        -rows[one_sided] if one_sided.any() else None,
+        np.zeros(np.count_nonzero(one_sided)) if one_sided.any() else None,
+        basis[both] if both.any() else None,
+        np.zeros(np.count_nonzero(both)) if both.any() else None,
+        bounds=(-1.0, 1.0),
+    )
+    if found.x is None:
+        return False
+    moved = rows @ found.x
+    rounding = ROUNDED_MOVE * np.abs(basis @ found.x).max(initial=0.0)
+    against = np.abs(basis[both] @ found.x).max(initial=0.0)
+    against = max(against, -moved[one_sided].min(initial=0.0))
+    return bool(moved[endless].max(initial=0.0) > 0.0 and against <= rounding)
 
 
 def orthonormal_basis(problem: Problem) -> Array:

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.exceptions import UnsupportedProblemError
+from multikernel.exceptions import UnsupportedProblemError, warn_user
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
@@ -15,6 +15,10 @@ from multikernel.losses.base import (
     is_coupled,
     is_shift_equivariant,
 )
+
+EXPOSURES = 20.0
+"""Positive offsets with a larger range may be exposures without their logarithm: the
+largest expected value would be 5e8 times the smallest."""
 
 
 @runtime_checkable
@@ -184,14 +188,22 @@ def with_offset(
         return loss, y - offset, None
     if not isinstance(loss, AbsorbingLoss):
         return _offset_loss(loss, offset), y, None
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
-    finite = np.isfinite(targets).all() and np.isfinite(weights).all()
-    if not (finite and weights.all()):
+        sizes = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2
+    # Squares, because sums of products of weights and slopes must be numbers.
+    if not (np.isfinite(sizes).all() and sizes.all()):
         raise ValueError(
             f"The offset reaches from {offset.min():.3g} to {offset.max():.3g}, and "
-            "its exponential is beyond all numbers: it is to be on the logarithmic "
+            "its exponential is too large or too small: give it on the logarithmic "
             "scale, as np.log(exposure) is."
+        )
+    if offset.min() > 0.0 and np.ptp(offset) > EXPOSURES:
+        warn_user(
+            f"The offset reaches from {offset.min():.3g} to {offset.max():.3g}, so "
+            f"that expected values differ by a factor of {np.exp(np.ptp(offset)):.2g}. "
+            "If these are exposures, pass np.log(exposure).",
+            UserWarning,
         )
     columns = weights.reshape(len(weights), -1)
     if np.any(columns != columns[:, :1]):
