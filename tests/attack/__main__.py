@@ -169,6 +169,16 @@ def duals(n, seed):
     return run_trials("attack.dual_points:run_one", range(seed, seed + n))
 
 
+def columns(n, seed):
+    """Columns without a penalty far from zero, and near one another."""
+    return run_trials("attack.cancelling:run_columns", range(seed, seed + n))
+
+
+def kernels(n, seed):
+    """Centred kernels that are small differences of large numbers."""
+    return run_trials("attack.cancelling:run_kernels", range(seed, seed + n))
+
+
 def ordinal(n, seed):
     """Random problems of ordered classes."""
     return run_trials("attack.ordinal:run_one", range(seed, seed + n))
@@ -223,6 +233,8 @@ ATTACKS = {
     "few_values": (few_values, 1000, "tables of few values in every storage"),
     "targets": (targets, 2000, "many targets side by side"),
     "duals": (duals, 2000, "dual points with 60 digits"),
+    "columns": (columns, 1000, "free columns far from zero"),
+    "kernels": (kernels, 1000, "cancelling kernels"),
     "ordinal": (ordinal, 2000, "problems of ordered classes"),
     "benign": (benign, 2000, "ordinary fits"),
     "searches": (searches, 200, "paths and folds"),

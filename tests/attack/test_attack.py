@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from attack import (
     benign,
+    cancelling,
     column_types,
     doubtful,
     dual_points,
@@ -419,6 +420,15 @@ def test_what_stands_beside_kernels_is_looked_at(name):
         assert inspect_model(case, model, warned=True) == []
         found.append(inspect_model(_other(case, name), model, warned=True) != [])
     assert any(found)
+
+
+@pytest.mark.parametrize(
+    ("run", "seeds"),
+    [(cancelling.run_columns, (0, 25, 33, 62, 83)), (cancelling.run_kernels, (6, 43))],
+)
+def test_what_predicts_has_the_published_objective_where_digits_cancel(run, seeds):
+    """Objectives of other models, gaps of zero, and kernels called indefinite."""
+    assert [found for seed in seeds for found in run(seed)] == []
 
 
 @pytest.mark.filterwarnings("ignore:SpicyMKLRegressor")
