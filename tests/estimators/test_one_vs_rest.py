@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from multikernel.estimators.grams.method import merge
-from multikernel.estimators.publish.fitted import worst_status
+from multikernel.estimators.publish.fitted import merge, worst_status
 from multikernel.estimators.read.samples import labels_to_signs
 from multikernel.problem import Solution, Status
 

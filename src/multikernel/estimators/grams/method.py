@@ -23,6 +23,7 @@ from multikernel.estimators.publish.fitted import (
     BlockFunctions,
     history_array,
     iterations,
+    merge,
     shares_of,
     single,
     spread_terms,
@@ -133,28 +134,6 @@ def fitted_attributes(
     }
 
 
-def merge(solutions: Sequence[Solution]) -> BlockFunctions:
-    """Return the expansions of several solutions over the union of their kernels.
-
-    They are on the same stack, one per output, or each with several outputs.
-    """
-    active = np.unique(np.concatenate([solution.active for solution in solutions]))
-    intercept = np.concatenate([solution.intercept for solution in solutions])
-    lengths = {s.coefs.shape[1] for s in solutions if s.active.size}
-    length = lengths.pop() if lengths else solutions[0].dual.shape[0]
-    coefs = np.zeros((active.size, length, intercept.size))
-    first = 0
-    for solution in solutions:
-        last = first + solution.intercept.size
-        shape = (solution.active.size, length, last - first)
-        places = np.searchsorted(active, solution.active)
-        coefs[places, :, first:last] = solution.coefs.reshape(shape)
-        first = last
-    each = [s.effects for s in solutions if s.effects is not None]
-    effects = np.stack(each, axis=1) if each else None
-    return BlockFunctions(active.astype(np.intp), coefs, intercept, effects)
-
-
 def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
     """Return the norms and shares of a model, as `spread_terms` names them."""
     stack, active = training.stack, expansion.active
@@ -210,7 +189,7 @@ def finished(
 
     A fit that a callback `stopped` does not warn.
     """
-    published = as_predicted(training, recipe, solutions, merge(solutions))
+    published = as_predicted(training, recipe, solutions)
     if not stopped:
         warn_unfinished(training, published)
     return published

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.certificates import decision_values
 from multikernel.certificates.rounding import (
     ORDINARY,
@@ -21,7 +21,7 @@ from multikernel.certificates.rounding import (
 )
 from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.publish.fitted import BlockFunctions
+from multikernel.estimators.publish.fitted import BlockFunctions, merge
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.refine import landmarks_of
 from multikernel.gram.rounded import SINGLE, RoundedStack
@@ -37,10 +37,7 @@ of sixteen. The solver's bounds on rounding are enough for all others."""
 
 
 def as_predicted(
-    training: Training,
-    recipe: Recipe,
-    solutions: Sequence[Solution],
-    merged: BlockFunctions,
+    training: Training, recipe: Recipe, solutions: Sequence[Solution]
 ) -> list[Solution]:
     """Return solutions with the objective and the gap of the model that predicts.
 
@@ -52,63 +49,78 @@ def as_predicted(
         The parts of the method.
     solutions : sequence of Solution
         The solutions of all problems.
-    merged : BlockFunctions
-        Their expansions over the union of their kernels.
 
     Returns
     -------
     solutions : list of Solution
         The same ones where the two objectives differ by no more than rounding does.
     """
-    again = _evaluates_again(training, merged)
-    single = training.options.single and not training.precomputed
-    if not again and single:
-        problems = training.problems(recipe).each
-        pairs = zip(problems, solutions, strict=True)
+    active = np.unique(np.concatenate([solution.active for solution in solutions]))
+    again = _evaluates_again(training, active)
+    tol = _tolerance(recipe.solver)
+    if not again and _is_single(training):
+        pairs = zip(training.problems(recipe).each, solutions, strict=True)
         solutions = [_with_single(training, *pair) for pair in pairs]
-        again = any(_is_missed(each, _tolerance(recipe.solver)) for each in solutions)
+        again = any(_is_missed(each, tol) for each in solutions)
     if not (again or training.design is not None):
         return list(solutions)
-    expansion = training.completed(merged)
-    linear = np.zeros((training.stack.shape[1], merged.intercept.size))
-    if training.design is not None and expansion.effects is not None:
-        linear += training.design(training.X) @ expansion.effects
-    if again:
-        f = additive_model(training, expansion).decision_values(training.X)
-    else:
-        f = linear + expansion.intercept
-        if expansion.active.size:
-            kernels = training.stack.once(expansion.active)
-            f += kernels.block_matvec(expansion.coefs).sum(axis=0)
-    plain, problems = training.stated(recipe), training.problems(recipe).each
+    f, linear = _predicted(training, training.completed(merge(solutions)), again=again)
     first, changed = 0, []
-    for stated, problem, solution in zip(plain, problems, solutions, strict=True):
+    each = training.stated(recipe), training.problems(recipe).each, solutions
+    for stated, problem, solution in zip(*each, strict=True):
         outputs = slice(first, first + solution.intercept.size)
         first = outputs.stop
         own = f[:, outputs].reshape(stated.y.shape)
         loss = float(stated.loss.value(stated.y, own).sum())
         leak = _leak(training, solution, linear[:, outputs].reshape(stated.y.shape))
-        tol = _tolerance(recipe.solver)
         changed.append(_published(problem, solution, loss, leak, tol))
     return changed
 
 
-def _evaluates_again(training: Training, merged: BlockFunctions) -> bool:
+def _predicted(
+    training: Training, expansion: BlockFunctions, *, again: bool
+) -> tuple[Array, Array]:
+    """Return decision values, and what columns without a penalty have of them.
+
+    Both are (n_samples, n_outputs). Unless kernels are evaluated `again`, their values
+    are those of the stack.
+    """
+    linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
+    if training.design is not None and expansion.effects is not None:
+        linear += training.design(training.X) @ expansion.effects
+    if again:
+        model = additive_model(training, expansion)
+        return model.decision_values(training.X), linear
+    f = linear + expansion.intercept
+    if expansion.active.size:
+        kernels = training.stack.once(expansion.active)
+        f += kernels.block_matvec(expansion.coefs).sum(axis=0)
+    return f, linear
+
+
+def _is_single(training: Training) -> bool:
+    """Return whether entries were rounded to single precision, as predictions are not.
+
+    Matrices that were given are read for predictions as they are.
+    """
+    return training.options.single and not training.precomputed
+
+
+def _evaluates_again(training: Training, active: Indices) -> bool:
     """Return whether kernels in use are evaluated by the code that predicts."""
     if not isinstance(training.X, np.ndarray):
         return False
     rounded = training.rounded_stack
     if isinstance(rounded, RoundedStack):
-        ratios = rounded.ratios[merged.active]
+        ratios = rounded.ratios[active]
         if ratios.max(initial=0.0) > LARGE:
             return True
     stack, landmarks = training.stack, landmarks_of(training.stack)
-    single = training.options.single and not training.precomputed
-    if landmarks is None and not single:
+    if landmarks is None and not _is_single(training):
         return False
-    widths = np.full(merged.active.size, stack.shape[1])
+    widths = np.full(active.size, stack.shape[1])
     if landmarks is not None:
-        widths = np.array(landmarks.widths(stack, merged.active))
+        widths = np.array(landmarks.widths(stack, active))
     return float(stack.shape[1]) * widths.sum() <= CHEAP * pass_numbers(stack)
 
 
@@ -164,13 +176,9 @@ def _published(
     objective = solution.objective + loss - before
     bound = solution.objective - solution.duality_gap * size - leak
     gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
-    last = replace(solution.history[-1], objective=objective, duality_gap=gap)
-    changed = replace(
-        solution,
-        objective=objective,
-        duality_gap=gap,
-        history=(*solution.history[:-1], last),
-    )
+    known = {"objective": objective, "duality_gap": gap}
+    last = [replace(line, **known) for line in solution.history[-1:]]
+    changed = replace(solution, history=(*solution.history[:-1], *last), **known)
     if _is_missed(changed, tol):
         return replace(changed, status=Status.STALLED)
     return changed

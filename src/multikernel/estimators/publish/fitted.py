@@ -56,6 +56,28 @@ class BlockFunctions:
     effects: Array | None = None
 
 
+def merge(solutions: Sequence[Solution]) -> BlockFunctions:
+    """Return the expansions of several solutions over the union of their kernels.
+
+    They are on the same stack, one per output, or each with several outputs.
+    """
+    active = np.unique(np.concatenate([solution.active for solution in solutions]))
+    intercept = np.concatenate([solution.intercept for solution in solutions])
+    lengths = {s.coefs.shape[1] for s in solutions if s.active.size}
+    length = lengths.pop() if lengths else solutions[0].dual.shape[0]
+    coefs = np.zeros((active.size, length, intercept.size))
+    first = 0
+    for solution in solutions:
+        last = first + solution.intercept.size
+        shape = (solution.active.size, length, last - first)
+        places = np.searchsorted(active, solution.active)
+        coefs[places, :, first:last] = solution.coefs.reshape(shape)
+        first = last
+    each = [s.effects for s in solutions if s.effects is not None]
+    effects = np.stack(each, axis=1) if each else None
+    return BlockFunctions(active.astype(np.intp), coefs, intercept, effects)
+
+
 class Solved(Protocol):
     """What is published of a solution over Gram matrices or a graph of kernels."""
 

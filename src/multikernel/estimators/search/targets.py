@@ -14,10 +14,10 @@ from typing import Any, cast
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.estimators.grams.method import merge
 from multikernel.estimators.grams.training import Problems, Training
 from multikernel.estimators.method import Candidates, E, Fold
 from multikernel.estimators.progress import Watch
+from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import OF_A_TARGET, no_better, widened
 from multikernel.estimators.search.folds import Folds

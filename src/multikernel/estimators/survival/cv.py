@@ -9,9 +9,9 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.grams.method import merge
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Problems, Training
+from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.folds import cut_fold
 from multikernel.estimators.search.scores import takes
