@@ -98,6 +98,7 @@ def test_a_trend_of_free_columns_far_from_zero_leaves_one_model():
     assert fits[0].objective_ == pytest.approx(true, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
 def test_huber_with_a_trend_far_larger_than_its_threshold_is_solved_for():
     x, c, noise = np.random.default_rng(1).standard_normal((3, 40))
     k = {"x": (["x"], GaussianKernel(0.7)), "u": Unpenalized(["c"])}

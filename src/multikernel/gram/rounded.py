@@ -127,9 +127,9 @@ def _unscaled(traces: Array, normalization: Normalization) -> Array:
     if any(isinstance(step, CosineStep) for step in normalization.steps):
         return np.full(traces.size, np.nan)
     factors = normalization.factors(np.arange(traces.size))
-    return np.divide(
-        traces, factors, out=np.full(traces.size, np.nan), where=factors > 0.0
-    )
+    unknown = np.full(traces.size, np.nan)
+    unscaled: Array = np.divide(traces, factors, out=unknown, where=factors > 0.0)
+    return unscaled
 
 
 def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
@@ -147,7 +147,8 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     mains = zip(dictionary.mains.kernels, of_mains.tolist(), strict=True)
     ratios = np.array([rounded_ratio(main, X, trace) for main, trace in mains])
     # Errors of products: the values of one factor times the errors of the other.
-    return ratios[terms[:, 0]] + np.where(alone, 0.0, ratios[terms[:, 1]])
+    of_second = np.where(alone, 0.0, ratios[terms[:, 1]])
+    return np.asarray(ratios[terms[:, 0]] + of_second)
 
 
 def rounded_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:

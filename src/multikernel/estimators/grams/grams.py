@@ -76,10 +76,9 @@ class GramOptions:
     @property
     def single(self) -> bool:
         """Return whether whole matrices are held in single precision."""
-        in_file = isinstance(self.storage, MemoryMapped)
-        return self.storage == "dense32" or (
-            in_file and self.storage.dtype == "float32"
-        )
+        if isinstance(self.storage, MemoryMapped):
+            return self.storage.dtype == "float32"
+        return self.storage == "dense32"
 
     def scaled(self, factors: Array) -> "GramOptions":
         """Return options by which normalised kernels are multiplied by factors."""
@@ -169,7 +168,8 @@ def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
     """Return which matrices have the same number everywhere, but for rounding."""
     diagonals = stack.diagonals()
     level = diagonals[:, :1]
-    same = (np.abs(diagonals - level) <= CONSTANT * level).all(axis=1)
+    is_near = np.abs(diagonals - level) <= CONSTANT * level
+    same: NDArray[np.bool_] = np.all(is_near, axis=1)
     kernels = np.flatnonzero(same)
     # Samples as near to the first one as to themselves are all the same for a kernel.
     firsts = stack.once(kernels).columns(np.array([0]))[:, :, 0]

@@ -126,7 +126,8 @@ def _evaluates_again(training: Training, active: Indices) -> bool:
     widths = np.full(active.size, stack.shape[1])
     if landmarks is not None:
         widths = np.array(landmarks.widths(stack, active))
-    return float(stack.shape[1]) * widths.sum() <= CHEAP * pass_numbers(stack)
+    numbers = float(stack.shape[1]) * float(widths.sum())
+    return numbers <= CHEAP * pass_numbers(stack)
 
 
 def _with_single_forms(
@@ -175,6 +176,7 @@ def _values(problem: Problem, solution: Solution) -> Array:
     f = decision_values(problem, solution)
     if problem.columns is None:
         return f
+    assert solution.effects is not None
     return np.asarray(f + problem.columns @ solution.effects)
 
 
@@ -201,7 +203,7 @@ def _published(
     objective = solution.objective + loss - before
     bound = solution.objective - solution.duality_gap * size - leak
     gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
-    known = {"objective": objective, "duality_gap": gap}
+    known: dict[str, Any] = {"objective": objective, "duality_gap": gap}
     last = [replace(line, **known) for line in solution.history[-1:]]
     changed = replace(solution, history=(*solution.history[:-1], *last), **known)
     if _is_missed(changed, tol):

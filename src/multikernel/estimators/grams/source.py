@@ -121,7 +121,8 @@ class GramSource:
         how = options.for_parts() if self.parts else options
         with naming_matrices(samples.table.gram_names):
             built = gram_matrices(dictionary, samples.X, how, samples.weights)
-            if self.fit_intercept and not self.parts:
+            # The offset of novelty detection is no intercept: it is part of the loss.
+            if self.fit_intercept and not (self.parts or self.novelty):
                 given = dictionary, samples.X, options, samples.weights
                 built = without_constants(built, *given)
         training = Training(
