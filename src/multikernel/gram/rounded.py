@@ -22,7 +22,7 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.linalg import EPS, TINY
 
-SINGLE = 2.0**-23
+SINGLE = 2.0**-24
 """Bound on the rounding of an entry in single precision, as a share of it."""
 
 ORDINARY = 16.0
