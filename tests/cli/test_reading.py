@@ -238,3 +238,24 @@ def test_options_in_messages_exist(run, csv, frame, tmp_path):
                 *said.split()
             }
             assert "dose" in said
+
+
+@pytest.mark.parametrize(
+    ("cells", "meaning"),
+    [
+        (["2024-01-05", "2024-02-01"], "a date"),
+        (["05/01/2024", "1/2/24"], "a date"),
+        (["1,5", "2,25"], "a number"),
+        (["1,200", "13,400"], "a number"),
+        (["5 %", "7%"], "a number"),
+    ],
+)
+def test_targets_that_mean_something_else(tmp_path, cells, meaning):
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"x": range(8), "y": cells * 4}).to_csv(path, index=False)
+    with pytest.raises(
+        ValueError, match=f"'y' holds .{cells[0]}., which means {meaning}"
+    ):
+        read_table(path, ["y"], [])
+    labels = read_table(path, ["y"], [], ColumnChoice(labels=True)).y
+    assert labels.tolist() == cells * 4

@@ -20,6 +20,17 @@ AMOUNT = re.compile(
 )
 """Numbers with decimal commas, with marks of thousands, or with a unit sign."""
 
+DATE = re.compile(
+    r"\s*(\d{4}-\d{1,2}-\d{1,2}([T ][\d:.+Z-]*)?|\d{1,2}([./-])\d{1,2}\3\d{2,4})\s*"
+)
+"""Days, as ISO 8601 and people write them."""
+
+MEANINGS = (
+    ("a date", DATE, "the days since one of them as numbers"),
+    ("a number", AMOUNT, "it with a decimal point and digits alone"),
+)
+"""Text that is no class unless an option says so: what it is, and what to write."""
+
 
 def read_targets(
     path: Path, names: list[str], columns: Any, n_rows: int, choice: ColumnChoice
@@ -101,12 +112,13 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
 
 
 def _refuse_amounts(name: Any, y: Any, advice: str) -> None:
-    """Raise for text that means numbers: decimal commas, thousands, per cent."""
+    """Raise for text that means dates, or numbers such as 1.200,50 and 5 %."""
     if y.dtype.kind not in "OU" or not y.size:
         return
     cells = y.tolist()
-    if all(isinstance(cell, str) and AMOUNT.fullmatch(cell) for cell in cells):
-        raise ValueError(
-            f"Target {name!r} holds {cells[0]!r}, which means a number: write it with "
-            f"a decimal point and digits alone{advice}."
-        )
+    for meaning, pattern, write in MEANINGS:
+        if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
+            raise ValueError(
+                f"Target {name!r} holds {cells[0]!r}, which means {meaning}: write "
+                f"{write}{advice}."
+            )
