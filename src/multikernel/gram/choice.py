@@ -316,7 +316,7 @@ class Costs:
         return replace(
             whole,
             reason=f"its {self.n_kernels} main matrices take "
-            f"{readable_bytes(whole.n_bytes - self.work)}, of {limit} that they may, "
+            f"{readable_bytes(whole.n_bytes - self.work)}, of at most {limit}, "
             "and interactions are products",
             n_kernels=n_kernels,
             seconds=whole.seconds + self.shared_pass(0.125 * entries),

@@ -354,10 +354,10 @@ def _warn_constant(training: Training, varies: Array) -> None:
     if constant.size:
         names = training.names(constant[:5].tolist())
         warn_user(
-            f"{OWNER}: no permutation within groups changes the statistics of "
-            f"{constant.size} of {varies.size} kernels, whose p-values are 1: "
-            f"{listed(names, constant.size)}. If targets or columns do not vary within "
-            "groups, permute='groups' exchanges whole groups."
+            f"{OWNER}: the p-values of {constant.size} of {varies.size} kernels are 1 "
+            "because no permutation within groups changes their statistics: "
+            f"{listed(names, constant.size)}. If targets or columns are constant "
+            "within groups, use permute='groups'."
         )
 
 
@@ -413,7 +413,7 @@ def _null_model(
         )
     targets = scores.in_unit(loss, training.samples.targets.T)
     if not (np.ptp(targets, axis=0) > 8.0 * EPS * np.abs(targets).max(axis=0)).any():
-        raise ValueError(f"{OWNER}: y is constant, so there is no association to test.")
+        raise ValueError(f"{OWNER}: y is constant; it must have two different values.")
     columns = None if covariates is None else _coded(covariates, len(targets))
     return scores.null_model(loss, targets, columns)
 

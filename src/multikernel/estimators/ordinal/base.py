@@ -216,9 +216,9 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
         natural = sorted(present.tolist(), key=_natural)
         if not all(map(reads_as_number, natural)):
             warn_user(
-                f"{owner} takes classes that are words in the order of the alphabet, "
-                f"{listed(list(map(str, present)))}: say theirs by order=[...], from "
-                f"the lowest to the highest, for example order={natural}.",
+                f"{owner} sorts the classes alphabetically, "
+                f"{listed(list(map(str, present)))}: pass order=[...] with the classes "
+                f"from the lowest to the highest, for example order={natural}.",
                 DataWarning,
             )
             return present
