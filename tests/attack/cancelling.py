@@ -34,10 +34,10 @@ SLACK = 1e-7
 CLASSES = ("log_loss", "squared_hinge")
 LOSSES = ("squared_error", "squared_error", *CLASSES, "poisson", "gamma")
 REFUSED = (
-    "leaves rounding errors",
+    "yields rounding errors",
     "collinear",
     "the same for all samples",
-    "tell classes apart",
+    "coefficients may be infinite",
 )
 """Sentences about inputs without a solution, or whose difference is rounding."""
 

@@ -102,7 +102,7 @@ def warned(model, X, y, row, what):
         warnings.simplefilter("always")
         model.set_params(max_iter=1).fit(X, y)
     said = [str(w.message) for w in caught if w.category is DataWarning]
-    if len(said) == 1 and f"at row {row} and otherwise numbers" in said[0]:
+    if len(said) == 1 and f"at row {row}, and numbers" in said[0]:
         return []
     return [("unwarned", f"{what}: {said}")]
 

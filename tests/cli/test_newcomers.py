@@ -162,4 +162,4 @@ def test_a_fasta_file_for_each_class(run, tmp_path):
     assert "name a class" in told(run("fit", site, decoy))
     table = tmp_path / "table.csv"
     table.write_text("a,class\n1,2\n")
-    assert "Several files must be FASTA" in told(run("fit", table, decoy))
+    assert "Several files are accepted only as FASTA" in told(run("fit", table, decoy))

@@ -55,9 +55,9 @@ def test_separators(tmp_path, case):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a,b;c\nx,y;z\n", "may be separated by commas or semicolons: write sep=,"),
+        (b"a,b;c\nx,y;z\n", "ambiguous .commas or semicolons.: add a line sep=,"),
         ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
-        (b"caf\xe9,b\n1,2\n", "no UTF-8 text .byte 0xE9 after 3 others"),
+        (b"caf\xe9,b\n1,2\n", "not UTF-8 text .byte 0xE9 at position 3"),
         (b"a   b\n1   2\n", "separated by several blanks"),
         (b"income;dose\n1.200;2,5\n950;3,25\n", "'dose' holds '2,5'.*'1.200' at row 0"),
         (b"sep=;\n", "it has no text"),
@@ -79,8 +79,8 @@ def test_words_for_missing_values(tmp_path, capsys):
     assert frame["t"].tolist()[:2] == ["None", "A"]
     assert frame.isna().to_numpy().tolist() == [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
     said = " ".join(capsys.readouterr().err.split())
-    assert "Column 'x' holds 'NA' at row 1, read as missing. So do 1 other" in said
-    assert "Column 't' holds 'None' at row 0, a word like its others" in said
+    assert "Column 'x' holds 'NA' at row 1, read as missing. 1 more such column" in said
+    assert "Column 't' holds 'None' at row 0, read as a category" in said
     batch = next(read_batches(path)).to_pydict()
     assert batch["x"] == [1, None, 3]
     assert batch["t"] == ["None", "A", None]
@@ -102,7 +102,7 @@ def test_codes(tmp_path, capsys, cells, said):
     read_table(path, ["y"], [])
     note = " ".join(capsys.readouterr().err.split())
     assert said in note
-    assert "--category code keeps the text" in note.replace("'", "")
+    assert "use --category code to keep the text" in note.replace("'", "")
     table = read_table(path, ["y"], [], ColumnChoice(categories=("code",)))
     assert set(table.X["code"]) == set(cells)
     assert capsys.readouterr().err == ""
@@ -120,7 +120,7 @@ def test_row_numbers_are_no_feature(tmp_path, capsys, names):
     assert list(table.X) == ["a", "id"]
     said = " ".join(capsys.readouterr().err.split())
     assert said.count("it holds row numbers") == len(names)
-    assert "Column 'id' holds another whole number in every row" in said
+    assert "Column 'id' holds increasing whole numbers, one per row" in said
 
 
 @pytest.mark.parametrize("cell", ["<1", "-", "N.A.", "#DIV/0!", "1,5", "4a", "ten"])
@@ -143,7 +143,7 @@ def test_a_target_with_one_odd_cell(run, tmp_path, cell):
     ):
         result = run(*command)
         assert result.exit_code == 1
-        assert f"Target 'y' holds {cell!r} at row 7 and otherwise numbers" in told(
+        assert f"Target 'y' holds {cell!r} at row 7, and numbers in most" in told(
             result
         )
         free = len(command) == 4 or command[-1] == "--stream"

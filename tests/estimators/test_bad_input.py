@@ -253,7 +253,7 @@ def test_one_of_several_targets_that_is_not_finite():
     ("targets", "message"),
     [
         (np.array(["a", "b"] * 15), "y must hold numbers, but it holds .a. at row 0"),
-        (np.arange(30).astype("datetime64[D]"), "must hold numbers, and holds dates"),
+        (np.arange(30).astype("datetime64[D]"), "must hold numbers, but holds dates"),
         (
             changed(np.zeros(30), 7, -1e120),
             r"too large .* 1e\+120 at row 7",

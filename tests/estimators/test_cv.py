@@ -442,10 +442,10 @@ def test_unsolved_paths_are_counted():
         ({"l1_ratio": 0.0}, "there is no largest one to start from: give alphas"),
         ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
         ({"cv": [([], [2])]}, "Fold 0 of cv has an empty side"),
-        ({"cv": [([0, 1, 2, 3], [30])]}, "Fold 0 of cv asks for sample 30, but there"),
+        ({"cv": [([0, 1, 2, 3], [30])]}, "Fold 0 of cv has row number 30, but X has"),
         (
             {"cv": [([0.0, 3.0], [4.0])]},
-            r"positions or of 30 truth .* of float64",
+            r"row numbers or of 30 booleans, .* of float64",
         ),
         ({"cv": [None]}, "Fold 0 of cv must be a pair of training and .*got None"),
         ({"cv": [([0, 1], [2], [3])]}, "Fold 0 of cv must be a pair"),

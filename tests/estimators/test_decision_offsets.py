@@ -312,7 +312,7 @@ def test_an_answer_without_the_offset_of_the_fit_warns(kind):
 def test_offsets_beyond_numbers_are_named(loss, offset):
     X = np.arange(20.0)[:, None]
     model = SpicyMKLRegressor(loss=loss)
-    with pytest.raises(ValueError, match=r"The offset reaches .* logarithmic scale"):
+    with pytest.raises(ValueError, match=r"The offset ranges .* logarithmic scale"):
         model.fit(X, 1.0 + X[:, 0], offset=np.full(20, offset))
 
 

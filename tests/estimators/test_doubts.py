@@ -110,7 +110,8 @@ def test_columns_of_row_numbers_have_no_name():
 def test_an_odd_cell_among_targets_is_named(cell):
     y = pd.Series(with_cell(cell))
     (message,) = said(lambda: SpicyMKLClassifier(KERNELS, max_iter=1, tol=1).fit(X, y))
-    assert f"y holds {cell!r} at row 7 and otherwise numbers" in message
+    start = "y is read as text because it holds"
+    assert f"{start} {cell!r} at row 7, and numbers" in message
     for model in (SpicyMKLRegressor(), LpMKLRegressor()):
         with pytest.raises(
             ValueError, match=r"y must hold numbers, .* at row 7"
@@ -125,13 +126,13 @@ def test_an_odd_cell_among_targets_is_named(cell):
 def test_an_odd_cell_among_numbers_and_in_categories():
     mixed = [int(v) for v in COUNTS]
     mixed[7] = "<1"
-    with pytest.raises(ValueError, match="holds '<1' at row 7 and otherwise numbers"):
+    with pytest.raises(ValueError, match="holds '<1' at row 7, and numbers"):
         SpicyMKLClassifier().fit(X, mixed)
     as_meant = pd.Series(with_cell("<1"), dtype="category")
     model = SpicyMKLClassifier(KERNELS, max_iter=1, tol=1.0)
     assert said(lambda: model.fit(X, as_meant)) == []
     frame = pd.DataFrame({"a": X[:, 0], "b": with_cell("<1")})
-    with pytest.raises(ValueError, match="'<1' at row 7 stands among numbers"):
+    with pytest.raises(ValueError, match="'<1' at row 7 is no number"):
         SpicyMKLRegressor().fit(frame, X[:, 0])
     views = SpicyMKLRegressor({"v": ["a", "b"]})
     with pytest.warns(DataWarning, match="column 'b' holds '<1' at row 7"):
@@ -271,7 +272,7 @@ def test_two_spellings_are_named(kind):
     (message,) = said(
         lambda: SpicyMKLClassifier(KERNELS).fit(X, ["1", "1.0", "2"] * 20)
     )
-    assert "y holds '1' and '1.0', which are one label" in message
+    assert "y holds '1' and '1.0' as different labels" in message
     frame = pd.DataFrame({"a": X[:, 0], "b": y, "c": y.astype(str).str.upper()})
     (message,) = said(lambda: SpicyMKLRegressor().fit(frame, X[:, 0]))
     assert "column 'b' holds" in message
@@ -402,7 +403,7 @@ TIMES = np.c_[SEEN, DAYS]
 @pytest.mark.parametrize(
     ("search", "y", "reason"),
     [
-        (SpicyMKLSurvivalCV, TIMES, "holds no two times of a known order"),
+        (SpicyMKLSurvivalCV, TIMES, "holds no two times whose order is known"),
         (SpicyMKLOrdinalCV, GRADES, "holds one class only"),
     ],
 )
@@ -416,10 +417,10 @@ def test_folds_without_a_comparable_pair_are_named(search, y, reason):
 
 
 def test_a_score_of_single_samples_says_why_it_is_none():
-    with pytest.raises(ValueError, match=r"has one sample, and R\^2 needs two"):
+    with pytest.raises(ValueError, match=r"has one sample, and R\^2 requires two"):
         SpicyMKLRegressorCV(KERNELS, cv=LeaveOneOut()).fit(X, DAYS)
     model = SpicyMKLSurvival(KERNELS).fit(X, TIMES)
-    with pytest.warns(UndefinedMetricWarning, match="no two samples have times"):
+    with pytest.warns(UndefinedMetricWarning, match="time order of no two samples"):
         assert np.isnan(model.score(X[:1], TIMES[:1]))
 
 
@@ -427,7 +428,7 @@ def test_folds_that_lack_events_are_left_out():
     events = np.zeros(N)
     events[3] = 1.0
     search = SpicyMKLRegressorCV(KERNELS, loss="poisson", n_alphas=2, cv=5)
-    with pytest.warns(SearchWarning, match="fold 0 of cv is left out.*a count above 0"):
+    with pytest.warns(SearchWarning, match="fold 0 of cv is skipped.*a count above 0"):
         search.fit(X, events)
     assert search.n_splits_ == 4
     search.set_params(cv=[(np.arange(4, N), np.arange(4))])

@@ -105,7 +105,7 @@ def test_columns_without_numbers_are_named(frames):
         ValueError, match=r"without numbers in X: 'age', 'dose'\. Give views"
     ):
         SpicyMKLClassifier(KERNELS).fit(library.DataFrame(columns), labels)
-    with pytest.raises(ValueError, match="column 'dose' holds for sure no sequences"):
+    with pytest.raises(ValueError, match="column 'dose', which holds no sequences"):
         SpicyMKLClassifier().fit(library.DataFrame(columns), labels)
 
 

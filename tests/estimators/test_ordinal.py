@@ -93,7 +93,7 @@ def test_words_need_an_order():
     categories = pd.Series(pd.Categorical(words, categories=order, ordered=True))
     of_frame = SpicyMKLOrdinal().fit(X, categories)
     np.testing.assert_array_equal(of_frame.classes_, named.classes_)
-    with pytest.warns(UserWarning, match="order of the alphabet, 'high', 'low'"):
+    with pytest.warns(UserWarning, match="classes alphabetically, 'high', 'low'"):
         SpicyMKLOrdinal().fit(X, words)
     with pytest.raises(ValueError, match="y has 'top' besides"):
         SpicyMKLOrdinal(order=order[:3]).fit(X, words)

@@ -113,7 +113,7 @@ def test_a_fold_with_one_class_to_learn_from_is_left_out():
     ours = [w for w in caught if w.category is SearchWarning]
     assert {w.filename for w in ours} == {__file__}
     said = [str(w.message) for w in ours]
-    left_out = "fold 0 of cv is left out, as its training side holds no sample"
+    left_out = "fold 0 of cv is skipped because its training side holds no sample"
     assert any(left_out in text for text in said)
     assert search.n_splits_ == 4
 

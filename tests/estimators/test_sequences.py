@@ -434,7 +434,7 @@ def test_default_kernels_of_sequences_beside_numbers(frame):
         ([site.replace("AC", "AN") for site in splice_sites(60)[0]], "capitals"),
         (["A" * 30, "C" * 30, "G" * 30] * 20, "as long as sequences"),
         ([None] + ["ACGT" * 6] * 59, "no text"),
-        (["3.5", "?", "2"] * 20, r"'\?' at row 1 stands among numbers"),
+        (["3.5", "?", "2"] * 20, r"'\?' at row 1 is no number"),
         (["2024-05-01", "2024-06-01"] * 30, "'2024-05-01' reads as a number or a date"),
         (["31/01/2024", "30/01/2024"] * 30, "'30/01/2024' reads as a number or a date"),
         (["1,000,000", "2,500,000"] * 30, "'1,000,000' reads as a number"),

@@ -243,7 +243,7 @@ def test_sentences(samples):
         GroupOMPClassifier(VIEWS, loss="log_loss").fit(X, labels)
     with pytest.raises(UnsupportedProblemError, match="selection='separate'"):
         SpicyMKLClassifier(VIEWS, selection="shared").fit(X, X.batch)
-    with pytest.raises(ValueError, match="its coefficients may be infinite"):
+    with pytest.raises(ValueError, match="their coefficients may be infinite"):
         SpicyMKLClassifier(VIEWS).fit(X, np.where(X.age > 50.0, "old", "young"))
     with pytest.raises(ValueError, match="no view with kernels"):
         SpicyMKLRegressor({"age": Unpenalized("age")}).fit(X, y)

@@ -305,7 +305,7 @@ def test_views_of_batches_of_rows():
         (
             "site",
             np.arange(N),
-            "'site' holds numbers, and its categories .* text",
+            "'site' holds numbers, but its categories .* text",
         ),
         (
             "ward",

@@ -175,7 +175,7 @@ def test_ties_within_groups_count_as_at_least_as_large(kind, covariates):
         X = np.repeat(X[:20], 3, axis=0)
     views = {"a": [0, 1], "b": [2, 3]}
     given = {"covariates": np.repeat(X[::3, [3]], 3, axis=0)} if covariates else {}
-    with pytest.warns(UserWarning, match="permute='groups' exchanges whole groups"):
+    with pytest.warns(UserWarning, match="use permute='groups'"):
         tests = kernel_tests(
             views, X, y, groups=patient, n_permutations=19, random_state=0, **given
         )

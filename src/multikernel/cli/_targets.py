@@ -106,7 +106,7 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
     if odd is not None:
         row, cell = odd
         raise ValueError(
-            f"{what} holds {cell!r} at row {row}, and numbers in all other rows: "
+            f"{what} holds {cell!r} at row {row}, and numbers in most other rows: "
             f"correct the cell{advice}."
         )
 

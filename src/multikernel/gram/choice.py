@@ -299,7 +299,7 @@ class Costs:
         seconds = self._shared(entries * (ENTRY + PASSES * PRODUCT))
         seconds += self._newton(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
-        why = f"its matrices take {bytes_}, of {limit} that they may"
+        why = f"its matrices take {bytes_}, within the limit of {limit}"
         n_bytes = 8 * entries + self.work
         return Choice("dense", why, self.n_kernels, n_bytes, seconds)
 
@@ -316,8 +316,8 @@ class Costs:
         return replace(
             whole,
             reason=f"its {self.n_kernels} main matrices take "
-            f"{readable_bytes(whole.n_bytes - self.work)}, of at most {limit}, "
-            "and interactions are products",
+            f"{readable_bytes(whole.n_bytes - self.work)}, within the limit of "
+            f"{limit}, and interactions are products",
             n_kernels=n_kernels,
             seconds=whole.seconds + self.shared_pass(0.125 * entries),
         )
@@ -332,7 +332,7 @@ class Costs:
         seconds = self._shared(PASSES * entries * (ENTRY + PRODUCT))
         seconds += self._newton(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
-        why = f"its matrices would take {bytes_}, of {limit} that they may"
+        why = f"its matrices would take {bytes_}, above the limit of {limit}"
         return Choice("lazy", why, self.n_kernels, 0, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:

@@ -41,7 +41,7 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
     if odd is not None:
         sentences.append(
             f"{where} is read as text because it holds {odd[1]!r} at row {odd[0]}, and "
-            "numbers in all other rows: correct this cell and pass numbers, or use "
+            "numbers in most other rows: correct this cell and pass numbers, or use "
             "pandas' astype('category') if they are categories"
         )
     if same := spellings(texts):

@@ -298,7 +298,7 @@ def _why_no_sequences(values: list[Any]) -> str | None:
 def _why_no_categories(values: list[Any]) -> str | None:
     """Return why a column of text is not surely one of categories, or None."""
     if (odd := odd_cells(values)) is not None:
-        return f"all rows but row {odd[0]} hold numbers: correct its cell {odd[1]!r}"
+        return f"{odd[1]!r} at row {odd[0]} is no number, unlike most cells: correct it"
     values = [value for value in values if not is_missing(value)]
     if not all(isinstance(value, str) for value in values):
         return "some values are no text"

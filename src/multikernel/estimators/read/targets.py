@@ -220,7 +220,7 @@ def _odd_text(values: Array) -> str:
     odd = odd_cells(values)
     if odd is not None:
         return (
-            f"but it holds {odd[1]!r} at row {odd[0]}, and numbers in all other rows: "
+            f"but it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows: "
             "correct this cell, and pass numbers instead of text"
         )
     texts = ((row, v) for row, v in enumerate(values) if isinstance(v, str | bytes))
@@ -315,7 +315,7 @@ def _refuse_mixed(labels: list[Any], texts: list[bool]) -> None:
     if (odd := odd_cells(np.array(labels, dtype=object))) is not None:
         raise ValueError(
             f"Input y mixes text and other labels: it holds {odd[1]!r} at row "
-            f"{odd[0]}, and numbers in all other rows. Correct this cell, or convert "
+            f"{odd[0]}, and numbers in most other rows. Correct this cell, or convert "
             "all labels to text."
         )
     row = texts.index(not texts[0])
