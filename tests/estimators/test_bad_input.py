@@ -143,7 +143,7 @@ SAMPLES = [
     ),
     (
         lambda X, y: (changed(X, (4, 1), -1e120), y, None),
-        r"X is too large .* reaches -1e\+120 at row 4, column 1, and at most 1e\+100",
+        r"X holds -1e\+120 at row 4, column 1, too large .* at most 1e\+100 is accepted",
     ),
     (
         lambda X, y: (np.ma.masked_greater(X, 1.0), y, None),
@@ -180,7 +180,7 @@ SAMPLES = [
         lambda X, y: (X, y, np.full(30, 1j)),
         "must hold real numbers, none",
     ),
-    (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold numbers .*'a'"),
+    (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold numbers, got 'a'"),
     (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),
     (lambda X, y: (X[:, :, None], y, None), r"\(30, 3, 1\). Gram .* see stack_grams"),
     (lambda X, y: ({"lin": X @ X.T}, y, None), "a mapping of 'lin': .* stack_grams"),
@@ -256,7 +256,7 @@ def test_one_of_several_targets_that_is_not_finite():
         (np.arange(30).astype("datetime64[D]"), "must hold numbers, but holds dates"),
         (
             changed(np.zeros(30), 7, -1e120),
-            r"too large .* 1e\+120 at row 7",
+            r"1e\+120 at row 7, too large",
         ),
     ],
 )
@@ -286,7 +286,7 @@ def test_a_compound_of_kernels():
 
 def test_a_stack_above_the_limit():
     X, y = data()
-    with pytest.raises(StackTooLargeError, match=r"14.4 kB, and the limit is 1 kB"):
+    with pytest.raises(StackTooLargeError, match="36 kB, and the limit is 1 kB"):
         SpicyMKLClassifier(KERNELS, storage="dense", max_bytes=1000).fit(X, y)
 
 
@@ -452,7 +452,7 @@ def test_integers_beyond_all_floats_as_data():
     for act in (lambda: model.predict(X), lambda: model.fit(X, y)):
         with pytest.raises(ValueError, match="X holds an integer that is too large"):
             act()
-    with pytest.raises(ValueError, match="y holds an integer that is too large"):
+    with pytest.raises(ValueError, match="y holds an integer too large"):
         model.fit(np.eye(4), [0, 1, HUGE, 3])
     with pytest.raises(ValueError, match="sample_weight must hold numbers"):
         model.fit(np.eye(4), y, sample_weight=[1, 1, 1, HUGE])

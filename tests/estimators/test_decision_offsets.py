@@ -297,7 +297,7 @@ def test_an_answer_without_the_offset_of_the_fit_warns(kind):
     if kind == "intervals":
         asked.append(lambda: model.predict_interval(X))
     for ask in asked:
-        with pytest.warns(UserWarning, match=r"without one.* predict\(X, offset="):
+        with pytest.warns(UserWarning, match=r"offset of zero.* predict\(X, offset="):
             ask()
     page = report(model, X, y)
     assert "fitted with an offset" in page

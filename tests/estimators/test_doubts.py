@@ -214,7 +214,7 @@ def test_the_form_of_events_and_times_changes_nothing():
 @pytest.mark.parametrize("gap", [None, pd.NA, np.nan])
 def test_events_that_are_missing_have_a_row(gap):
     y = pd.DataFrame({"event": [gap, *SEEN[1:].tolist()], "time": DAYS})
-    with pytest.raises(ValueError, match=r"missing \(.*\) at row 0 of y\['event'\]"):
+    with pytest.raises(ValueError, match=r"y\['event'\] is missing \(.*\) at row 0"):
         SpicyMKLSurvival().fit(X, y)
     with pytest.raises(ValueError, match="True or False, or 1 or 0, and y has 'yes'"):
         SpicyMKLSurvival().fit(X, y.assign(event=np.where(SEEN, "yes", "no")))
@@ -367,7 +367,7 @@ def test_columns_of_any_name_keep_their_order(names, text, tmp_path):
     save(model, tmp_path / "model.skops")
     for each in (model, load(tmp_path / "model.skops")):
         np.testing.assert_array_equal(each.predict(frame), model.predict(frame))
-        with pytest.raises(ValueError, match="in the same order"):
+        with pytest.raises(ValueError, match="same order|another order"):
             each.predict(frame[frame.columns[::-1]])
     if isinstance(names, list) and names[0] == 5:
         assert "[5]" in " ".join(model.kernel_names_)
@@ -412,7 +412,9 @@ def test_folds_without_a_comparable_pair_are_named(search, y, reason):
     model = search(KERNELS, alphas=[0.1], tol=0.1, cv=KFold(10))
     with pytest.warns(SearchWarning, match=f"of cv has no score.*{reason}"):
         model.fit(X[order], y[order])
-    with pytest.raises(ValueError, match=f"fold 0 of cv {reason}, and no other fold"):
+    with pytest.raises(
+        ValueError, match=f"no fold of cv can be used.* fold 0 of cv {reason}"
+    ):
         search(KERNELS, cv=LeaveOneOut()).fit(X, y)
 
 

@@ -228,7 +228,7 @@ def test_sentences(samples):
     X, y = samples
     model = SpicyMKLRegressor(VIEWS, alpha=0.05).fit(X, y)
     with (
-        pytest.warns(DataWarning, match="has not met"),
+        pytest.warns(DataWarning, match="not seen in fit"),
         pytest.raises(ValueError, match="category in the unpenalized column 'batch'"),
     ):
         model.predict(X.assign(batch="x"))

@@ -147,7 +147,7 @@ def test_categories_are_compared(library):
     # A category that was not met is like none: the term is that of the origin.
     new = library.DataFrame({"site": ["brain", "lung"]})
     nothing = one_hot.iloc[:1] * 0.0
-    with pytest.warns(DataWarning, match="has not met"):
+    with pytest.warns(DataWarning, match="not seen in fit"):
         assert model.predict(new)[0] == pytest.approx(by_hand.predict(nothing)[0])
 
 
@@ -310,7 +310,7 @@ def test_views_of_batches_of_rows():
         (
             "ward",
             FRAME["ward"].astype(str),
-            "'ward' holds text, and .* are numbers",
+            "'ward' holds text, but .* are numbers",
         ),
     ],
 )

@@ -320,8 +320,8 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     label = repr(column if names is None else str(names[column]))
     if np.isfinite(X[row, column]):
         raise ValueError(
-            f"X is too large for sums of squares: it reaches {X[row, column]:.3g} at "
-            f"row {row}, column {label}, and at most {LARGEST_VALUE:g} is possible. "
+            f"X holds {X[row, column]:.3g} at row {row}, column {label}, too large for "
+            f"sums of squares: at most {LARGEST_VALUE:g} is accepted. "
             "Scale this column, for example with StandardScaler."
         )
     advice = IMPUTE if np.isnan(X[row, column]) else LEAVE_OUT
