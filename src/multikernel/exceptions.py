@@ -77,7 +77,7 @@ class StackTooLargeError(MemoryError):
 
 
 class DataWarning(UserWarning):
-    """Data can be read in two ways; the message names the place and what settles it."""
+    """Data are ambiguous; the message names the place and how to resolve it."""
 
 
 class DegenerateKernelWarning(UserWarning):

@@ -135,7 +135,7 @@ def test_an_odd_cell_among_numbers_and_in_categories():
     with pytest.raises(ValueError, match="'<1' at row 7 is no number"):
         SpicyMKLRegressor().fit(frame, X[:, 0])
     views = SpicyMKLRegressor({"v": ["a", "b"]})
-    with pytest.warns(DataWarning, match="column 'b' holds '<1' at row 7"):
+    with pytest.warns(DataWarning, match="column 'b' is .* holds '<1' at row 7"):
         views.fit(frame, X[:, 0])
 
 
@@ -367,7 +367,7 @@ def test_columns_of_any_name_keep_their_order(names, text, tmp_path):
     save(model, tmp_path / "model.skops")
     for each in (model, load(tmp_path / "model.skops")):
         np.testing.assert_array_equal(each.predict(frame), model.predict(frame))
-        with pytest.raises(ValueError, match="same order|another order"):
+        with pytest.raises(ValueError, match=r"same order|another order"):
             each.predict(frame[frame.columns[::-1]])
     if isinstance(names, list) and names[0] == 5:
         assert "[5]" in " ".join(model.kernel_names_)

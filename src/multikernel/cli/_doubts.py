@@ -95,8 +95,9 @@ def find_wanted(
 
 
 def note(text: str, columns: Sequence[Any]) -> None:
-    """Say something about a column on standard error, and how many are like it."""
-    more = f" {len(columns) - 1} more such columns." if len(columns) > 1 else ""
+    """Print a note on `columns` to standard error; `text` names the first one."""
+    n_more = len(columns) - 1
+    more = f" {n_more} more such column{'s' * (n_more > 1)}." if n_more > 0 else ""
     say(text + more, "Note:", stderr=True)
 
 

@@ -42,9 +42,9 @@ def read_batches(
 ) -> Iterator[Any]:
     r"""Read a CSV or Parquet file batch by batch.
 
-    Numbers of a CSV file are read as float64. Columns that begin with words stay
-    words. Fields may be separated by commas, semicolons, tabs, pipes or blanks, and
-    commas may be decimal marks where they do not separate fields.
+    Numbers of a CSV file are read as float64. A column whose first cells are text stays
+    text. Commas, semicolons, tabs, pipes or blanks may separate fields. Commas may be
+    decimal marks if they do not separate fields.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def read_batches(
     columns : sequence of str, optional
         Columns to read; all when left out.
     drop : sequence of str, default=()
-        Columns to leave out.
+        Columns to ignore.
     text : sequence of str, default=()
-        Columns of a CSV file that are not read as numbers.
+        Columns of a CSV file to read as text even if they hold numbers.
     tell : callable, optional
         Called after every batch with the share of the file that has been read.
 

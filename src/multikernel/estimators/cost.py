@@ -16,22 +16,22 @@ from multikernel.gram.memory import readable_bytes
 
 @dataclass(frozen=True)
 class FitCost:
-    """What a fit is expected to take, and how its kernels are held.
+    """Expected cost of a fit, and how it stores its kernels.
 
     Parameters
     ----------
     storage : str
-        How kernels are held, as ``storage_`` of a fitted model says it.
+        Storage of the kernels, as in ``storage_`` of a fitted model.
     reason : str
-        Why, as ``storage_reason_``.
+        Reason for this storage, as in ``storage_reason_``.
     n_kernels, n_samples : int
-        Kernels and samples that a model learns from.
+        Number of kernels and of training samples.
     n_bytes : int
-        Bytes that the fit takes at its peak, beside the data.
+        Peak memory of the fit in bytes, without the data.
     seconds : float
         Seconds of the fit, to an order of magnitude.
     advice : str
-        A sentence about a quicker storage; empty where none is known.
+        A sentence about a faster storage; empty if none is known.
 
     Examples
     --------
@@ -79,9 +79,9 @@ def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
     Returns
     -------
     cost : FitCost
-        Seconds come from counts of operations and are right to an order of magnitude.
-        Bytes are those of the kernels and of the solver at its peak, beside the data,
-        right to a factor of two above 100 MB.
+        The seconds come from operation counts and are accurate to an order of
+        magnitude. The bytes are the peak memory of kernels and solver, without the
+        data; above 100 MB they are accurate to a factor of two.
 
     Raises
     ------

@@ -53,10 +53,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "(other)", for the rarer ones and those that the fit has not met. A column of
         fewer values keeps all.
     missing : {"keep", "most_frequent"}, default="keep"
-        How gaps in text and categories are treated: they stay missing, for kernels that
-        accept gaps (:class:`~multikernel.kernels.Views`), or get the most frequent
-        value of their column in the fit. Gaps in numbers and dates always stay
-        missing: fill these with :class:`sklearn.impute.SimpleImputer`.
+        Treatment of missing text and categories. "keep" leaves them missing, for
+        kernels that accept missing values (:class:`~multikernel.kernels.Views`).
+        "most_frequent" replaces them by the most frequent value of the column in the
+        fit. Missing numbers and dates always stay missing: fill them with
+        :class:`sklearn.impute.SimpleImputer`.
 
     Attributes
     ----------
@@ -65,7 +66,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     categories_ : dict from str to tuple or None
         The values that a column of words keeps; None where it keeps all.
     rare_values_ : dict from str to tuple
-        The values of the fit that became "(other)", for columns with a limit.
+        Training values replaced by "(other)", for columns with a limit.
     fill_values_ : dict from str to str or float
         What fills gaps, for columns of words, unless these stay missing.
     feature_names_in_ : ndarray of str
@@ -163,17 +164,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         encoded : pandas DataFrame of shape (n_samples, n_encoded)
-            What is missing stays missing, but in columns of `fill_values_`.
+            Missing values stay missing, except in columns of `fill_values_`.
 
         Raises
         ------
         ValueError
-            If columns are others than at the fit, or dates are none.
+            If the columns differ from those in ``fit``, or a column of dates holds other
+            values.
 
         Warns
         -----
         multikernel.exceptions.DataWarning
-            If values that the fit has not met become "(other)".
+            If values not seen in ``fit`` become "(other)".
         """
         check_is_fitted(self)
         _check_frame(type(self).__name__, X)
@@ -214,9 +216,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def _unseen(self, X: Any) -> dict[str, list[Any]]:
-        """Return the values that become "(other)" without being met in the fit.
+        """Return the values not seen in `fit` that become "(other)", by column.
 
-        Columns that keep all values leave it to the estimator to say so.
+        Columns that keep all values are skipped: the estimator warns of these.
         """
         unseen = {}
         for name, rare in getattr(self, "rare_values_", {}).items():

@@ -165,7 +165,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         accuracy : float
-            The share of samples whose class, or whose labels, are predicted.
+            Share of samples whose class, or whole set of labels, is predicted.
         """
         y = scored_targets(self, X, y, sample_weight)
         return float(super().score(X, y, sample_weight))

@@ -232,16 +232,17 @@ def kernel_tests(
         What targets may depend on without any kernel, (n_samples, n_covariates):
         numbers, and in a data frame of pandas categories, which are coded.
     n_permutations : int, default=999
-        Permutations of the residuals. The smallest p-value is one over so many and one.
+        Number of permutations; the smallest p-value is 1 / (n_permutations + 1).
     groups : array-like of shape (n_samples,), default=None
         A label for each sample, such as its batch or its patient.
     permute : {"within", "groups"}, default="within"
-        "within" permutes samples within their group: for batches, which may differ
-        from one another. "groups" exchanges whole groups of one size, whose rows keep
-        their order: for patients with several rows, which may depend on one another.
+        "within" permutes samples within each group; use it for batches, which may
+        differ from one another. "groups" permutes whole groups of equal size and keeps
+        the order of rows within a group; use it for patients with several dependent
+        rows. Without `groups`, "within" permutes all samples, and "groups" raises.
     analytic : bool, default=True
-        Whether to compute p-values without permutations too, where there are any: for
-        one output and without groups. They cost the eigenvalues of every kernel.
+        Whether to compute p-values without permutations as well. They exist only for
+        one output and without groups, and require the eigenvalues of every kernel.
     random_state : int, RandomState or None, default=None
         Draws the permutations.
 
@@ -252,26 +253,25 @@ def kernel_tests(
     Raises
     ------
     ValueError
-        If data or parameters are wrong, y is constant, the loss is piecewise linear, or
-        no two groups to exchange have one size.
+        If data or parameters are invalid, y is constant, the loss is piecewise linear,
+        or ``permute="groups"`` finds no two groups of equal size.
 
     Warns
     -----
     UserWarning
-        If permutations within groups do not change the statistics of some kernels,
-        whose p-values are then 1.
+        If no permutation within groups changes the statistic of a kernel; its p-values
+        are then 1.
 
     Notes
     -----
-    Permutations whose statistic differs by rounding alone count as ties, and ties as at
-    least as large. A kernel whose statistic no permutation changes, such as one on a
+    Statistics that differ only by rounding count as ties, and a tie counts as at least
+    as large. A kernel whose statistic no permutation changes, such as a kernel on a
     constant column, has p-values of 1.
 
     With ``permute="within"`` the null hypothesis is that residuals are exchangeable
-    within every group; differences between groups count neither for nor against it.
-    With ``permute="groups"`` it is that the residuals of whole groups of one size are
-    exchangeable; those of a group may depend on one another. A group whose size no
-    other group has stays in place.
+    within every group; groups may differ from one another. With ``permute="groups"``
+    the null hypothesis is that whole groups of equal size are exchangeable; residuals
+    within a group may be dependent. A group of unique size stays in place.
 
     Residuals are permuted (Freedman and Lane), projected beside the covariates, and
     keep their length. P-values by permutation are exact without covariates, or for

@@ -140,8 +140,8 @@ class Bootstrap:
         Parameters
         ----------
         X : ndarray or data frame of numbers, shape (n_samples, n_features)
-            Where the function is evaluated, as it reaches the model: behind the other
-            steps of a pipeline.
+            Points at which the function is evaluated, after the transformers of a
+            pipeline.
         kernels : sequence of int
             The function is the sum of these kernels' terms; a fit that uses
             no such kernel has zero there.

@@ -41,11 +41,11 @@ class TermPosterior:
     Parameters
     ----------
     model : AdditiveModel
-        What predicts: its terms are the means.
+        The model that predicts; its terms are the posterior means.
     active_kernels : ndarray of shape (n_active,)
-        The kernels in use.
+        The active kernels.
     X : ndarray of shape (n_train, n_features)
-        The training samples, as the model takes data.
+        The training samples, in the model's own columns.
     prior_weights : ndarray of shape (n_outputs, n_active)
         The prior covariance of a term is its kernel times this weight times the
         variance of the noise.
@@ -58,7 +58,7 @@ class TermPosterior:
     noise_variance : ndarray of shape (n_outputs,)
         Variance of the noise of samples of weight one.
     read : callable
-        Returns data frames as arrays that the model takes.
+        Converts a data frame to an array with the model's own columns.
 
     See Also
     --------
@@ -92,8 +92,8 @@ class TermPosterior:
         Parameters
         ----------
         X : ndarray or data frame of shape (n_samples, n_features)
-            Where the function is evaluated: an array as the model takes data, or a
-            data frame as ``predict`` of the estimator takes it.
+            Points at which the function is evaluated: an array with the model's own
+            columns, or a data frame that ``predict`` of the estimator accepts.
         kernels : sequence of int
             The function is the sum of these kernels' terms; a kernel that is not in
             use adds nothing.
@@ -109,8 +109,8 @@ class TermPosterior:
         Raises
         ------
         ValueError
-            If rounding hides the variances: the fit is so weakly regularized that
-            prior variances are far above that of the noise.
+            If posterior variances are lost in rounding, because weak regularization
+            makes prior variances far larger than the noise variance.
         """
         X, center = self._table(X), None if center is None else self._table(center)
         _, end = interval_ends(type(self).__name__, level)
@@ -122,7 +122,7 @@ class TermPosterior:
         return mean - width, mean + width
 
     def _table(self, X: Any) -> Array:
-        """Return data as the model takes them."""
+        """Return data as an array with the model's own columns."""
         return self.read(X) if hasattr(X, "columns") else np.asarray(X, np.float64)
 
     def _variances(self, X: Array, positions: list[int], center: Array | None) -> Array:

@@ -57,7 +57,7 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     one group. Where a kernel reads columns together that others read alone, such as
     one on all columns, indices of single columns are estimated from 4096 random draws
     with a fixed seed (standard errors of 0.01, of total indices 5 % of the index), a
-    first-order index may be below zero, a total index is at least the first-order one,
+    first-order index may be negative, a total index is at least its first-order index,
     interactions have no index, and ``estimated`` is True.
 
     References

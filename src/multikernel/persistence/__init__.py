@@ -53,9 +53,9 @@ def save(estimator: Any, path: PathLike) -> None:
     fitted once it is loaded. The file says which versions of this library, scikit-learn
     and NumPy wrote it.
 
-    Parameters are stored as plain values: a pandas Index of columns as a list, for
-    example. The estimator itself is not changed. `save` checks that `load` accepts the
-    types in the file, and names the parameter that holds any other type.
+    Parameters are stored as plain values; for example, a pandas Index of columns is
+    stored as a list. The estimator itself does not change. `save` checks that `load`
+    accepts the types in the file, and names the parameter that holds any other type.
 
     The file is written beside its final place and moved there at the end, so that an
     interrupt or a full disk leaves an existing file as it was. What a killed process
@@ -80,13 +80,13 @@ def save(estimator: Any, path: PathLike) -> None:
     OSError
         If `path` is a device, or the disk is full.
     TypeError
-        If the estimator holds an object that no file can hold, such as a generator.
+        If the estimator holds an object that cannot be stored, such as a generator.
 
     Warns
     -----
     UserWarning
-        If `load` needs ``trusted=`` or a larger ``max_bytes`` for this estimator; the
-        message says which.
+        If `load` will require ``trusted=`` or a larger ``max_bytes``; the message names
+        the value.
 
     See Also
     --------
@@ -169,15 +169,14 @@ def load(
 ) -> Any:
     """Read an estimator from a file written by `save`.
 
-    Trusted without asking are this package's classes, the estimators of scikit-learn
-    that predict and transform by NumPy (scalers, encoders, imputers, linear models,
-    pipelines, searches), its Gaussian process kernels, splitters and named scores, and
-    the plain types that skops trusts.
-    Anything else is named and refused: building an object of an unknown type can run
-    its code, and compiled code, as in `sklearn.svm.SVC`, may crash on arrays that were
-    altered. Objects are made without their constructors, which run for plain types
-    only. What is built is checked as constructors and fits would: every array of a
-    model has the shape and the kind that the others ask for.
+    `load` trusts the classes of this package, the plain types that skops trusts, and
+    these parts of scikit-learn: estimators that predict and transform with NumPy
+    (scalers, encoders, imputers, linear models, pipelines, searches), Gaussian process
+    kernels, splitters and named scores. It refuses any other type and names it, because
+    building an object of an unknown type can run its code. Compiled code, as in
+    `sklearn.svm.SVC`, may crash on altered arrays. Objects are built without their
+    constructors, except plain types. `load` then checks them as a constructor or a fit
+    would: the arrays of a model must have consistent shapes and types.
 
     Parameters
     ----------

@@ -151,8 +151,8 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     alpha_min_ratio : float, default=1e-3
         Its last strength over the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds; None stands for five. A number stands for folds with as many samples
-        of every class each as can be, which keep ``groups`` together.
+        The folds; None means five. With a number of folds, the folds are stratified by
+        class, and keep ``groups`` together if ``fit`` gets groups.
     order : sequence of shape (n_classes,), default=None
         The classes from the lowest to the highest, as in `SpicyMKLOrdinal`.
 

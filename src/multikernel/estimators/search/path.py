@@ -166,7 +166,7 @@ def regularization_path(
     Raises
     ------
     ValueError
-        If a parameter or the data are wrong.
+        If a parameter or the data are invalid.
 
     See Also
     --------

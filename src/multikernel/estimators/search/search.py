@@ -375,8 +375,8 @@ class SearchCV(BaseMKL):
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
         groups : array-like of shape (n_samples,), default=None
-            Labels of groups that folds keep together: by a splitter such as
-            `sklearn.model_selection.GroupKFold`, or where ``cv`` is a number or None.
+            Group labels. Folds keep each group together if ``cv`` is None, a number, or
+            a splitter that uses groups, such as `sklearn.model_selection.GroupKFold`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Known parts of the decision values, which kernels, columns and intercept

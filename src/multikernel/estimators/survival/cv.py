@@ -107,9 +107,9 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     alpha_min_ratio : float, default=1e-3
         Its last strength over the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds; None stands for five. A number stands for folds with as many seen
-        events each as can be, which keep ``groups`` together; a splitter gets whether
-        events were seen as classes.
+        The folds; None means five. With a number of folds, the folds are stratified by
+        the event indicator, and keep ``groups`` together if ``fit`` gets groups. A
+        splitter gets the event indicator as its classes.
     scoring : callable or None, default=None
         What is maximised; None stands for Harrell's index of concordance. A function
         gets the model, the validation samples and their times as a structured array
