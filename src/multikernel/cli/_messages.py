@@ -7,10 +7,9 @@ import functools
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ParamSpec
 
-import click
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -65,13 +64,18 @@ def say(
     console(stderr=stderr).print(line, soft_wrap=True)
 
 
-def user_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a command: its errors become a sentence on stderr and exit code 1."""
+def user_errors(
+    command: Callable[P, None], options: Sequence[str]
+) -> Callable[P, None]:
+    """Wrap a command: its errors become a sentence on stderr and exit code 1.
+
+    Warnings name those parameters as `options` that the command has.
+    """
 
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = functools.partial(_show_warning, options)
             try:
                 command(*args, **kwargs)
                 sys.stdout.flush()
@@ -104,13 +108,15 @@ def _for_the_shell(error: BaseException) -> str:
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], *_: object, **__: object
+    options: Sequence[str],
+    message: Warning | str,
+    category: type[Warning],
+    *_: object,
+    **__: object,
 ) -> None:
     text = str(message)
-    context = click.get_current_context(silent=True)
-    own = [] if context is None else [o for p in context.command.params for o in p.opts]
     for parameter, option in OPTIONS.items():
-        if option.split()[0] in own:
+        if option.split()[0] in options:
             text = re.sub(parameter, option, text)
     say(text, f"{category.__name__}:", "bold yellow", stderr=True)
 

@@ -1,7 +1,7 @@
 """Targets of data files: numbers or labels, one per row, and no doubt which."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,10 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
     values = np.asarray(column)
     if values.dtype.kind not in "OU":
         return
-    values = np.array([None if v in MISSING else v for v in values.tolist()], object)
+    entries = values.tolist()
+    if not all(isinstance(v, Hashable) for v in entries):
+        return  # lists and structures are refused by their kind
+    values = np.array([None if v in MISSING else v for v in entries], object)
     odd = odd_cells(values)
     if odd is not None:
         row, cell = odd

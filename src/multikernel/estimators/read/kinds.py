@@ -277,13 +277,17 @@ def settled_texts(X: Any) -> dict[int, str]:
     if not doubts or not (kinds or is_frame(X)):
         return kinds
     column, doubt = next(iter(doubts.items()))
-    name = (names_of(X) or range(column + 1))[column]
+    names = names_of(X)
+    name = column if names is None else names[column]
+    text = table_of(X)[:, column] if names is None else X[name]
+    as_categories = "a CategoryKernel, or views, which compare text as categories, "
+    if _is_rare(column_values(text).tolist())[0]:
+        as_categories = ""
     raise ValueError(
         "kernels=None takes text for sequences or for categories only where it is "
-        f"sure; column {name!r} holds for sure {doubt}. Name its kernels: a "
-        "CategoryKernel, or views, which compare text as categories, kernels of "
-        f"multikernel.kernels.sequence, each as ColumnKernel(kernel, {name!r}); or "
-        "leave it out."
+        f"sure; column {name!r} holds for sure {doubt}. Name its kernels: "
+        f"{as_categories}kernels of multikernel.kernels.sequence, each as "
+        f"ColumnKernel(kernel, {name!r}); or leave it out."
     )
 
 
@@ -305,7 +309,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
     if not all(isinstance(value, str) for value in values):
         return "some values are no text"
     different = set(values)
-    if differs_too_much(len(different), len(values), least=0):
+    if _is_rare(values, least=0)[0]:
         return "more than half of the values differ"
     if all(len(v) >= LEAST_LETTERS and len(v.split()) == 1 for v in different):
         return "all values are as long as sequences"
@@ -319,9 +323,23 @@ LEAST_FILLED = 20
 """Values of a column from which on most of them must not differ in categories."""
 
 
-def differs_too_much(n_different: int, n_values: int, least: int) -> bool:
-    """Return whether more than half of at least `least` values differ."""
-    return n_values >= least and 2 * n_different > n_values
+def _is_rare(values: list[Any], least: int = LEAST_FILLED) -> tuple[bool, int, int]:
+    """Return whether most of at least `least` values differ, and both counts."""
+    present = [value for value in values if not is_missing(value)]
+    n_different = len(set(present))
+    most = len(present) >= least and 2 * n_different > len(present)
+    return most, n_different, len(present)
+
+
+def refuse_rare_categories(column: Any, label: str) -> None:
+    """Raise if more than half of the values of a column of categories differ."""
+    is_rare, n_different, n_values = _is_rare(column_values(column).tolist())
+    if is_rare:
+        raise ValueError(
+            f"Column {label} holds {n_different} different values in {n_values} "
+            "samples, too many for categories: at most half of the values may differ. "
+            "Leave out the column, or group its values."
+        )
 
 
 def _reads_as_quantity(text: str) -> bool:
