@@ -355,10 +355,3 @@ def tolerance_of(solver: Any) -> float:
     while not hasattr(solver, "tol"):
         solver = solver.solver
     return float(solver.tol)
-
-
-def with_tolerance(solver: Any, tol: float) -> Any:
-    """Return a solver that stops at another relative gap, or whose inner one does."""
-    if hasattr(solver, "tol"):
-        return replace(solver, tol=tol)
-    return replace(solver, solver=with_tolerance(solver.solver, tol))

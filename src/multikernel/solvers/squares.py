@@ -18,7 +18,7 @@ References
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from multikernel.linalg.tables import per_kernel
 from multikernel.losses import SquaredLoss, weighted
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers.base import kernel_weights
-from multikernel.solvers.base import Solver, with_tolerance
+from multikernel.solvers.base import Solver
 
 INNER_SHARE = 0.05
 """The problem of squares is solved to this share of the gap of the true one."""
@@ -319,7 +319,7 @@ class SquaresSearch:
         size = 0.5 * float(weights @ inner.y**2)
         tol = self.share * excess / max(size, TINY)
         self.inner_tol = float(np.clip(tol, TIGHTEST, LOOSEST))
-        solver = with_tolerance(self.settings.solver, self.inner_tol)
+        solver = replace(cast(Any, self.settings.solver), tol=self.inner_tol)
         solution: Solution = solver.solve(inner, self.squares)
         self.recorder.inner_steps += solution.n_iter
         refinement = solution.refinement
