@@ -54,10 +54,22 @@ class Problem:
     def dual(self, a):
         """Return the dual value of a feasible point."""
         forms = np.maximum(np.einsum("i,mij,j->m", a, self.grams, a), 0.0)
-        q = 1.0 if np.isinf(self.p) else np.inf if self.p == 1.0 else 1.0 / (
-            1.0 - 1.0 / self.p
+        q = (
+            1.0
+            if np.isinf(self.p)
+            else np.inf
+            if self.p == 1.0
+            else 1.0 / (1.0 - 1.0 / self.p)
         )
         return -norm(forms, q) / 2.0
+
+    def machine(self, K):
+        """Return the coefficients that libsvm finds for one kernel."""
+        machine = OneClassSVM(kernel="precomputed", nu=self.nu, tol=1e-9)
+        machine.fit(K, sample_weight=self.s)
+        a = np.zeros(len(K))
+        a[machine.support_] = machine.dual_coef_[0]
+        return a / a.sum()
 
     def rival(self):
         """Return the best value that machines and weights in turn come to."""
@@ -65,12 +77,8 @@ class Problem:
         theta /= norm(theta, self.p)
         best = 0.0
         for _ in range(ROUNDS):
-            machine = OneClassSVM(kernel="precomputed", nu=self.nu, tol=1e-9)
             K = np.tensordot(theta, self.grams, 1)
-            machine.fit(K, sample_weight=self.s)
-            a = np.zeros(len(K))
-            a[machine.support_] = machine.dual_coef_[0]
-            a /= a.sum()
+            a = self.caps if self.nu == 1.0 else self.machine(K)
             f = K @ a
             squares = theta**2 * np.einsum("i,mij,j->m", a, self.grams, a)
             value = min(self.primal(theta, squares, f, b) for b in f)

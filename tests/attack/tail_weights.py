@@ -30,7 +30,9 @@ class Problem:
         widths = 10.0 ** random.uniform(-0.5, 1.0, size)
         self.grams = np.stack([GaussianKernel(width)(X) for width in widths])
         self.grams = (self.grams + 0.02 * np.eye(n)) / 1.02
-        z = np.sin(2.0 * X[:, 0]) + random.choice([0.1, 0.5]) * random.standard_normal(n)
+        z = np.sin(2.0 * X[:, 0]) + random.choice([0.1, 0.5]) * random.standard_normal(
+            n
+        )
         self.classifies = bool(random.random() < 0.5)
         self.y = np.where(z > np.median(z), 1.0, -1.0) if self.classifies else z
         self.s = random.uniform(0.2, 3.0, n) if random.random() < 0.3 else np.ones(n)
