@@ -5,6 +5,7 @@ strengths and storages, on up to 300 rows.
 """
 
 import warnings
+from itertools import pairwise
 
 import dask
 import dask.array as da
@@ -69,10 +70,7 @@ class Problem:
         names = [f"x{k}" for k in range(self.X.shape[1])]
         ends = np.cumsum([0, *self.sizes])
         table = pd.DataFrame(self.X, columns=names)
-        parts = [
-            dask.delayed(table.iloc[start:end])
-            for start, end in zip(ends[:-1], ends[1:], strict=True)
-        ]
+        parts = [dask.delayed(table.iloc[start:end]) for start, end in pairwise(ends)]
         return dd.from_delayed(parts, meta=table.iloc[:0])
 
     def values(self, model, X):

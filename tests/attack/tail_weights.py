@@ -71,7 +71,7 @@ class Problem:
         return values[..., self.theta :].sum(axis=-1)
 
     def tangent(self, mu):
-        """Return the tails of the kernels beside the leading directions of their sum."""
+        """Return the tails of kernels beside the leading directions of their sum."""
         _, vectors = np.linalg.eigh(self.square(np.tensordot(mu, self.grams, 1)))
         rest = vectors[:, : max(len(self.y) - self.theta, 0)]
         return np.einsum("ij,mik,kj->m", rest, self.square(self.grams), rest)
