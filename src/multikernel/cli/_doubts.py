@@ -96,7 +96,9 @@ def find_wanted(
 
 def note(text: str, columns: Sequence[Any]) -> None:
     """Say something about a column on standard error, and how many are like it."""
-    more = f" So do {len(columns) - 1} other columns." if len(columns) > 1 else ""
+    count = len(columns) - 1
+    others = f"{count} other columns" if count > 1 else "another column"
+    more = f" The same applies to {others}." if count > 0 else ""
     say(text + more, "Note:", stderr=True)
 
 
@@ -299,13 +301,14 @@ def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:
     ]
     if ids:
         note(
-            f"Column {ids[0]!r} holds another whole number in every row, in order: if "
-            f"these only number the rows, leave it out with --drop '{ids[0]}'.",
+            f"Column {ids[0]!r} holds a different whole number in every row, in order: "
+            f"if it only numbers the rows, leave it out with --drop '{ids[0]}'.",
             ids,
         )
 
 
 def _counts(columns: Array) -> Any:
-    """Return which columns hold whole numbers that grow from row to row."""
-    grows = (np.diff(columns, axis=0) > 0).all(axis=0)
-    return grows & (columns == np.round(columns)).all(axis=0)
+    """Return which columns hold whole numbers that all grow, or all fall, by row."""
+    steps = np.sign(np.diff(columns, axis=0))
+    in_order = (steps != 0).all(axis=0) & (steps == steps[0]).all(axis=0)
+    return in_order & (columns == np.round(columns)).all(axis=0)

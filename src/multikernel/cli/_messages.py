@@ -31,6 +31,7 @@ NAME_TEXT = (
 OPTIONS = {
     r"scoring='(\w+)'": r"--scoring \1",
     "class_weight='balanced'": "--set class_weight=balanced",
+    r"\border=(\[[^]]*\])": r"--set 'order=\1'",
 }
 """What parameters in warnings are called on the command line."""
 
@@ -101,7 +102,10 @@ def _for_the_shell(error: BaseException) -> str:
     """Return an error's message, its Python advice replaced by options."""
     from multikernel.estimators.read.numbers import ENCODE, IMPUTE
 
-    text = str(error).replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"Cannot open {error.filename}: {error.strerror.lower()}."
+    text = text.replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
     for pattern, words in LETTERS.items():
         text = re.sub(pattern, words, text)
     return text

@@ -81,12 +81,12 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
         option = choice.label_option
         advice = f", or make classes of all with {option}" if option else ""
         refuse_odd_cell(f"Target {name!r}", y, advice)
-        _refuse_amounts(name, y, advice)
+        _refuse_amounts(f"Target {name!r}", y, advice)
     return y
 
 
 def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
-    """Raise for a column of text that would be numbers but for a few cells.
+    """Raise for a column of text that means numbers or dates, as a few cells show.
 
     Columns that are `known` to a model cannot be left out.
     """
@@ -94,6 +94,9 @@ def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
     for name in [name for name, kind in kinds if kind.kind not in NUMBERS + "mM"]:
         advice = "" if known else f", or leave the column out with --drop '{name}'"
         refuse_odd_cell(f"Column {name!r}", features[name], advice)
+        if not known:
+            words = f", make categories of all with --category '{name}'"
+            _refuse_amounts(f"Column {name!r}", features[name].dropna(), words + advice)
 
 
 def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
@@ -114,14 +117,14 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
         )
 
 
-def _refuse_amounts(name: Any, y: Any, advice: str) -> None:
+def _refuse_amounts(what: str, column: Any, advice: str) -> None:
     """Raise for text that means dates, or numbers such as 1.200,50 and 5 %."""
-    if y.dtype.kind not in "OU" or not y.size:
+    cells = np.asarray(column).tolist()
+    if not cells or not isinstance(cells[0], str):
         return
-    cells = y.tolist()
     for meaning, pattern, write in MEANINGS:
         if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
             raise ValueError(
-                f"Target {name!r} holds {cells[0]!r}, which means {meaning}: write "
+                f"{what} holds {cells[0]!r}, which means {meaning}: write "
                 f"{write}{advice}."
             )

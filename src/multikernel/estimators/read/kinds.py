@@ -206,7 +206,9 @@ def _kind_of_values(values: Array) -> str:
 
 def _kind_of_class(kind: type) -> str:
     """Return the kind of a class, by its name or its nearest base class's."""
-    named = (_named(each.__name__) for each in kind.__mro__)
+    # Every real number is a subclass of numbers.Complex.
+    bases = (each for each in kind.__mro__ if each.__module__ != "numbers")
+    named = (_named(each.__name__) for each in bases)
     first_kind = next((each for each in named if each not in (None, CATEGORIES)), None)
     return first_kind or (NUMBERS if issubclass(kind, Number) else OTHER)
 
@@ -416,7 +418,7 @@ def reads_as_number(cell: str, *, comma: bool = False) -> bool:
     if comma and reads_as_number(_pointed(cell)):
         return True
     try:
-        return "_" not in cell and math.isfinite(float(cell))
+        return cell.isascii() and "_" not in cell and math.isfinite(float(cell))
     except ValueError:
         return False
 
