@@ -104,10 +104,10 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
     values = np.asarray(column)
     if values.dtype.kind not in "OU":
         return
-    entries = values.tolist()
-    if not all(isinstance(v, Hashable) for v in entries):
-        return  # lists and structures are refused by their kind
-    values = np.array([None if v in MISSING else v for v in entries], object)
+    cells = values.tolist()
+    if not all(isinstance(cell, Hashable) for cell in cells):
+        return  # lists and structures, which are refused by their type
+    values = np.array([None if cell in MISSING else cell for cell in cells], object)
     odd = odd_cells(values)
     if odd is not None:
         row, cell = odd

@@ -245,8 +245,8 @@ def _refuse_fractions(owner: str, targets: Array) -> None:
         row = int(fractions[0])
         raise ValueError(
             f"{owner}: Unknown label type: continuous. y holds {targets[row]:g} at row "
-            f"{row}, and classes must be whole numbers or text: use y.astype(str), which "
-            "keeps the order of the numbers."
+            f"{row}, and classes must be whole numbers or text: use y.astype(str), "
+            "which keeps the order of the numbers."
         )
 
 
