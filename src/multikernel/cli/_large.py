@@ -76,7 +76,8 @@ class SpooledTable(Table):
             with np.errstate(invalid="ignore"):  # a mean of no numbers
                 fitted.partial_fit(self.X.iloc[rows])
             tell(0.5 * rows.stop / len(self))
-        refuse_empty(self.X, fitted.n_samples_seen_)
+        counts = np.broadcast_to(fitted.n_samples_seen_, self.X.shape[1:])
+        refuse_empty(self.X, counts)  # one count for all if nothing is missing
         for rows in gen_batches(len(self), BATCH_ROWS):
             self.values[rows] = fitted.transform(self.X.iloc[rows])
             tell(0.5 + 0.5 * rows.stop / len(self))
