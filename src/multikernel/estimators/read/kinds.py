@@ -283,7 +283,8 @@ def settled_texts(X: Any) -> dict[int, str]:
     name = column if names is None else names[column]
     text = table_of(X)[:, column] if names is None else X[name]
     as_categories = "a CategoryKernel, or views, which compare text as categories, "
-    if _is_rare(column_values(text).tolist())[0]:
+    present = [v for v in column_values(text).tolist() if not is_missing(v)]
+    if differs_too_much(len(set(present)), len(present), LEAST_FILLED):
         as_categories = ""
     raise ValueError(
         "kernels=None takes text for sequences or for categories only where it is "
@@ -311,7 +312,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
     if not all(isinstance(value, str) for value in values):
         return "some values are no text"
     different = set(values)
-    if _is_rare(values, least=0)[0]:
+    if differs_too_much(len(different), len(values), least=0):
         return "more than half of the values differ"
     if all(len(v) >= LEAST_LETTERS and len(v.split()) == 1 for v in different):
         return "all values are as long as sequences"
@@ -325,22 +326,18 @@ LEAST_FILLED = 20
 """Values of a column from which on most of them must not differ in categories."""
 
 
-def _is_rare(values: list[Any], least: int = LEAST_FILLED) -> tuple[bool, int, int]:
-    """Return whether most of at least `least` values differ, and both counts."""
-    present = [value for value in values if not is_missing(value)]
-    n_different = len(set(present))
-    most = len(present) >= least and 2 * n_different > len(present)
-    return most, n_different, len(present)
+def differs_too_much(n_different: int, n_values: int, least: int) -> bool:
+    """Return whether more than half of at least `least` values differ."""
+    return n_values >= least and 2 * n_different > n_values
 
 
-def refuse_rare_categories(column: Any, label: str) -> None:
+def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
     """Raise if more than half of the values of a column of categories differ."""
-    is_rare, n_different, n_values = _is_rare(column_values(column).tolist())
-    if is_rare:
+    if differs_too_much(n_different, n_values, LEAST_FILLED):
         raise ValueError(
             f"Column {label} holds {n_different} different values in {n_values} "
-            "samples, too many for categories: at most half of the values may differ. "
-            "Leave out the column, or group its values."
+            "samples, and at most half of the values of categories may differ. Leave "
+            "the column out, or group its values."
         )
 
 

@@ -23,7 +23,6 @@ from multikernel.estimators.read.kinds import (
     features_of,
     is_frame,
     names_of,
-    refuse_rare_categories,
 )
 from multikernel.estimators.read.precomputed import (
     check_same_grams,
@@ -165,10 +164,6 @@ def check_fit_data(
             pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
             check_samples(pairs, checked, layout, X, fitting=True)
         numbers.check_values(columns, checked, layout)
-        seen = {column for view in views for column in view.columns}
-        seen = seen if isinstance(kernels, Views) else {*layout.categories}
-        for column in sorted(seen.intersection(layout.categories).difference(named)):
-            refuse_rare_categories(_column(X, column), layout.label(column))
         warn_doubts(owner, _category_doubts(columns, layout, X, named))
     else:
         checked = numbers.read_numbers(columns, owner, X, reset=True)
