@@ -80,8 +80,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
     -------
     cost : FitCost
         Seconds come from counts of operations and are right to an order of magnitude.
-        Bytes are those of the kernels and of the solver at its peak, beside the data,
-        right to a factor of two above 100 MB.
+        Bytes are those of the kernels and of the solver at its peak, beside the data.
+        Above 50 MB they are right to a factor of two.
 
     Raises
     ------
