@@ -56,7 +56,7 @@ def pairs(X):
     return Interactions([ColumnKernel(CategoryKernel(), c) for c in X])
 
 # Loops are compiled, and what is imported late is.
-for table, y in (categories(400, 3), numbers(120)):
+for table, y in (categories(900, 3), numbers(120)):
     for storage in ("low_rank", "dense", "lazy"):
         SpicyMKLRegressor(storage=storage).fit(table, y).predict(table)
 LpMKLClassifier(storage="dense").fit(table, y > 0.5)
@@ -73,7 +73,8 @@ model = SpicyMKLRegressor(pairs(X), storage="dense32", max_bytes=50_000_000)
 measured("dense32 refused", lambda: model.fit(X, y), 50_000_000)
 fitted = SpicyMKLRegressor(pairs(X), max_bytes=20_000_000).fit(X[:1000], y[:1000])
 many = pd.concat([X] * 10)
-measured("predict", lambda: fitted.predict(many), 20_000_000)
+# Blocks of rows take 64 MB, however many rows there are.
+measured("predict", lambda: fitted.predict(many), 64_000_000)
 
 X, y = numbers(1500)
 for storage, limit in (("dense", 150), ("dense", 300), ("dense32", 250)):

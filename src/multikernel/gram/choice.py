@@ -196,7 +196,8 @@ def choose_products(
         return None
     asked = storage != "auto"
     given = dictionary.mains.kernels
-    made = Costs(len(given), X.shape[0], _limit(len(given), len(X), max_bytes))
+    limit = _limit(len(dictionary), len(X), max_bytes)
+    made = Costs(len(given), X.shape[0], limit)
     whole = made.products(len(dictionary))
     if asked and not in_factors:
         whole = made.halved(whole) if storage == "dense32" else whole
