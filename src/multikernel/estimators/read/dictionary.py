@@ -219,11 +219,11 @@ def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
     # Rows in partitions are seen in part, where fewer values repeat.
     if X is not samples.X or next(category_kernels, None) is None:
         return
-    every, places = np.arange(X.shape[1])[None, :], set[int]()
+    every, places = np.arange(float(X.shape[1]))[None, :], set[int]()
     for kernel in map(dictionary.__getitem__, range(len(dictionary))):
         if _compares_categories(kernel):
             columns = getattr(kernel, "columns", slice(None))
-            places.update(select_columns(every, columns)[0].tolist())
+            places.update(map(int, select_columns(every, columns)[0]))
     for place in sorted(places):
         values = X[~np.isnan(X[:, place]), place]
         label = repr(table.feature_names[place] if table.feature_names else place)
