@@ -241,7 +241,7 @@ class Training:
         if has_free_thresholds(recipe.losses[0]):
             return FreeThresholds(solver, solver.tol, solver.max_iter)
         if self.design is None:
-            return solver
+            return recipe.solver
         return FreeColumns(solver, tol=tolerance_of(solver))
 
     @cached_property
