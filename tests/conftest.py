@@ -2,6 +2,7 @@
 
 import gc
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from thinning import mark_combinations
@@ -11,6 +12,9 @@ from multikernel.datasets import available
 # The first example may compile; time says nothing about correctness.
 settings.register_profile("multikernel", deadline=None, max_examples=25)
 settings.load_profile("multikernel")
+
+STATES = {}
+"""State of each module's random generator before its first test."""
 
 # Thousands of tests stay once they are collected, and a seventh of the time in which
 # they are went into looking for garbage among them.
@@ -22,13 +26,24 @@ def pytest_collection_modifyitems(items):
     mark_combinations(items)
 
 
-def pytest_collection_finish():
+def generators(item):
+    """Return the random generators of a test's module."""
+    values = vars(item.module).values() if hasattr(item, "module") else ()
+    return [value for value in values if isinstance(value, np.random.Generator)]
+
+
+def pytest_collection_finish(session):
+    for item in session.items:
+        for generator in generators(item):
+            STATES.setdefault(generator, generator.bit_generator.state)
     gc.freeze()
     gc.enable()
 
 
 def pytest_runtest_setup(item):
-    """Skip a test whose data sets are not on this machine."""
+    """Skip a test without its data sets; tests draw the same numbers in any order."""
+    for generator in generators(item):
+        generator.bit_generator.state = STATES[generator]
     names = {name for mark in item.iter_markers("data") for name in mark.args}
     if missing := sorted(names.difference(available() if names else ())):
         pytest.skip(f"set MULTIKERNEL_DATA to a folder with {', '.join(missing)}")

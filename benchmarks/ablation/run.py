@@ -390,9 +390,9 @@ def page(path: Path) -> str:
     parts.append("\n## Verdicts\n")
     for name in sorted({row["mechanism"] for row in rows}):
         best = max((r for r in rows if r["mechanism"] == name), key=worth)
-        verdict = "stays" if worth(best) >= WORTH else "goes"
+        verdict = "stays" if worth(best) >= WORTH else "pays no rent in these calls"
         parts.append(
-            f"- {name} {verdict}: {worth(best):.2f} times in {best['call']!r}."
+            f"- {name} {verdict}: at most {worth(best):.2f} times, in {best['call']!r}."
         )
     return "\n".join(parts) + "\n"
 

@@ -214,6 +214,31 @@ def partitions(n, seed):
     return run_trials("attack.partitions:run_one", range(seed, seed + n))
 
 
+def hulls(n, seed):
+    """HKL on small graphs against weights of all nodes."""
+    return run_trials("attack.hulls:run_one", range(seed, seed + n))
+
+
+def greedy(n, seed):
+    """Steps of Group-OMP by their definition."""
+    return run_trials("attack.greedy:run_one", range(seed, seed + n))
+
+
+def one_class(n, seed):
+    """One-class learning against another machine."""
+    return run_trials("attack.one_class:run_one", range(seed, seed + n))
+
+
+def tails(n, seed):
+    """Local Rademacher complexity against another machine."""
+    return run_trials("attack.tail_weights:run_one", range(seed, seed + n))
+
+
+def partitioned(n, seed):
+    """Fits in odd partitions against fits in memory."""
+    return run_trials("attack.partitioned:run_one", range(seed, seed + n))
+
+
 ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
     "losses": (losses, 4000, "problems of other losses"),
@@ -242,6 +267,11 @@ ATTACKS = {
     "disks": (disks, 200, "full disks"),
     "caches": (caches, 500, "damaged compile caches"),
     "partitions": (partitions, 1000, "collections of Dask"),
+    "hulls": (hulls, 1000, "small graphs of HKL"),
+    "greedy": (greedy, 1000, "steps of Group-OMP"),
+    "one_class": (one_class, 1000, "problems of one class"),
+    "tails": (tails, 1000, "problems of local Rademacher complexity"),
+    "partitioned": (partitioned, 500, "fits in odd partitions"),
 }
 
 

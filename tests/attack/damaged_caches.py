@@ -52,13 +52,24 @@ def folder_of_code():
             numba.config.CACHE_DIR = old
 
 
+@contextmanager
+def quiet():
+    """Keep what the library logs of damaged files to itself."""
+    log = logging.getLogger("multikernel")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
 def run_one(seed):
     """Return the findings of one damaged folder: (category, sentence) pairs."""
     from multikernel.linalg import jit
 
     rng = np.random.default_rng([seed, 31])
-    logging.getLogger("multikernel").setLevel(logging.ERROR)
-    with folder_of_code() as folder:
+    with quiet(), folder_of_code() as folder:
         jit.loop()(add)(1, 2)
         files = sorted(folder.rglob("*.nb[ci]"))
         if rng.random() < 0.8:

@@ -13,12 +13,17 @@ from attack import (
     doubtful,
     dual_points,
     few_values,
+    greedy,
+    hulls,
     inputs,
+    one_class,
     ordinal,
+    partitioned,
     partitions,
     problems,
     products,
     searches,
+    tail_weights,
     targets,
     ties,
     ufo,
@@ -309,10 +314,55 @@ def test_mutated_inputs():
         (searches, 3),
         (dual_points, 10),
         (ties, 10),
+        (hulls, 3),
+        (greedy, 10),
+        (one_class, 10),
+        (tail_weights, 10),
+        (partitioned, 3),
     ],
 )
 def test_rivals_and_searches(attack, n):
     assert share(attack.run_one, 10_000, n) == []
+
+
+ORACLES = {
+    hulls: (53, hulls.inspect_hull),
+    one_class: (55, one_class.inspect_one_class),
+    tail_weights: (56, tail_weights.inspect_tails),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("attack", ORACLES)
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [("duality_gap_", "below"), ("objective_", "inconsistent")],
+)
+def test_rivals_find_what_is_spoilt(attack, name, category):
+    line, inspect = ORACLES[attack]
+    problem = attack.Problem(np.random.default_rng([4, line]))
+    if attack is tail_weights:
+        problem.settings["method"] = "conv"
+    model = problem.fit()
+    assert inspect(problem, model, warned=True) == []
+    spoilt = -1.0 if name == "duality_gap_" else 1.5 * model.objective_
+    setattr(model, name, spoilt)
+    assert category in dict(inspect(problem, model, warned=True))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_steps_of_a_greedy_model_are_looked_at():
+    problem = greedy.Problem(np.random.default_rng([1, 54]))
+    model = problem.fit()
+    assert greedy.inspect_greedy(problem, model) == []
+    model.selection_order_ = model.selection_order_[::-1]
+    assert greedy.inspect_greedy(problem, model) != []
+
+
+@pytest.mark.filterwarnings("ignore:OneClassMKL")
+def test_one_class_weights_give_the_published_objective():
+    """Weights of the machine, in place of those of the functions, gave a larger one."""
+    assert [found for seed in (0, 3, 8, 11) for found in one_class.run_one(seed)] == []
 
 
 @pytest.mark.slow

@@ -40,6 +40,11 @@ def test_many_outputs_beside_one(run, monkeypatch):
     assert printed.count("SpicyMKLRegressorCV") == printed.count(" MB") == 2
 
 
+def test_an_ablation(run):
+    printed = run("ablation/run.py", "--child", '["thinning", "lp, p = 1"]')
+    assert 0.0 < json.loads(printed)["gap"] < 1e-3
+
+
 @pytest.mark.data("mfeat_digits_6views")
 def test_many_classes_beside_one(run):
     printed = run("outputs/speed.py", "classes", "ufo", "--smoke")

@@ -79,7 +79,7 @@ def test_words_for_missing_values(tmp_path, capsys):
     assert frame["t"].tolist()[:2] == ["None", "A"]
     assert frame.isna().to_numpy().tolist() == [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
     said = " ".join(capsys.readouterr().err.split())
-    assert "Column 'x' holds 'NA' at row 1, read as missing. 1 more such column" in said
+    assert "Column 'x' holds 'NA' at row 1, read as missing. The same applies" in said
     assert "Column 't' holds 'None' at row 0, read as a category" in said
     batch = next(read_batches(path)).to_pydict()
     assert batch["x"] == [1, None, 3]
@@ -259,3 +259,52 @@ def test_targets_that_mean_something_else(tmp_path, cells, meaning):
         read_table(path, ["y"], [])
     labels = read_table(path, ["y"], [], ColumnChoice(labels=True)).y
     assert labels.tolist() == cells * 4
+
+
+@pytest.mark.parametrize("more", [(), ("--stream",), ("--no-scale",)])
+def test_an_empty_column_is_named(run, tmp_path, more):
+    path = tmp_path / "a.csv"
+    frame = pd.DataFrame({"a": np.arange(12) % 5, "e": "", "y": np.arange(12) / 7})
+    frame.to_csv(path, index=False)
+    result = run("fit", path, "-t", "y", *more)
+    said = told(result)
+    assert result.exit_code == 1
+    assert "RuntimeWarning" not in said
+    assert "hold no number: 'e'" in said
+    assert "--drop 'e'" in said
+
+
+@pytest.mark.parametrize("cell", ["0,64", "1 200", "5 %", "2020-01-05", "\u0663"])
+def test_columns_that_mean_something_else(tmp_path, cell):
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"a": [cell] * 12, "y": np.arange(12) / 7}).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=f"'a' holds '{cell}', which means a"):
+        read_table(path, ["y"], [])
+    table = read_table(path, ["y"], [], ColumnChoice(categories=("a",)))
+    assert set(table.X["a"]) == {cell}
+
+
+def test_digits_of_other_scripts_are_no_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"a": range(12), "y": ["\u0663", *range(11)]}).to_csv(
+        path, index=False
+    )
+    with pytest.raises(ValueError, match="holds '\u0663' at row 0 and otherwise"):
+        read_table(path, ["y"], [])
+
+
+def test_row_numbers_from_the_last(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    frame = pd.DataFrame({"id": range(12, 0, -1), "x": np.arange(12) % 5, "y": 0.5})
+    frame.to_csv(path, index=False)
+    read_table(path, ["y"], [])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Column 'id' holds a different whole number in every row" in said
+
+
+def test_files_that_cannot_be_opened(run, tmp_path):
+    folder, missing = tmp_path / "folder.csv", tmp_path / "missing.csv"
+    folder.mkdir()
+    for path, reason in ((folder, "is a directory"), (missing, "no such file")):
+        said = told(run("fit", path, "-t", "y"))
+        assert f"Error: Cannot open {path}: {reason}" in said

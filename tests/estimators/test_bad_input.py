@@ -286,7 +286,7 @@ def test_a_compound_of_kernels():
 
 def test_a_stack_above_the_limit():
     X, y = data()
-    with pytest.raises(StackTooLargeError, match="36 kB, and the limit is 1 kB"):
+    with pytest.raises(StackTooLargeError, match=r"36 kB, and the limit is 1 kB"):
         SpicyMKLClassifier(KERNELS, storage="dense", max_bytes=1000).fit(X, y)
 
 

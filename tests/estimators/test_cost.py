@@ -124,6 +124,26 @@ def test_columns_that_hardly_repeat_are_no_categories():
             model.fit(X, y)
 
 
+@pytest.mark.parametrize("kind", [int, "category"])
+@pytest.mark.parametrize("n_values", [30, 31])
+def test_numbers_that_hardly_repeat_are_no_categories(kind, n_values):
+    a = np.random.default_rng(0).standard_normal(60)
+    X = pd.DataFrame({"id": np.arange(60) % n_values, "a": a})
+    X = X.astype({"id": kind})
+    kernels = [
+        ColumnKernel(CategoryKernel(), "id"),
+        ColumnKernel(GaussianKernel(1.0), "a"),
+    ]
+    model = SpicyMKLRegressor(kernels)
+    if n_values == 30:
+        assert estimate_cost(model, X).n_kernels == len(model.fit(X, a).kernel_weights_)
+        return
+    sentence = "Column 'id' holds 31 different values in 60 samples"
+    for call in (estimate_cost, SpicyMKLRegressor.fit):
+        with pytest.raises(ValueError, match=sentence):
+            call(model, X, a)
+
+
 @pytest.mark.parametrize("n_values", [3, 200])
 def test_factors_of_few_values_are_chosen_and_agree(n_values):
     X, y = table_of_categories(800, 4, n_values)

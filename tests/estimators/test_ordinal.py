@@ -152,6 +152,11 @@ def test_bad_input_is_a_sentence():
         SpicyMKLOrdinal().fit(X, Y, offset=np.zeros(120))
     with pytest.raises(ValueError, match="Unknown label type"):
         SpicyMKLOrdinal().fit(X, LATENT)
+    marks = np.resize([1.3, 2.0, 10.0], 120)
+    with pytest.raises(ValueError, match=r"y holds 1\.3 at row 0"):
+        SpicyMKLOrdinal().fit(X, marks)
+    in_text = SpicyMKLOrdinal(FEW).fit(X, marks.astype(str))
+    assert in_text.classes_.tolist() == ["1.3", "2.0", "10.0"]
 
 
 def test_grades_count_from_the_lowest_class():

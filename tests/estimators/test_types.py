@@ -1,5 +1,6 @@
 """Types of columns: each is read alike by every entry, from every library."""
 
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -18,7 +19,7 @@ from pyarrow import parquet
 from multikernel.cli._large import read_spooled
 from multikernel.cli._tables import read_table
 from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
-from multikernel.estimators.read.kinds import kinds_of
+from multikernel.estimators.read.kinds import column_kind, kinds_of
 from multikernel.kernels import LinearKernel
 
 N = 8
@@ -213,3 +214,11 @@ def test_wide_integers_are_numbers(kind):
     views = {"numbers": (["c"], LinearKernel()), "text": ["s"]}
     a, b = (model(views).fit(each, Y).predict(each) for each in (X, same))
     np.testing.assert_array_equal(a, b)
+
+
+def test_fractions_of_python_are_numbers():
+    thirds = [Fraction(k, 3) for k in range(N)]
+    assert column_kind(np.array(thirds, dtype=object)) == "numbers"
+    plain = SpicyMKLRegressor(PLAIN).fit(np.c_[Y], [float(v) for v in thirds])
+    exact = SpicyMKLRegressor(PLAIN).fit(np.c_[Y], thirds)
+    np.testing.assert_array_equal(exact.predict(np.c_[Y]), plain.predict(np.c_[Y]))

@@ -1,5 +1,7 @@
 """Columns without a penalty beside kernels."""
 
+import warnings
+
 import cvxpy
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from multikernel.estimators import (
     GroupOMPClassifier,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
+    LocalRademacherMKLRegressor,
     LpMKLRegressor,
     LpMKLRegressorCV,
     OneClassMKL,
@@ -22,7 +25,11 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     regularization_path,
 )
-from multikernel.exceptions import DataWarning, UnsupportedProblemError
+from multikernel.exceptions import (
+    ConvergenceWarning,
+    DataWarning,
+    UnsupportedProblemError,
+)
 from multikernel.kernels import GaussianKernel, Unpenalized
 
 WIDTHS = [GaussianKernel(sigma) for sigma in (1.0, 2.0, 4.0)]
@@ -249,3 +256,27 @@ def test_sentences(samples):
         SpicyMKLRegressor({"age": Unpenalized("age")}).fit(X, y)
     with pytest.raises(ValueError, match="View 'age'"):
         SpicyMKLRegressor(VIEWS | {"age": Unpenalized("agee")}).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:.*no kernel in its model")
+@pytest.mark.parametrize(("size", "level"), [(1.0, 0.0), (2.0, 3.0), (0.1, 1e3)])
+@pytest.mark.parametrize("estimator", [SpicyMKLRegressor, LpMKLRegressor])
+def test_columns_may_fit_without_an_error(estimator, size, level):
+    # Gaps of 1.1 to 1e275 of an objective of 1e-31, or of zero.
+    treated = np.repeat([0.0, 1.0], 30)
+    X = np.column_stack([treated, np.random.default_rng(0).normal(size=60)])
+    kernels = {"u": Unpenalized([0]), "g": ([1], GaussianKernel("median"))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = estimator(kernels, loss="squared_error").fit(X, size * treated + level)
+    assert model.duality_gap_ == 0.0
+    assert model.objective_ <= 1e-25 * (size + level) ** 2
+
+
+def test_local_rademacher_beside_columns():
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60.0) % 7
+    kernels = {"u": Unpenalized([0]), "g": ([1], GaussianKernel("median"))}
+    model = LocalRademacherMKLRegressor(kernels, loss="squared_error").fit(X, y)
+    assert model.duality_gap_ < model.tol
+    with pytest.raises(UnsupportedProblemError, match="loss='squared_error'"):
+        LocalRademacherMKLRegressor(kernels, loss="huber").fit(X, y)

@@ -110,7 +110,7 @@ def test_storage_kinds(X):
     assert build_stack(dictionary, X, storage="dense32").stack.array.dtype == np.float32
     lazy = build_stack(dictionary, X, storage="lazy").stack
     assert isinstance(lazy, LazyStack)
-    too_small = build_stack(dictionary, X, max_bytes=8 * 25 * 25 * 8 - 1).stack
+    too_small = build_stack(dictionary, X, max_bytes=8 * 25 * 25 * 11 - 1).stack
     assert isinstance(too_small, ByKernelStack)
     far_too_small = build_stack(dictionary, X, max_bytes=8 * 25 * 25 * 6).stack
     assert isinstance(far_too_small, LazyStack)

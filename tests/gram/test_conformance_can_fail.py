@@ -146,6 +146,7 @@ WRONG = {
     "residual_bounds": lambda self, v: np.full(5, -1.0),
     "residual_traces": lambda self, shares: np.zeros(4),
     "rounded_traces": lambda self: np.zeros(5),
+    "has_features": lambda self: np.zeros(4, dtype=bool),
     "held_numbers": lambda self: np.zeros(5),
     "pass_numbers": lambda self: 0.0,
     "row_length": lambda self, wanted: 0,

@@ -108,9 +108,10 @@ def test_mains_are_centred_before_they_are_rounded():
 
 
 def test_products_that_must_be_written_down_have_another_storage():
-    X = np.random.default_rng(0).normal(size=(40, 5))
+    X = np.random.default_rng(0).normal(size=(1200, 5))
     dictionary = interactions(X, per_column(GaussianKernel(1.0), 5))
-    limit = 8 * 9 * X.shape[0] ** 2  # five mains, and three matrices of a fit
+    # Five mains, three matrices of a fit, and six of ten products at a time.
+    limit = 8 * 14 * X.shape[0] ** 2
     assert choose_storage(dictionary, X, "trace", max_bytes=limit).name == "dense"
     assert choose_storage(dictionary, X, "center", max_bytes=limit).name != "dense"
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from scipy.stats import f, kstest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -21,6 +22,7 @@ from multikernel.kernels import (
     GaussianKernel,
     Interactions,
     LinearKernel,
+    Unpenalized,
     per_column,
 )
 
@@ -239,6 +241,27 @@ def test_covariates_take_their_part_away():
     assert left.statistics[0] < 1e-9 * left.statistics[1]
     with pytest.raises(ValueError, match="collinear"):
         kernel_tests(lines, X, y, covariates=np.column_stack([X[:, 0], 2 * X[:, 0]]))
+
+
+def test_unpenalized_columns_of_the_model_are_covariates():
+    X, random = sample(5)
+    table = pd.DataFrame({"a": X[:, 0] + X[:, 1], "age": X[:, 1], "b": X[:, 2]})
+    y = 3.0 * X[:, 1] + random.normal(size=60)
+    kernels = {"a": (["a"], LinearKernel()), "b": (["b"], LinearKernel())}
+    free = kernels | {"age": Unpenalized(["age"])}
+    model = SpicyMKLRegressor(free)
+    draws = {"n_permutations": 19, "random_state": 0}
+    assert kernel_tests(kernels, table, y, **draws).p_values[0] < 1e-3
+    tests = kernel_tests(model, table, y, **draws)
+    right = kernel_tests(kernels, table, y, covariates=table[["age"]], **draws)
+    assert_allclose(tests.p_values, right.p_values, rtol=1e-6)
+    assert_allclose(tests.permutation_p, right.permutation_p)
+    # Beside covariates of the call both count.
+    more = kernel_tests(model, table, y, covariates=table[["b"]], **draws)
+    both = kernel_tests(kernels, table, y, covariates=table[["age", "b"]], **draws)
+    assert_allclose(more.statistics, both.statistics, atol=1e-6)
+    with pytest.raises(ValueError, match="collinear"):
+        kernel_tests(model, table, y, covariates=table[["age"]])
 
 
 def test_views_interactions_pipelines_and_matrices():

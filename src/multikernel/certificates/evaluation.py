@@ -114,7 +114,8 @@ def evaluate_terms(
         If a quadratic form is negative beyond rounding.
     """
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    rounded = gram.rounded_traces()[kernels]
+    # Terms in coordinates of their own have other traces than their kernels.
+    entries = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     each = 8 * math.prod(expansions.shape[1:])
     step = max(1, kernels.size if held is not None else IMAGE_BYTES // each)
@@ -130,12 +131,11 @@ def evaluate_terms(
         else:
             part_of_model = gram.once(some) if held is None else held
             products = term_products(part_of_model, c)
-        squares[part], rounding[part] = _squared_norms(
-            gram, some, c, products, rounded[part]
-        )
+        rounded = np.abs(products.traces) + entries[part]
+        squares[part], rounding[part] = _squared_norms(gram, some, c, products, rounded)
         used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
-        larger = larger_diagonals(gram.shape[1], rounded[part], products.traces)
+        larger = larger_diagonals(gram.shape[1], rounded, products.traces)
         units = np.sqrt(rounding[part] * rounding_unit(f.shape[0]) * larger)
         total, sizes = products.sums(used, units)
         f += total

@@ -75,6 +75,21 @@ class Worth:
     in_single: float
 
 
+def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> bool:
+    """Return whether an objective is nothing but the rounding of decision values f.
+
+    The `sizes` bound the numbers that decision values are sums of. Parameters may fit
+    without an error, and no gap is a share of zero. Rounding must be small beside the
+    loss of a constant: otherwise it hides a model.
+    """
+    largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
+    hidden = float((largest - problem.loss.value(problem.y, f)).sum())
+    if objective > hidden:
+        return False
+    constant = np.full_like(f, f.mean())
+    return hidden <= ORDINARY * float(problem.loss.value(problem.y, constant).sum())
+
+
 def largest_dual_norms(
     problem: Problem, certificate: DualCertificate, unit: float
 ) -> Array:

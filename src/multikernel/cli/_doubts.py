@@ -96,8 +96,9 @@ def find_wanted(
 
 def note(text: str, columns: Sequence[Any]) -> None:
     """Print a note on `columns` to standard error; `text` names the first one."""
-    n_more = len(columns) - 1
-    more = f" {n_more} more such column{'s' * (n_more > 1)}." if n_more > 0 else ""
+    count = len(columns) - 1
+    others = f"{count} other columns" if count > 1 else "another column"
+    more = f" The same applies to {others}." if count > 0 else ""
     say(text + more, "Note:", stderr=True)
 
 
@@ -305,6 +306,7 @@ def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:
 
 
 def _counts(columns: Array) -> Any:
-    """Return which columns hold whole numbers that grow from row to row."""
-    grows = (np.diff(columns, axis=0) > 0).all(axis=0)
-    return grows & (columns == np.round(columns)).all(axis=0)
+    """Return which columns hold whole numbers that all grow, or all fall, by row."""
+    steps = np.sign(np.diff(columns, axis=0))
+    in_order = (steps != 0).all(axis=0) & (steps == steps[0]).all(axis=0)
+    return in_order & (columns == np.round(columns)).all(axis=0)

@@ -19,7 +19,7 @@ from multikernel.cli._columns import PLAIN, ColumnChoice, parted
 from multikernel.cli._console import LiveShare
 from multikernel.cli._doubts import caution_ids, find_wanted, leave_out
 from multikernel.cli._frames import LOOK_ROWS, Plan, naming_damage, read_frame
-from multikernel.cli._tables import Table, check_reach, features_of
+from multikernel.cli._tables import Table, check_reach, features_of, refuse_empty
 from multikernel.cli._targets import refuse_odd_cells, targets_of
 from multikernel.cli._training import scaler, with_scaling
 from multikernel.datasets import read_batches
@@ -73,8 +73,11 @@ class SpooledTable(Table):
         fitted = scaler(self)
         for rows in gen_batches(len(self), BATCH_ROWS):
             check_reach(self.path, self.X.iloc[rows])
-            fitted.partial_fit(self.X.iloc[rows])
+            with np.errstate(invalid="ignore"):  # a mean of no numbers
+                fitted.partial_fit(self.X.iloc[rows])
             tell(0.5 * rows.stop / len(self))
+        counts = np.broadcast_to(fitted.n_samples_seen_, self.X.shape[1:])
+        refuse_empty(self.X, counts)  # one count for all if nothing is missing
         for rows in gen_batches(len(self), BATCH_ROWS):
             self.values[rows] = fitted.transform(self.X.iloc[rows])
             tell(0.5 + 0.5 * rows.stop / len(self))

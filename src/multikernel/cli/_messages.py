@@ -7,10 +7,9 @@ import functools
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ParamSpec
 
-import click
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -32,6 +31,7 @@ NAME_TEXT = (
 OPTIONS = {
     r"scoring='(\w+)'": r"--scoring \1",
     "class_weight='balanced'": "--set class_weight=balanced",
+    r"\border=(\[[^]]*\])": r"--set 'order=\1'",
 }
 """What parameters in warnings are called on the command line."""
 
@@ -65,13 +65,18 @@ def say(
     console(stderr=stderr).print(line, soft_wrap=True)
 
 
-def user_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a command: its errors become a sentence on stderr and exit code 1."""
+def user_errors(
+    command: Callable[P, None], options: Sequence[str]
+) -> Callable[P, None]:
+    """Wrap a command: its errors become a sentence on stderr and exit code 1.
+
+    Warnings name those parameters as `options` that the command has.
+    """
 
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = functools.partial(_show_warning, options)
             try:
                 command(*args, **kwargs)
                 sys.stdout.flush()
@@ -98,20 +103,25 @@ def _for_the_shell(error: BaseException) -> str:
     """Return an error's message, its Python advice replaced by options."""
     from multikernel.estimators.read.numbers import ENCODE, IMPUTE
 
-    text = str(error).replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"Cannot open {error.filename}: {error.strerror.lower()}."
+    text = text.replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
     for pattern, words in LETTERS.items():
         text = re.sub(pattern, words, text)
     return text
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], *_: object, **__: object
+    options: Sequence[str],
+    message: Warning | str,
+    category: type[Warning],
+    *_: object,
+    **__: object,
 ) -> None:
     text = str(message)
-    context = click.get_current_context(silent=True)
-    own = [] if context is None else [o for p in context.command.params for o in p.opts]
     for parameter, option in OPTIONS.items():
-        if option.split()[0] in own:
+        if option.split()[0] in options:
             text = re.sub(parameter, option, text)
     say(text, f"{category.__name__}:", "bold yellow", stderr=True)
 

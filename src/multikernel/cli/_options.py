@@ -44,7 +44,6 @@ def command(request: type, function: str) -> Callable[..., None]:
     The docstring of the request is its help. The function is loaded when it is called.
     """
 
-    @user_errors
     def made(**options: Any) -> None:
         with loading():
             act = resolve_name(f"multikernel.cli.{function}")
@@ -61,5 +60,10 @@ def command(request: type, function: str) -> Callable[..., None]:
         for each in fields(request)
         if each.metadata
     ]
+    names = [
+        name
+        for each in parameters
+        for name in each.default.param_decls or (f"--{each.name.replace('_', '-')}",)
+    ]
     made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return made
+    return user_errors(made, names)

@@ -153,8 +153,8 @@ def _known_table(
     table = _tables.as_times(table, asked.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
-            f"{', '.join(target)} alone says no time to an event: name the column of "
-            "whether it was seen with --event."
+            f"--target {', '.join(target)} is not enough for a model of times to an "
+            "event: name the column that says whether the event was seen with --event."
         )
     return table
 

@@ -305,6 +305,16 @@ def _with_numbers(
     return pd.concat([values, frame.drop(columns=list(numbers))], axis=1)[list(frame)]
 
 
+def refuse_empty(numbers: pd.DataFrame, counts: Any) -> None:
+    """Raise for a column without a number, from the count of each column's numbers."""
+    empty = [*numbers.columns[counts == 0]]
+    if empty:
+        raise ValueError(
+            f"Columns hold no number: {', '.join(map(repr, empty))}. Leave empty "
+            f"columns out{_dropping(empty)}."
+        )
+
+
 def check_reach(path: Path, numbers: pd.DataFrame) -> None:
     """Raise for a number that is too large to be squared, or infinite.
 

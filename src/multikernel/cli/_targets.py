@@ -1,7 +1,7 @@
 """Targets of data files: numbers or labels, one per row, and no doubt which."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +81,12 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
         option = choice.label_option
         advice = f", or use {option} to read all cells as classes" if option else ""
         refuse_odd_cell(f"Target {name!r}", y, advice)
-        _refuse_amounts(name, y, advice)
+        _refuse_amounts(f"Target {name!r}", y, advice)
     return y
 
 
 def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
-    """Raise for a column of text that would be numbers but for a few cells.
+    """Raise for a column of text that means numbers or dates, as a few cells show.
 
     Columns that are `known` to a model cannot be left out.
     """
@@ -94,6 +94,9 @@ def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
     for name in [name for name, kind in kinds if kind.kind not in NUMBERS + "mM"]:
         advice = "" if known else f", or ignore the column with --drop '{name}'"
         refuse_odd_cell(f"Column {name!r}", features[name], advice)
+        if not known:
+            words = f", make categories of all with --category '{name}'"
+            _refuse_amounts(f"Column {name!r}", features[name].dropna(), words + advice)
 
 
 def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
@@ -101,7 +104,10 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
     values = np.asarray(column)
     if values.dtype.kind not in "OU":
         return
-    values = np.array([None if v in MISSING else v for v in values.tolist()], object)
+    cells = values.tolist()
+    if not all(isinstance(cell, Hashable) for cell in cells):
+        return  # lists and structures, which are refused by their type
+    values = np.array([None if cell in MISSING else cell for cell in cells], object)
     odd = odd_cells(values)
     if odd is not None:
         row, cell = odd
@@ -111,14 +117,14 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
         )
 
 
-def _refuse_amounts(name: Any, y: Any, advice: str) -> None:
+def _refuse_amounts(what: str, column: Any, advice: str) -> None:
     """Raise for text that means dates, or numbers such as 1.200,50 and 5 %."""
-    if y.dtype.kind not in "OU" or not y.size:
+    cells = np.asarray(column).tolist()
+    if not cells or not isinstance(cells[0], str):
         return
-    cells = y.tolist()
     for meaning, pattern, write in MEANINGS:
         if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
             raise ValueError(
-                f"Target {name!r} holds {cells[0]!r}, which means {meaning}: write "
+                f"{what} holds {cells[0]!r}, which means {meaning}: write "
                 f"{write}{advice}."
             )

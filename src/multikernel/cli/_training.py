@@ -32,7 +32,7 @@ from multikernel.cli._methods import (
     with_event,
 )
 from multikernel.cli._requests import Training
-from multikernel.cli._tables import Table, as_times, read_table
+from multikernel.cli._tables import Table, as_times, read_table, refuse_empty
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import default_texts
@@ -326,6 +326,9 @@ def preparation(
         check_choice("--impute", impute, IMPUTE)
     if table.precomputed:
         return []
+    if impute is None:
+        numbers = table.X[table.numbers]
+        refuse_empty(numbers, numbers.count().to_numpy())
     steps = [] if impute is None else [("impute", _filler(table, impute))]
     return [*steps, ("scale", scaler(table))] if scale else steps
 

@@ -34,10 +34,12 @@ MISSING = frozenset(
 """Words for a missing number. In columns of words they are words."""
 
 NUMBER = re.compile(
-    r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity)\s*", re.IGNORECASE
+    r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity)\s*",
+    re.IGNORECASE | re.ASCII,
 )
 WITH_COMMA = re.compile(
-    r"\s*[-+]?(\d+(,\d*)?|\d{1,3}(\.\d{3})+(,\d*)?|,\d+)([eE][-+]?\d+)?\s*"
+    r"\s*[-+]?(\d+(,\d*)?|\d{1,3}(\.\d{3})+(,\d*)?|,\d+)([eE][-+]?\d+)?\s*",
+    re.ASCII,
 )
 """A number whose decimal mark is a comma; points may group thousands."""
 DECIMALS = {".": NUMBER, ",": WITH_COMMA}

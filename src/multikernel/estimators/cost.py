@@ -81,7 +81,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
     cost : FitCost
         The seconds come from operation counts and are accurate to an order of
         magnitude. The bytes are the peak memory of kernels and solver, without the
-        data; above 100 MB they are accurate to a factor of two.
+        data; above 50 MB they are accurate to a factor of two.
 
     Raises
     ------

@@ -12,7 +12,6 @@ from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.products import FactoredProducts
-from multikernel.gram.matrix import IMAGE_BYTES
 from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
@@ -39,6 +38,9 @@ FETCHED_ROWS = 1000
 
 KERNELS_PER_TASK = 64
 """Kernels whose rows a thread looks at in one task."""
+
+COLUMN_BYTES = 2**23
+"""Bytes of columns that are computed, and copied once, at a time."""
 
 STEPS = 6
 """Products that the probe makes with each matrix.
@@ -291,7 +293,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
 
     step = KERNELS_PER_TASK
     if not isinstance(stack, DenseStack):
-        step = max(1, min(step, IMAGE_BYTES // (8 * n_samples * rows.size)))
+        step = max(1, min(step, COLUMN_BYTES // (8 * n_samples * rows.size)))
 
     def work(start: int) -> None:
         some = np.arange(start, min(start + step, n_kernels))

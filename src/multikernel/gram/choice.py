@@ -8,6 +8,8 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import HIGH, sampled_ranks
 from multikernel.gram.files import MemoryMapped, Storage
+from multikernel.gram.lazy.stack import DENSE_BYTES
+from multikernel.gram.matrix import IMAGE_BYTES
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
 from multikernel.gram.normalization import Steps, check_steps, empty_normalization
 from multikernel.kernels.base import KernelDictionary
@@ -20,9 +22,6 @@ SMALL = 2**25
 """Entries of all matrices up to which they are held whole: a tenth of a second's work
 is not worth a look at ranks."""
 
-QUICK = 2**22
-"""Kernels times samples up to which factors, once asked for, are no long work."""
-
 # Nanoseconds on one core, from breast cancer x 837 kernels and from one-column
 # Gaussians of 20 000 samples: to compute an entry of a matrix, to multiply by it, to
 # compute an entry of a factor and to subtract one landmark from it, and a step of a
@@ -31,8 +30,9 @@ ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
 
 WORK = 3
 """Matrices of all samples that a fit holds beside the kernels: a weighted sum, its
-factorisation, and a copy of one of them. Peaks of 12 fits (500 to 4000 samples) were
-0.7 to 1.3 of what is expected by it."""
+factorization, and a copy of one of them. The peaks of 10 fits of whole matrices, 2000
+to 2500 samples, were 0.5 to 1.0 of the estimate. The peaks of 4 fits of factors, 12 000
+to 30 000 samples, were 1.2 to 1.6 of it."""
 
 PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """What a fit takes at most: passes, Newton steps, and kernels in use. Storages are
@@ -196,11 +196,12 @@ def choose_products(
         return None
     asked = storage != "auto"
     given = dictionary.mains.kernels
-    made = Costs(len(given), X.shape[0], _limit(len(given), len(X), max_bytes))
+    limit = _limit(len(dictionary), len(X), max_bytes)
+    made = Costs(len(given), X.shape[0], limit)
     whole = made.products(len(dictionary))
     if asked and not in_factors:
-        half = whole.n_bytes // (2 if storage == "dense32" else 1)
-        return replace(whole, storage=storage, reason=ASKED, n_bytes=half)
+        whole = made.halved(whole) if storage == "dense32" else whole
+        return replace(whole, storage=storage, reason=ASKED)
     fits = whole.n_bytes <= made.limit
     if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
         return whole
@@ -279,9 +280,9 @@ class Costs:
     ) -> Choice:
         """Return what the user asked for."""
         if isinstance(storage, LowRank) or storage == "low_rank":
-            # Where even high ranks take no time, none is looked at.
+            # Where even high ranks take little, none is looked at.
             choice = self.low_rank(np.array([HIGH]), storage)
-            if self.n_kernels * self.n_samples > QUICK or choice.seconds > LONG:
+            if choice.n_bytes > MODEST_BYTES or choice.seconds > LONG:
                 choice = self.low_rank(sampled_ranks(dictionary, X), storage)
         elif storage == "by_kernel":
             choice = self.by_kernel(sampled_ranks(dictionary, X)) or self.dense()
@@ -290,8 +291,13 @@ class Costs:
         half = storage == "dense32" or (
             isinstance(storage, MemoryMapped) and storage.dtype == "float32"
         )
-        n_bytes = choice.n_bytes // (2 if half else 1)
+        n_bytes = self.halved(choice).n_bytes if half else choice.n_bytes
         return Choice(storage, ASKED, self.n_kernels, n_bytes, choice.seconds)
+
+    def halved(self, whole: Choice) -> Choice:
+        """Return a choice with its kernels in single precision; solvers use double."""
+        half = 4 * self.n_kernels * self.n_samples**2
+        return replace(whole, n_bytes=whole.n_bytes - half)
 
     def dense(self) -> Choice:
         """Return what is expected of whole matrices."""
@@ -311,6 +317,8 @@ class Costs:
     def products(self, n_kernels: int) -> Choice:
         """Return the choice of whole mains, products computed, with its cost."""
         whole, limit = self.dense(), readable_bytes(self.limit)
+        # Products are made as whole matrices, a few at a time.
+        products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
         # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
         return replace(
@@ -319,6 +327,7 @@ class Costs:
             f"{readable_bytes(whole.n_bytes - self.work)}, within the limit of "
             f"{limit}, and interactions are products",
             n_kernels=n_kernels,
+            n_bytes=whole.n_bytes + min(products, IMAGE_BYTES),
             seconds=whole.seconds + self.shared_pass(0.125 * entries),
         )
 
@@ -333,7 +342,8 @@ class Costs:
         seconds += self._newton(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         why = f"its matrices would take {bytes_}, above the limit of {limit}"
-        return Choice("lazy", why, self.n_kernels, 0, seconds)
+        n_bytes = self.work + min(8 * entries, DENSE_BYTES, self.limit // 4)
+        return Choice("lazy", why, self.n_kernels, n_bytes, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
         """Return the choice of factors, its cost from the ranks of a few kernels."""

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import false_discovery_control
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
@@ -33,7 +31,6 @@ from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.publish.summary import data_frame
-from multikernel.estimators.read.unpenalized import check_independent
 from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
@@ -41,6 +38,7 @@ from multikernel.estimators.spicy.estimators import (
 from multikernel.estimators.survival.base import SurvivalMKL, regression_on_rows
 from multikernel.estimators.survival.times import read_times
 from multikernel.exceptions import warn_user
+from multikernel.inspection.covariates import covariates_of
 from multikernel.inspection.permutations import permutations_of, shares, view_tests
 from multikernel.inspection.pipelines import (
     Naming,
@@ -230,7 +228,8 @@ def kernel_tests(
         Targets.
     covariates : array-like or data frame, default=None
         What targets may depend on without any kernel, (n_samples, n_covariates):
-        numbers, and in a data frame of pandas categories, which are coded.
+        numbers, and in a data frame of pandas categories, which are coded. Unpenalized
+        columns of the model are covariates too.
     n_permutations : int, default=999
         Number of permutations; the smallest p-value is 1 / (n_permutations + 1).
     groups : array-like of shape (n_samples,), default=None
@@ -414,30 +413,4 @@ def _null_model(
     targets = scores.in_unit(loss, training.samples.targets.T)
     if not (np.ptp(targets, axis=0) > 8.0 * EPS * np.abs(targets).max(axis=0)).any():
         raise ValueError(f"{OWNER}: y is constant; it must have two different values.")
-    columns = None if covariates is None else _coded(covariates, len(targets))
-    return scores.null_model(loss, targets, columns)
-
-
-def _coded(covariates: Any, n_samples: int) -> Array:
-    """Return covariates as numbers, categories coded, (n_samples, n_columns)."""
-    if hasattr(covariates, "iloc") and covariates.ndim == 2:
-        number = make_column_selector(dtype_include=["number", "bool"])
-        other = make_column_selector(dtype_exclude=["number", "bool"])
-        coder = make_column_transformer(
-            ("passthrough", number),
-            (OneHotEncoder(drop="first", sparse_output=False), other),
-            verbose_feature_names_out=False,
-        )
-        values = np.asarray(coder.fit_transform(covariates), dtype=np.float64)
-        names = [str(name) for name in coder.get_feature_names_out()]
-    else:
-        values = np.asarray(covariates, dtype=np.float64).reshape(len(covariates), -1)
-        names = [f"x{column}" for column in range(values.shape[1])]
-    if len(values) != n_samples or not np.isfinite(values).all():
-        raise ValueError(
-            f"{OWNER}: covariates must be finite numbers or categories of the "
-            f"{n_samples} samples, got {len(values)} rows with "
-            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite entries."
-        )
-    check_independent(f"{OWNER}, covariates", values, names, fit_intercept=True)
-    return values
+    return scores.null_model(loss, targets, covariates_of(OWNER, training, covariates))

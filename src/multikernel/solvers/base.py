@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -348,3 +348,10 @@ def solve_path(
     penalties = [[regularizer.with_alpha(float(alpha))] for alpha in alphas]
     path = follow_each(solver, [problem], penalties, [None], callback)
     return [solution for (solution,) in path]
+
+
+def tolerance_of(solver: Any) -> float:
+    """Return the relative gap to stop at, of a solver or the one inside it."""
+    while not hasattr(solver, "tol"):
+        solver = solver.solver
+    return float(solver.tol)

@@ -82,6 +82,12 @@ class FreeColumns(BySquares):
                 "Columns without a penalty need a smooth loss, such as 'log_loss' or "
                 f"'squared_hinge' in place of 'hinge', got {type(inner).__name__}."
             )
+        if not hasattr(self.solver, "tol"):
+            # A solver around another has a penalty of its own, unknown to `evaluate`.
+            return (
+                "Columns without a penalty beside local Rademacher complexity need "
+                "loss='squared_error'."
+            )
         squares = replace(problem, loss=SquaredLoss(), columns=None)
         return self.solver.unsupported(squares)
 

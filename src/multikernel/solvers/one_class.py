@@ -300,7 +300,8 @@ class _OneClassSearch:
         recorder.close(best.objective, self.gap, active.size)
         history = tuple(recorder.history)
         return Solution(
-            kernel_weights=best.theta,
+            # The machine had other weights: these give the functions their objective.
+            kernel_weights=self.regularizer.kernel_weights(norms),
             norms=norms,
             active=active,
             coefs=best.theta[active, None] * best.a,

@@ -38,9 +38,9 @@ from multikernel.certificates.columns import (
     next_line_weight,
 )
 from multikernel.certificates.progress import Patience, Recorder
-from multikernel.certificates.rounding import ORDINARY, Worth, largest_losses
+from multikernel.certificates.rounding import Worth, is_rounding
 from multikernel.gram.projected import ProjectedStack, Projection
-from multikernel.linalg import EPS, TINY
+from multikernel.linalg import TINY
 from multikernel.linalg.tables import per_kernel
 from multikernel.losses import SquaredLoss, weighted
 from multikernel.problem import Problem, Solution, Status
@@ -270,20 +270,11 @@ class SquaresSearch:
         return 0.0 if self._is_exact(point) else max(gap, 0.0)
 
     def _is_exact(self, point: Point) -> bool:
-        """Return whether an objective is nothing but the rounding of decision values.
-
-        Parameters may fit without an error, and nothing is a share of zero. Rounding
-        must be small beside the loss of a constant: otherwise it hides a model.
-        """
+        """Return whether the objective is nothing but rounding of decision values."""
         problem = self.beside.at(point.parameters)
         f = point.terms.f + self.beside.linear(point.parameters)
         sizes = np.abs(point.terms.f) + self.beside.sizes(point.parameters)
-        largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
-        hidden = float((largest - problem.loss.value(problem.y, f)).sum())
-        if point.worth.objective > hidden:
-            return False
-        constant = np.full_like(f, f.mean())
-        return hidden <= ORDINARY * float(problem.loss.value(problem.y, constant).sum())
+        return is_rounding(problem, f, sizes, point.worth.objective)
 
     def _step(self, point: Point, gap: float) -> Point | None:
         """Return a better model, None where there is none but for rounding."""

@@ -10,7 +10,13 @@ from multikernel._typing import Array
 from multikernel.gram import capabilities
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
+from multikernel.gram.refine import (
+    Refinement,
+    full_forms,
+    has_features,
+    refined,
+    residual_traces,
+)
 
 
 def check_gram_stack(
@@ -112,6 +118,8 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
     shares = np.arange(1.0, 1.0 + K.shape[1])
     weighted = np.einsum("mii->mi", K) @ shares
+    if has_features(stack).shape != K.shape[:1]:
+        raise AssertionError("has_features: one truth value a kernel expected.")
     rounded = stack.rounded_traces()
     least = (1.0 - tol) * np.abs(stack.traces())
     if rounded.shape != K.shape[:1] or not np.all(rounded >= least):

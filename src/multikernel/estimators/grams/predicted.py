@@ -16,6 +16,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import decision_values
 from multikernel.certificates.rounding import (
     ORDINARY,
+    is_rounding,
     largest_losses,
     with_rounding,
 )
@@ -27,6 +28,7 @@ from multikernel.gram.refine import landmarks_of
 from multikernel.gram.rounded import SINGLE, RoundedStack
 from multikernel.linalg import EPS, TINY
 from multikernel.problem import Problem, Solution, Status
+from multikernel.solvers.base import tolerance_of
 
 CHEAP = 0.1
 """Kernels in use are evaluated again if that takes this share of all numbers."""
@@ -61,7 +63,7 @@ def as_predicted(
     """
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     again = _evaluates_again(training, active)
-    tol = _tolerance(recipe.solver)
+    tol = tolerance_of(recipe.solver)
     if _is_single(training):
         problems = training.problems(recipe).each
         pairs = zip(problems, solutions, strict=True)
@@ -81,8 +83,14 @@ def as_predicted(
         first = outputs.stop
         own = f[:, outputs].reshape(stated.y.shape)
         loss = float(stated.loss.value(stated.y, own).sum())
-        leak = _leak(training, solution, linear[:, outputs].reshape(stated.y.shape))
-        changed.append(_published(problem, solution, loss, leak, tol))
+        free = linear[:, outputs].reshape(stated.y.shape)
+        leak = _leak(training, solution, free)
+        published = _published(problem, solution, loss, leak, tol)
+        sizes = np.abs(own) + np.abs(free)
+        if is_rounding(stated, own, sizes, published.objective):
+            known: dict[str, Any] = {"duality_gap": 0.0, "status": Status.CONVERGED}
+            published = replace(published, **known)
+        changed.append(published)
     return changed
 
 
@@ -213,10 +221,3 @@ def _published(
     if _is_missed(changed, tol):
         return replace(changed, status=Status.STALLED)
     return changed
-
-
-def _tolerance(solver: Any) -> float:
-    """Return the relative gap to stop at, of a solver or the one inside it."""
-    while not hasattr(solver, "tol"):
-        solver = solver.solver
-    return float(solver.tol)

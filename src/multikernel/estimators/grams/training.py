@@ -44,6 +44,7 @@ from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import FreeColumns, FreeThresholds, Solver
+from multikernel.solvers.base import tolerance_of
 from multikernel.solvers.free_thresholds import has_free_thresholds
 
 SEARCHED = 2**28
@@ -239,7 +240,9 @@ class Training:
         solver: Any = recipe.solver
         if has_free_thresholds(recipe.losses[0]):
             return FreeThresholds(solver, solver.tol, solver.max_iter)
-        return solver if self.design is None else FreeColumns(solver, tol=solver.tol)
+        if self.design is None:
+            return recipe.solver
+        return FreeColumns(solver, tol=tolerance_of(solver))
 
     @cached_property
     def kernel_size(self) -> float:

@@ -1,5 +1,6 @@
 """What both estimators of ordered classes are: one function, and its thresholds."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -69,6 +70,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     def _task(self, y: Any, sample_weight: Any) -> Task:
         """Return the numbers of the classes, and what settles the thresholds."""
         targets = read_targets(self, y)
+        _refuse_fractions(type(self).__name__, targets)
         check_classification_targets(targets)
         weights = check_weights(sample_weight, len(targets))
         counted = np.ones(len(targets)) if weights is None else weights
@@ -218,7 +220,8 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
             warn_user(
                 f"{owner} sorts the classes alphabetically, "
                 f"{listed(list(map(str, present)))}: pass order=[...] with the classes "
-                f"from the lowest to the highest, for example order={natural}.",
+                "from the lowest to the highest, for example "
+                f"order={json.dumps(natural)}.",
                 DataWarning,
             )
             return present
@@ -232,6 +235,20 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
             f"{owner}: order must name every class, and y has {unknown[0]!r} besides."
         )
     return np.array(sorted(present.tolist(), key=places.__getitem__), present.dtype)
+
+
+def _refuse_fractions(owner: str, targets: Array) -> None:
+    """Raise for classes that are fractions, which scikit-learn takes for amounts."""
+    if targets.dtype.kind != "f":
+        return
+    fractions = np.flatnonzero(targets != np.round(targets))
+    if fractions.size:
+        row = int(fractions[0])
+        raise ValueError(
+            f"{owner}: Unknown label type: continuous. y holds {targets[row]:g} at row "
+            f"{row}, and classes must be whole numbers or text: use y.astype(str), "
+            "which keeps the order of the numbers."
+        )
 
 
 def _natural(label: str) -> list[tuple[float, str]]:

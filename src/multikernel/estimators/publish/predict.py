@@ -81,6 +81,10 @@ class CrossGrams(ABC):
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
 
 
+COPIES = 4
+"""Arrays of the size of a kernel's matrix that are held while it is computed."""
+
+
 @dataclass(frozen=True, eq=False)
 class KernelGrams(CrossGrams):
     """Kernels evaluated on data.
@@ -432,5 +436,6 @@ class AdditiveModel:
                 K = matrix(position)
                 f[rows] += K @ self.coefs[position, : K.shape[1]]
 
-        run_blocks(add, row_chunks(X.shape[0], n_kept * (1 + self.grams.shared)))
+        n_columns = COPIES * n_kept * (1 + self.grams.shared)
+        run_blocks(add, row_chunks(X.shape[0], n_columns))
         return finite_predictions(f)

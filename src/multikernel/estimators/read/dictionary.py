@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.read.kinds import features_of
+from multikernel.estimators.read.kinds import features_of, refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
 from multikernel.estimators.read.samples import Samples
@@ -30,7 +30,7 @@ from multikernel.kernels import (
     median_dictionary,
     resolve_columns,
 )
-from multikernel.kernels.columns import Features, resolve_indices
+from multikernel.kernels.columns import Features, resolve_indices, select_columns
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN
@@ -202,6 +202,7 @@ def choose_dictionary(
         table.layout.check(resolved, table.X)
     elif kernels is not None or table.feature_names is not None:
         resolved = resolve_columns(dictionary, X.shape[1], table.feature_names)
+    _refuse_identifiers(resolved, samples)
     learnt = learnt_dictionary(resolved, X, weights)
     if table.interactions is not None or (kernels is None and paired):
         return _with_interactions(samples, learnt, X, weights, views)
@@ -209,6 +210,32 @@ def choose_dictionary(
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
+
+
+def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
+    """Raise if a `CategoryKernel` is on a column of X whose values hardly repeat."""
+    table, X = samples.table, samples.seen
+    category_kernels = filter(_compares_categories, getattr(dictionary, "kernels", ()))
+    # Rows in partitions are seen in part, where fewer values repeat.
+    if X is not samples.X or next(category_kernels, None) is None:
+        return
+    every, places = np.arange(float(X.shape[1]))[None, :], set[int]()
+    for kernel in map(dictionary.__getitem__, range(len(dictionary))):
+        if _compares_categories(kernel):
+            columns = getattr(kernel, "columns", slice(None))
+            places.update(map(int, select_columns(every, columns)[0]))
+    for place in sorted(places):
+        values = X[~np.isnan(X[:, place]), place]
+        label = repr(table.feature_names[place] if table.feature_names else place)
+        if table.layout is not None:
+            label = table.layout.label(table.layout.origins(X.shape[1])[place])
+        refuse_identifiers(label, np.unique(values).size, values.size)
+
+
+def _compares_categories(kernel: Kernel) -> bool:
+    """Return whether a kernel is a `CategoryKernel`, on all columns or on some."""
+    inner = kernel.kernel if isinstance(kernel, ColumnKernel) else kernel
+    return isinstance(inner, CategoryKernel)
 
 
 def _with_interactions(

@@ -206,7 +206,9 @@ def _kind_of_values(values: Array) -> str:
 
 def _kind_of_class(kind: type) -> str:
     """Return the kind of a class, by its name or its nearest base class's."""
-    named = (_named(each.__name__) for each in kind.__mro__)
+    # Every real number is a subclass of numbers.Complex.
+    bases = (each for each in kind.__mro__ if each.__module__ != "numbers")
+    named = (_named(each.__name__) for each in bases)
     first_kind = next((each for each in named if each not in (None, CATEGORIES)), None)
     return first_kind or (NUMBERS if issubclass(kind, Number) else OTHER)
 
@@ -276,12 +278,17 @@ def settled_texts(X: Any) -> dict[int, str]:
     if not doubts or not (kinds or is_frame(X)):
         return kinds
     column, doubt = next(iter(doubts.items()))
-    name = (names_of(X) or range(column + 1))[column]
+    names = names_of(X)
+    name = column if names is None else names[column]
+    text = table_of(X)[:, column] if names is None else X[name]
+    as_categories = "a CategoryKernel, or "
+    present = [v for v in column_values(text).tolist() if not is_missing(v)]
+    if differs_too_much(len(set(present)), len(present), LEAST_FILLED):
+        as_categories = ""
     raise ValueError(
         f"kernels=None cannot choose a kernel for column {name!r}, which holds "
-        f"{doubt}. Pass ColumnKernel(kernel, {name!r}) with a CategoryKernel or a "
-        "kernel of multikernel.kernels.sequence; or use views, which compare text as "
-        "categories; or drop the column."
+        f"{doubt}. Pass ColumnKernel(kernel, {name!r}) with {as_categories}a kernel "
+        "of multikernel.kernels.sequence; or drop the column."
     )
 
 
@@ -320,6 +327,16 @@ LEAST_FILLED = 20
 def differs_too_much(n_different: int, n_values: int, least: int) -> bool:
     """Return whether more than half of at least `least` values differ."""
     return n_values >= least and 2 * n_different > n_values
+
+
+def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
+    """Raise if more than half of the values of a column of categories differ."""
+    if differs_too_much(n_different, n_values, LEAST_FILLED):
+        raise ValueError(
+            f"Column {label} holds {n_different} different values in {n_values} "
+            "samples, and at most half of the values of categories may differ. Leave "
+            "the column out, or group its values."
+        )
 
 
 def _reads_as_quantity(text: str) -> bool:
@@ -396,7 +413,7 @@ def reads_as_number(cell: str, *, comma: bool = False) -> bool:
     if comma and reads_as_number(_pointed(cell)):
         return True
     try:
-        return "_" not in cell and math.isfinite(float(cell))
+        return cell.isascii() and "_" not in cell and math.isfinite(float(cell))
     except ValueError:
         return False
 

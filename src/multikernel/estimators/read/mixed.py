@@ -10,10 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel.estimators.read.kinds import (
-    LEAST_FILLED,
     TEXTS,
     column_values,
-    differs_too_much,
     features_of,
     is_missing,
     kinds_of,
@@ -110,13 +108,6 @@ def _found_categories(column: Array, label: str) -> Array:
     if len(texts) != 1:
         content = "nothing" if not values else "text and numbers"
         raise ValueError(f"Column {label} of categories holds {content}.")
-    n_values = sum(not is_missing(value) for value in column.tolist())
-    if differs_too_much(len(values), n_values, LEAST_FILLED):
-        raise ValueError(
-            f"Column {label} holds {len(values)} different values in {n_values} "
-            "samples, and categories must repeat: one met once says nothing of others. "
-            "Leave the column out, or group its values."
-        )
     try:
         ordered = sorted(values)
     except TypeError as error:

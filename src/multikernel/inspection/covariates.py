@@ -1,0 +1,51 @@
+"""Covariates of tests: columns that targets may depend on without any kernel."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.preprocessing import OneHotEncoder
+
+from multikernel._typing import Array
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.read.unpenalized import check_independent
+
+
+def covariates_of(owner: str, training: Training, covariates: Any) -> Array | None:
+    """Return the unpenalized columns of the model and the covariates; None if neither.
+
+    Their values are exact for columns far from zero, whose origins are subtracted.
+    """
+    design, n_samples = training.design, training.stack.shape[1]
+    free = None if design is None else design(training.X)
+    if covariates is None:
+        return free
+    values, names = _coded(owner, covariates, n_samples)
+    if design is not None and free is not None:
+        values, names = np.column_stack([free, values]), [*design.names, *names]
+    check_independent(f"{owner}, covariates", values, names, fit_intercept=True)
+    return values
+
+
+def _coded(owner: str, covariates: Any, n_samples: int) -> tuple[Array, list[str]]:
+    """Return covariates as numbers, categories coded, and the names of the columns."""
+    if hasattr(covariates, "iloc") and covariates.ndim == 2:
+        number = make_column_selector(dtype_include=["number", "bool"])
+        other = make_column_selector(dtype_exclude=["number", "bool"])
+        coder = make_column_transformer(
+            ("passthrough", number),
+            (OneHotEncoder(drop="first", sparse_output=False), other),
+            verbose_feature_names_out=False,
+        )
+        values = np.asarray(coder.fit_transform(covariates), dtype=np.float64)
+        names = [str(name) for name in coder.get_feature_names_out()]
+    else:
+        values = np.asarray(covariates, dtype=np.float64).reshape(len(covariates), -1)
+        names = [f"x{column}" for column in range(values.shape[1])]
+    if len(values) != n_samples or not np.isfinite(values).all():
+        raise ValueError(
+            f"{owner}: covariates must be finite numbers or categories of the "
+            f"{n_samples} samples, got {len(values)} rows with "
+            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite entries."
+        )
+    return values, names
