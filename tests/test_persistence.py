@@ -137,7 +137,7 @@ def foreign(path, monkeypatch):
     # importlib mode does not register this module under the name skops looks for.
     monkeypatch.setitem(sys.modules, Foreign.__module__, sys.modules[__name__])
     monkeypatch.setattr(Foreign, "built", 0)
-    with pytest.warns(UserWarning, match=r"\['foreign'\] is of a type .* trusted="):
+    with pytest.warns(UserWarning, match=r"\['foreign'\] has a type .* trusted="):
         save({"ok": 1, "foreign": Foreign(3)}, path)
     return path
 

@@ -321,7 +321,7 @@ def _has_a_course(model: Any) -> bool:
 def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
     """Return which terms to draw, the largest first, by heading.
 
-    They are kernels by number, and the kernels of each interaction of columns.
+    A term is a kernel number, or the tuple of kernel numbers of an interaction.
     """
     if hasattr(inner, "hull_") or np.ndim(inner.kernel_weights_) > 1:
         return {}

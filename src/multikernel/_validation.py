@@ -193,9 +193,10 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text that standard output can encode.
+    """Return `text` in characters that standard output can encode.
 
-    Where it cannot, ² and × become 2 and x, and other characters are escaped.
+    If a character is missing from the encoding, ² and × become 2 and x, and others are
+    escaped.
     """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
@@ -377,7 +378,7 @@ def _weight_numbers(sample_weight: object) -> Array:
         ) from error
     if np.ma.is_masked(given) or given.dtype.kind == "c":
         raise ValueError("sample_weight must hold real numbers, none of them masked.")
-    # NumPy makes numbers of text, dates and durations, in a unit of its own.
+    # NumPy would silently convert text, dates and durations to numbers.
     values = given.ravel().tolist() if given.dtype.kind not in "biuf" else []
     wrong = [v for v in values if not isinstance(v, (Real, Decimal, NoneType))]
     if given.dtype.kind in "mM" or wrong:

@@ -115,7 +115,7 @@ def test_unknown_keywords_get_a_sentence(keyword):
             continue
         with pytest.raises(TypeError, match=f"{make.__name__} has no parameter"):
             make.from_estimator(model, *given, **wrong)
-    with pytest.raises(TypeError, match=r"max_kernels.*keywords of matplotlib's barh"):
+    with pytest.raises(TypeError, match=r"max_kernels.*keyword of matplotlib's barh"):
         display.KernelWeightsDisplay([1.0], ["a"]).plot(**wrong)
     assert not plt.get_fignums()
     known = {"alpha": 0.5, "lw": 1.0, "capsize": 2, "hatch": "/"}

@@ -486,7 +486,7 @@ def test_folds_without_a_class_have_no_part_in_mean_scores(scoring):
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
-@pytest.mark.filterwarnings("ignore:.*is left out:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*is skipped:UserWarning")
 def test_a_score_that_needs_all_classes_is_not_advised_where_no_fold_has_them():
     X, _ = binary(40)
     alone = np.zeros(40, dtype=int)

@@ -336,9 +336,13 @@ def test_missing_values_beside_sequences():
 def test_other_kinds_of_columns_at_prediction():
     frame, y = mixed(20)
     model = LpMKLClassifier(kernels=MIXED, p=2).fit(frame, y)
-    with pytest.raises(ValueError, match="'site' held sequences in fit"):
+    with pytest.raises(
+        ValueError, match="'site' holds no sequences, but held sequences"
+    ):
         model.predict(frame.assign(site=1.0))
-    with pytest.raises(ValueError, match="'dose' held numbers in fit"):
+    with pytest.raises(
+        ValueError, match="'dose' holds strings, but held numbers in fit"
+    ):
         model.predict(frame.assign(dose="ACGT"))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[["age", "site"]])

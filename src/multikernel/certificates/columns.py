@@ -61,11 +61,11 @@ SHORTEST = 1e-12
 """Steps shorter than that change nothing."""
 
 NEARLY_ZERO = 1e-4
-"""Share of the largest slope above which no slope is taken for one that goes to zero.
-It decides only whether a linear program is solved."""
+"""Slopes above this share of the largest one do not vanish. Below it, a linear program
+checks whether the loss is unbounded."""
 
 ROUNDED_MOVE = 1e-9
-"""A sample stands still that moves by no more than this share of the largest move."""
+"""A move of a sample below this share of the largest move counts as zero."""
 
 CLOSED = 1e-12
 """A dual point is orthogonal to columns to this share of its length. Waiting for its
@@ -186,9 +186,9 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
 
 
 def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
-    """Return where Newton's method begins: values, intercept and coefficients.
+    """Return the start of Newton's method: values, intercept and coefficients.
 
-    Least squares are the start where they are better: far out, Huber's loss is a line.
+    Least squares are a better start for Huber's loss, which has no curvature far out.
     """
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert columns is not None
@@ -204,11 +204,11 @@ def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
 
 
 def is_endless(problem: Problem, basis: Array, slopes: Array) -> bool:
-    """Return whether the loss falls for ever along some combination of columns.
+    """Return whether the loss decreases forever along some combination of columns.
 
-    Along such a direction no sample whose slope may be zero moves against it, no other
-    sample moves, and the loss of one that moves has no minimum. Slopes that are all
-    far from zero, and orthogonal to the columns, prove that there is no such direction.
+    Along such a direction, samples with a one-sided loss move only downhill, all other
+    samples stay, and at least one moving sample has a loss without a minimum. Slopes
+    that are orthogonal to the columns and far from zero prove that none exists.
     """
     loss, y = problem.loss, problem.y
     lower, upper = loss.dual_bounds(y)

@@ -53,7 +53,7 @@ SMALLEST = 1e-100
 norms could not be checked."""
 
 SUMMED = 4.0 * EPS
-"""Relative rounding of the sum of a few columns without a penalty."""
+"""Relative rounding error of the sum of a few unpenalized columns."""
 
 SHARE = 0.1
 """What the matrices of a stack leave of the kernels may add this share of the gap over
@@ -155,7 +155,7 @@ def _squared_norms(
     products: TermProducts,
     rounded: Array,
 ) -> tuple[Array, Array]:
-    """Return squared norms of some terms, and by how much they may be off.
+    """Return squared norms of some terms, and bounds on their rounding errors.
 
     The `rounded` traces, (n_terms,), are those of `GramStack.rounded_traces`.
     """
@@ -194,10 +194,10 @@ def evaluate(
     terms : Terms
         Its terms, see `evaluate_terms`.
     intercept : ndarray of shape (n_outputs,) or (n_samples,)
-        Its intercept, for the problem's targets as they are, or what columns without
-        a penalty add to decision values.
+        The intercept for the problem's uncentered targets, or the sum of intercept and
+        unpenalized columns for each sample.
     sizes : ndarray of shape (n_samples,) or 0.0, default=0.0
-        Sums of the absolute numbers that columns are the rounded sums of.
+        Sums of absolute summands of the unpenalized part, for its rounding error.
     """
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))

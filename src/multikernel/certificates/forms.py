@@ -121,7 +121,7 @@ def check_forms(
     size = float(np.sum(rho * rho))
     diagonal = gram.traces()
     depth = np.where(np.isfinite(forms), -forms, np.inf)
-    # Errors of n^2 entries with random signs, in the worst direction.
+    # The spectral norm of n^2 entry errors with random signs.
     n_samples, rounded = gram.shape[1], gram.rounded_traces() - np.abs(diagonal)
     hidden = np.sqrt(n_samples) * rounding_unit(n_samples) * rounded
     bad = depth > size * (ROUNDING * np.maximum(np.abs(diagonal), TINY) + hidden)

@@ -33,10 +33,9 @@ def rounding_unit(n_samples: int) -> float:
 
 
 def larger_diagonals(n_samples: int, rounded: Array, traces: Array) -> Array:
-    """Return factors of diagonals for errors of products, (n_kernels,); mostly ones.
+    """Return factors that enlarge diagonals in error bounds, shape (n_kernels,).
 
-    They are for `GramStack.rounded_traces`, which count the rounding of entries as a
-    part of the traces.
+    `rounded` are the `GramStack.rounded_traces`. A factor is 1 if they are the traces.
     """
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded / sizes - 1.0, 0.0))
@@ -98,8 +97,8 @@ def largest_dual_norms(
     length = float(np.linalg.norm(certificate.dual))
     traces = gram.rounded_traces()
     largest = np.sqrt(norms**2 + unit * length**2 * traces)
-    # A form of a matrix is a sum that cancels. One of features is the squared length of
-    # sums, and these are off by their own rounding.
+    # A quadratic form of a matrix cancels. A form of features is a squared norm, whose
+    # rounding error is relative.
     of_features = norms + unit * length * np.sqrt(traces)
     smaller = has_features(gram) & (of_features < largest)
     return np.asarray(np.where(smaller, of_features, largest))

@@ -151,9 +151,9 @@ def exchanges(
     n_permutations: int,
     random: np.random.RandomState,
 ) -> Iterator[Indices]:
-    """Yield orders that exchange whole groups of one size; rows keep their order.
+    """Yield orders that permute whole groups of equal size, row order kept.
 
-    A group whose size no other group has stays in place.
+    A group of unique size stays in place.
     """
     by_size: dict[int, list[Indices]] = {}
     for group in _members(labels):
@@ -167,7 +167,7 @@ def exchanges(
 
 
 def _members(labels: NDArray[np.generic]) -> list[Indices]:
-    """Return the rows of every label, ascending."""
+    """Return the rows of every label, in ascending order."""
     return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
@@ -197,11 +197,11 @@ def forms_of_each(stack: GramStack, draws: Array) -> Array:
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
-    """Return how far apart rounding may set two equal forms of draws, (n_kernels,).
+    """Return bounds on the rounding difference of two equal forms, (n_kernels,).
 
-    The unit is EPS times the uncentred size of a form: the trace of its matrix times
-    the squared length of the draw. Errors of a form were 0.25 of it at most, for six
-    kernels on 10 to 800 samples, columns 1e6 deviations from zero among them.
+    The unit is EPS times the trace of the matrix times the squared norm of the draw.
+    Measured errors were at most 0.25 units, for six kernels on 10 to 800 samples,
+    including columns 1e6 deviations from zero.
     """
     largest = float((draws**2).sum(axis=(0, 2)).max())
     return np.asarray(4.0 * EPS * largest * np.abs(stack.traces()))
@@ -210,8 +210,8 @@ def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
 def analytic_p(stack: GramStack, null: NullModel, statistics: Array) -> Array:
     """Return the p-values of all kernels without permutations, of one output.
 
-    A kernel whose statistic is the same for all residuals, such as a constant one,
-    has p = 1.
+    A kernel whose statistic does not depend on the residuals, such as a constant
+    kernel, has p = 1.
     """
     roots = np.sqrt(null.curvature[:, 0])
     basis = null.basis(0)

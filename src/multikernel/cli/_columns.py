@@ -24,13 +24,12 @@ from multikernel.kernels.sequence.letters import KNOWN, from_texts
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """What the command line says about columns.
+    """Options of the command line about columns.
 
-    For each view names or patterns of its columns, parted by commas, the columns to
-    compare as categories, the one of the groups that cross-validation keeps together,
-    and the columns of sequences. `labels` says that targets are classes, and
-    `label_option` is the option that says so. `texts` are columns that a saved model
-    knows as text.
+    `views` maps each view to comma-separated column names or patterns. `categories`
+    and `sequences` are columns of text, and `group` is the column of cross-validation
+    groups. `labels` is True if targets are classes, and `label_option` is the option
+    that makes them classes. `texts` are the text columns of a saved model.
     """
 
     views: Mapping[str, str] = field(default_factory=dict)

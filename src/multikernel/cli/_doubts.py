@@ -1,9 +1,9 @@
-"""Columns of a CSV file that can be read in two ways: settled by rule, and said once.
+"""Rules for ambiguous columns of a CSV file, with one note for each rule.
 
-A column is numbers where all its cells are, words for missing numbers apart. A decimal
-comma counts where commas do not separate fields, and not beside decimal points in
-another column. Row numbers are no feature. Every note names a column, a cell and the
-option that changes the reading.
+A column is numeric if all its cells are numbers or words for missing values. Commas are
+decimal marks if they do not separate fields and no other column has decimal points. Row
+numbers are no feature. Every note names a column, a cell and the option that changes
+the reading.
 """
 
 import re
@@ -24,39 +24,39 @@ from multikernel.estimators.read.kinds import row_numbers
 TRUTH = {"true": 1.0, "false": 0.0}
 
 ZERO = re.compile(r"\s*[-+]?0\d[\d.]*\s*")
-"""01234, a postal code, would lose its zero."""
+"""Codes with a leading zero, such as the postal code 01234, which numbers drop."""
 
 PLATE = re.compile(r"\s*\d+[eE]\d+\s*")
-"""12E3, the name of a well, would become 12000; programs write 1.2e+04."""
+"""Names such as the well 12E3, which would become 12000; programs write 1.2e+04."""
 
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
-"""Whole numbers of which float64 may lose the last digits."""
+"""Whole numbers whose last digits float64 may lose."""
 
 LEAST_IDS = 10
-"""Fewer rows in order are no hint that a column numbers them."""
+"""Minimum number of increasing rows before a column counts as possible row ids."""
 
 Texts = Callable[[Sequence[str]], pd.DataFrame]
-"""Returns columns of a file as they are written."""
+"""Reads the named columns of a file as text, without conversion."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a command says about the columns of a file.
+    """Use of the columns of a file by a command.
 
     Parameters
     ----------
     ignored : frozenset of str
-        Columns that are not used, or whose text has no second reading.
+        Columns that are unused or cannot be numbers.
     named : frozenset of str
-        Columns that an option names.
+        Columns named by an option.
     categories : frozenset of str
-        Columns that keep their text where numbers would lose a part of it.
+        Columns that stay text if numbers would lose a part of it.
     texts : frozenset of str
-        Columns that a model knows as text.
+        Text columns of a saved model.
     targets : frozenset of str
-        Columns of targets.
+        Target columns.
     is_known : bool
-        Whether a saved model says what the columns are.
+        Whether a saved model determines the columns.
     """
 
     ignored: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ def find_wanted(
     choice: ColumnChoice,
     only: Sequence[str] | None,
 ) -> Wanted:
-    """Return what options, and the model behind `only`, say about columns."""
+    """Return the use of columns by the options, and by the saved model of `only`."""
     names = [str(name) for name in names]
     dropped, targets, categories, sequences = (
         frozenset(parted(given, names))
@@ -105,7 +105,7 @@ def note(text: str, columns: Sequence[Any]) -> None:
 def settle(
     path: Path, form: CsvForm, frame: pd.DataFrame, wanted: Wanted, texts: Texts
 ) -> pd.DataFrame:
-    """Return a table in which every column of numbers is one."""
+    """Return a copy of `frame` with numeric text columns converted to numbers."""
     frame = frame.copy(deep=False)
     commas = _settle_words(form, frame, wanted)
     if commas:
@@ -120,7 +120,7 @@ def settle(
 
 
 def _first(cells: pd.Series, fits: Callable[[str], bool]) -> tuple[int, str]:
-    """Return the row and the text of the first cell that fits."""
+    """Return the row and the text of the first cell for which `fits` is true."""
     return next(
         (row, cell)
         for row, cell in enumerate(cells.tolist())
@@ -129,7 +129,7 @@ def _first(cells: pd.Series, fits: Callable[[str], bool]) -> tuple[int, str]:
 
 
 def _settle_words(form: CsvForm, frame: pd.DataFrame, wanted: Wanted) -> list[str]:
-    """Make numbers of columns of text, where they are; return those with commas."""
+    """Convert numeric text columns in place; return columns with decimal commas."""
     commas: list[str] = []
     gaps: dict[str, tuple[int, str]] = {}
     words: dict[str, tuple[int, str]] = {}
@@ -163,7 +163,7 @@ def _settle_words(form: CsvForm, frame: pd.DataFrame, wanted: Wanted) -> list[st
 
 
 def _text_columns(frame: pd.DataFrame, others: frozenset[str]) -> list[Any]:
-    """Return the columns whose first cell that is not empty is text."""
+    """Return the columns whose first nonempty cell is text."""
     kinds = zip(frame.columns, frame.dtypes, strict=True)
     names = [n for n, kind in kinds if kind.kind not in "biuf" and n not in others]
     starts = {name: frame[name].first_valid_index() for name in names}
@@ -175,7 +175,7 @@ def _text_columns(frame: pd.DataFrame, others: frozenset[str]) -> list[Any]:
 
 
 def _numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
-    """Return cells as numbers, those of truth values too, or None for other text."""
+    """Return cells as numbers or booleans, or None if some cell is other text."""
     if mark == ",":
         cells = cells.str.replace(".", "", regex=False)
         cells = cells.str.replace(",", ".", regex=False)
@@ -194,7 +194,7 @@ def _refuse_points(
     commas: Sequence[str],
     texts: Texts,
 ) -> None:
-    """Raise for a column with points beside those with decimal commas."""
+    """Raise if another column has decimal points beside those with decimal commas."""
     floats = [
         str(name)
         for name, kind in frame.dtypes.items()
@@ -210,16 +210,16 @@ def _refuse_points(
 
 
 def may_lose_text(chunks: Iterable[bytes], separator: str) -> bool:
-    """Return whether bytes may hold a number that loses a part of its text."""
+    """Return whether bytes may hold a number that does not preserve its text."""
     begins = rb'(?:^|[\r\n"' + re.escape(separator.encode()) + rb"])[ ]*[-+]?"
     codes = re.compile(begins + rb"(?:0\d|\d+[eE]\d|\d{16})", re.MULTILINE)
     return any(codes.search(chunk) for chunk in chunks)
 
 
 def keep_codes(frame: pd.DataFrame, wanted: Wanted, written: pd.DataFrame) -> None:
-    """Keep the text of categories where numbers lose a part of it; note others.
+    """Restore the text of categories that numbers do not preserve; note other columns.
 
-    `written` are columns of numbers as they are in the file: with categories all rows.
+    `written` holds numeric columns as text, with all rows if they are categories.
     """
     features, targets = {}, {}
     # All columns together: pandas takes half a millisecond for a single one.
@@ -243,10 +243,7 @@ def keep_codes(frame: pd.DataFrame, wanted: Wanted, written: pd.DataFrame) -> No
 
 
 def _lost(cells: Sequence[str]) -> str | None:
-    """Return the cells of a column of numbers that lose a part of their text, or None.
-
-    They are quoted, with the number that they are read as.
-    """
+    """Return a description of cells whose text a number does not preserve, or None."""
     numbers: dict[float, str] = {}
     for cell in cells:
         coded = ZERO.fullmatch(cell) or PLATE.fullmatch(cell)
@@ -263,9 +260,9 @@ def _lost(cells: Sequence[str]) -> str | None:
 
 
 def leave_out(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
-    """Return a table without row numbers and without columns that hold nothing.
+    """Return a table without unnamed columns that are empty or hold row numbers.
 
-    These are left out only where they have no name, and no option names them.
+    Columns named by an option stay.
     """
     while len(frame.columns) and (name := frame.columns[0]) not in wanted.named:
         if not row_numbers(None if name == "" else name, frame.iloc[:, 0]):
@@ -286,7 +283,7 @@ def _say_left_out(path: Path, name: Any, content: str) -> None:
 
 
 def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:
-    """Say of columns of different whole numbers in order that they may be ids."""
+    """Print a note about columns of increasing whole numbers, which may be row ids."""
     numbers = [kind.kind in "iuf" for kind in features.dtypes]
     head = features.loc[:, numbers].iloc[:LEAST_IDS]
     if len(head) < LEAST_IDS:

@@ -32,16 +32,16 @@ NUMBERS = "biuf"
 """Kinds of arrays that hold real numbers, as numpy writes them."""
 
 LOOK_ROWS, LOOK_CELLS = 10_000, 2_000_000
-"""Rows and cells that are looked at as text even if no bytes look like codes."""
+"""Rows and cells checked as text even if no bytes look like codes."""
 
 CHUNK = 2**24
-"""Bytes that are searched for codes together."""
+"""Bytes per block of the search for codes."""
 
 EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
-"""What pandas says of a row with too many fields."""
+"""The error message of pandas for a row with too many fields."""
 
 Plan = Callable[[Sequence[str]], Wanted]
-"""Returns what a command says about columns, from their names."""
+"""Returns the use of columns by a command, from their names."""
 
 
 @contextmanager
@@ -76,9 +76,9 @@ def read_frame(
     plan: Plan = lambda _: Wanted(),
     n_rows: int | None = None,
 ) -> pd.DataFrame:
-    """Return the table in a file, or in an open one that stands for it.
+    """Return the table in the file `path`, or in an open file instead.
 
-    `n_rows` are the rows of a CSV file that are read, all by default.
+    `n_rows` limits the rows read from a CSV file; the default reads all.
     """
     if path.suffix.lower() == ".parquet":
         with naming_damage(path, "Parquet file"):
@@ -99,7 +99,7 @@ def read_frame(
 def _read_csv(
     path: Path, file: BinaryIO, form: CsvForm, wanted: Wanted, n_rows: int | None
 ) -> pd.DataFrame:
-    """Return the table of an open CSV file, every column in the one way it is read."""
+    """Return the table of an open CSV file, its columns converted by the rules."""
     with naming_damage(path, "CSV file with a header"):
         skipped = comment_rows(file, form)
     if skipped:
@@ -129,7 +129,7 @@ def _read_csv(
 
 
 def _parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
-    """Return the rows of a CSV file; only an empty field is missing."""
+    """Return the rows of a CSV file; only empty fields are missing."""
     file.seek(form.start)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows beyond the header
@@ -148,7 +148,7 @@ def _parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
 
 
 def say_form(path: Path, form: CsvForm) -> None:
-    """Tell the user how a file is divided, where it is not by commas."""
+    """Print notes on separators other than commas, and on comment lines."""
     if form.separator != "," and not form.is_named and path.suffix.lower() != ".tsv":
         name = {**SEPARATORS, BLANK: "blanks"}[form.separator]
         say(f"Fields of {path} are separated by {name}.", "Note:", stderr=True)

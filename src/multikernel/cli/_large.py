@@ -131,9 +131,9 @@ def score_of(model: Any, y: Any, predicted: Any) -> float:
 
 
 def look_at(path: Path, plan: Plan) -> tuple[pd.DataFrame, list[str]]:
-    """Return the first rows of a file, and the columns that are left out.
+    """Return the first rows of a file, and the names of its ignored columns.
 
-    Notes on how the file is read are said here: they depend on the first rows.
+    This function prints the notes on reading, which depend on the first rows only.
     """
     if path.suffix.lower() == ".csv":
         frame = read_frame(path, plan=plan, n_rows=LOOK_ROWS)
@@ -254,7 +254,7 @@ def read_partitions(
 
 
 def _pandas_settings(path: Path) -> dict[str, Any]:
-    """Return how pandas reads a CSV file as other readers do."""
+    """Return settings with which pandas agrees with the other CSV readers."""
     with path.open("rb") as file:
         form = find_form(file, path)
     types, mark = number_types(path, form, form.names)

@@ -39,7 +39,7 @@ LETTERS = {
     r"Alphabet\('\w+', unknown='skip'\) ": "fit with --skip-letters, which ",
     r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
 }
-"""What Python's advice on letters is on the command line, where models are fitted."""
+"""Options of the command line that replace Python's advice on letters."""
 
 LINE_ENDS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 """Other blanks are part of names, and what a sentence is about."""

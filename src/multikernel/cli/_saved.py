@@ -171,7 +171,7 @@ def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _known_choice(model: Any, estimator: Any, targets: Sequence[str]) -> ColumnChoice:
-    """Return what a fitted model knows about columns."""
+    """Return the column options that a fitted model determines."""
     sequences, categories = _known_texts(estimator)
     values = zip(categories, getattr(model, "categories_", ()), strict=False)
     texts = [name for name, found in values if found.dtype.kind == "U"]

@@ -68,7 +68,7 @@ def handled(number: int, usual: Any, handler: Any) -> Iterator[None]:
 
 
 def _as_plain(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Return what stands for a character that a stream cannot write."""
+    """Return a replacement for a character that a stream cannot encode."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     glyph = error.object[error.start]
@@ -83,7 +83,7 @@ def _as_plain(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def write_any_text() -> None:
-    """Have streams of any encoding write all text: glyphs simplified, names escaped."""
+    """Make streams of any encoding accept all text: simplify glyphs, escape names."""
     codecs.register_error("multikernel", _as_plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -239,8 +239,8 @@ def features_of(
 ) -> pd.DataFrame:
     """Return the features as numbers, apart from columns of text.
 
-    `doubts` say why a column of text is of no kind for sure; `known` are the columns
-    of a model.
+    `doubts` are reasons why the kind of a text column is uncertain; `known` is True if
+    a model determines the columns.
     """
     if not len(frame):
         raise ValueError(f"{path} has no rows.")

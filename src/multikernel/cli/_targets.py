@@ -1,4 +1,4 @@
-"""Targets of data files: numbers or labels, one per row, and no doubt which."""
+"""Targets of data files: unambiguous numbers or labels, one per row."""
 
 import re
 from collections.abc import Hashable, Sequence
@@ -18,24 +18,24 @@ WORDS = (str, bool, int, float)
 AMOUNT = re.compile(
     r"\s*[-+\u2212]?(\d{1,3}([.,'\s]\d{3})+|\d+)([.,]\d*)?\s*[%\u2030$\u20ac\u00a3]?\s*"
 )
-"""Numbers with decimal commas, with marks of thousands, or with a unit sign."""
+"""Numbers with decimal commas, thousands separators, or a unit sign."""
 
 DATE = re.compile(
     r"\s*(\d{4}-\d{1,2}-\d{1,2}([T ][\d:.+Z-]*)?|\d{1,2}([./-])\d{1,2}\3\d{2,4})\s*"
 )
-"""Days, as ISO 8601 and people write them."""
+"""Dates in ISO 8601 and in common other formats."""
 
 MEANINGS = (
     ("a date", DATE, "the number of days since a reference date"),
     ("a number", AMOUNT, "it with digits and a decimal point only"),
 )
-"""Text that is no class unless an option says so: what it is, and what to write."""
+"""Text that is no class by default: its meaning, pattern, and accepted form."""
 
 
 def read_targets(
     path: Path, names: list[str], columns: Any, n_rows: int, choice: ColumnChoice
 ) -> Any:
-    """Return the targets: none, one as an array, several as a data frame."""
+    """Return None without targets, an array for one, a data frame for several."""
     read = {
         name: targets_of(path, np.asarray(columns[name]), n_rows, name, choice)
         for name in names
@@ -48,12 +48,12 @@ def read_targets(
 
 
 def default_target(paths: Sequence[Path]) -> list[str]:
-    """Return the target where none is named: the class of several FASTA files."""
+    """Return the default target names: the class of several FASTA files."""
     return [CLASS] if len(paths) > 1 else []
 
 
 def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice) -> Any:
-    """Return the targets if they are real numbers or words, one per row."""
+    """Return the targets; raise unless they are numbers or text, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(
             f"The targets of {path} have shape {y.shape}: expected ({n_rows},), one "
@@ -100,7 +100,7 @@ def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
 
 
 def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
-    """Raise for text that would be numbers but for a few cells, naming the first."""
+    """Raise if most cells are numbers, and name the first cell that is not."""
     values = np.asarray(column)
     if values.dtype.kind not in "OU":
         return
@@ -118,7 +118,7 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
 
 
 def _refuse_amounts(what: str, column: Any, advice: str) -> None:
-    """Raise for text that means dates, or numbers such as 1.200,50 and 5 %."""
+    """Raise for text that represents dates, or numbers such as 1.200,50 and 5 %."""
     cells = np.asarray(column).tolist()
     if not cells or not isinstance(cells[0], str):
         return

@@ -1,4 +1,4 @@
-"""CSV files batch by batch, in the form that readers of whole files find as well."""
+"""CSV files in batches, read with the same rules as whole files."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from multikernel.datasets.csv_form import (
 )
 
 BLOCK_BYTES = 2**23
-"""Bytes that are read together; the first of them decide the types of columns."""
+"""Bytes per block; the first block determines the types of columns."""
 
 CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to [^:]+: "
     r"invalid value '(.*)'",
     re.DOTALL,
 )
-"""What pyarrow says of a cell that has not the type of those before."""
+"""The error message of pyarrow for a cell of another type than its column."""
 
 
 def csv_batches(
@@ -30,10 +30,10 @@ def csv_batches(
     choose: Callable[[Sequence[str]], list[str]],
     text: Sequence[str] = (),
 ) -> Iterator[tuple[Any, float]]:
-    """Yield batches of rows, and the share of the file that has been read.
+    """Yield batches of rows, with the share of the file that has been read.
 
-    The function `choose` returns the columns to read, of all; those named `text` stay
-    as they are written.
+    `choose` maps the names of all columns to those to read. Columns in `text` are not
+    converted.
     """
     import pyarrow as pa
     from pyarrow import compute
@@ -53,7 +53,7 @@ def csv_batches(
         _opened_csv(file, form, columns_to_read, types, mark) as batches,
     ):
         for batch in batches:
-            # An empty field is missing among words as well.
+            # Empty fields of text columns are missing too.
             read = [
                 compute.replace_with_mask(
                     c, compute.equal(c, ""), pa.scalar(None, c.type)
@@ -102,7 +102,7 @@ def _opened_csv(
 def number_types(
     path: Path, form: CsvForm, columns: Sequence[str]
 ) -> tuple[dict[str, Any], str]:
-    """Return the type of the columns of numbers, by the first rows, and their mark."""
+    """Return types of numeric columns by the first rows, and the decimal mark."""
     import pyarrow as pa
 
     def first(names: Sequence[str], types: Mapping[str, Any]) -> Any:
@@ -133,7 +133,7 @@ def number_types(
         for name in points:
             if (point := _first_with(".", texts[name])) is not None:
                 raise ValueError(mixed_marks(path, (commas[0], *comma), (name, *point)))
-    # What is a whole number in the first block may be none in the next.
+    # A column of integers in the first block may hold fractions in the next.
     types = dict.fromkeys([*points, *commas], pa.float64())
     return types, "," if commas else "."
 
@@ -145,7 +145,7 @@ def _first_with(mark: str, cells: Sequence[str]) -> Any:
 
 @contextmanager
 def _naming_cell(path: Path, form: CsvForm) -> Iterator[None]:
-    """Name the column and the cell that does not read as those before it."""
+    """Add the column and the cell to conversion errors of pyarrow."""
     from pyarrow import ArrowInvalid
 
     try:

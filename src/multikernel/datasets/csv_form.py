@@ -1,8 +1,7 @@
 """The form of a CSV file: its separator, its header, and where its rows begin.
 
-Readers of whole files, of batches and of partitions share these decisions. A separator
-is judged by the header and the first rows together, and quotes are respected: names may
-hold the separators of other files.
+Readers of whole files, batches and partitions share these rules. The header and the
+first rows together determine the separator. Quoted names may contain other separators.
 """
 
 import codecs
@@ -19,10 +18,10 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 """Separators of fields, and their names in messages."""
 
 BLANK = " "
-"""Separates fields only where no other separator does: names often hold blanks."""
+"""Separates fields only if no other separator does, as names often hold blanks."""
 
 HEAD_BYTES, HEAD_ROWS = 2**20, 100
-"""Bytes and rows at the beginning of a file that decide its form."""
+"""Bytes and rows at the start of a file that determine its form."""
 
 MISSING = frozenset(
     [
@@ -31,7 +30,7 @@ MISSING = frozenset(
         "-1.#QNAN",
     ]
 )
-"""Words for a missing number. In columns of words they are words."""
+"""Words for a missing number. In text columns they are ordinary text."""
 
 NUMBER = re.compile(
     r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity)\s*",
@@ -55,7 +54,7 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class CsvForm:
-    """How the text of a CSV file is divided.
+    """Form of a CSV file: separator, column names and start of the rows.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ class CsvForm:
     n_comments: int = 0
 
     def is_comment(self, text: str, n_fields: int) -> bool:
-        """Return whether a row is a comment: # begins it, and its fields do not fit."""
+        """Return whether a row starts with # and has another number of fields."""
         begins = text.startswith("#") and not self.names[0].startswith("#")
         return begins and n_fields != len(self.names)
 
@@ -111,7 +110,7 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
 
 
 def _decoded(head: bytes, path: Path) -> str:
-    """Return the text of the first bytes of a file, or raise if they are no UTF-8."""
+    """Return the first bytes of a file as text; raise if they are not UTF-8."""
     for mark, name in _MARKS.items():
         if head.startswith(mark):
             raise ValueError(f"{path} is {name} text: save it as UTF-8.")
@@ -124,7 +123,7 @@ def _decoded(head: bytes, path: Path) -> str:
 
 
 def not_utf8(path: Path, error: UnicodeDecodeError) -> str:
-    """Return the sentence about a file in another encoding."""
+    """Return the error message for a file in another encoding."""
     byte = error.object[error.start]
     return (
         f"{path} is not UTF-8 text (byte 0x{byte:02X} at position {error.start}): save "
@@ -137,8 +136,8 @@ def _header_line(
 ) -> tuple[int, str]:
     """Return the number of the line with the header, and the separator.
 
-    A line that begins with # before it is a comment, or the header where it has as many
-    names as the row below, which holds numbers, has fields.
+    A line that starts with # is a comment. It is the header if it has as many fields
+    as the next line, and that line holds numbers.
     """
     plain = (k for k in range(begin, len(lines)) if lines[k].strip())
     comment, header = None, begin
@@ -159,7 +158,7 @@ def _header_line(
 
 
 def _separator(lines: Sequence[str], path: Path) -> str:
-    """Return the separator of fields by which the first rows fit the header best."""
+    """Return the separator for which the first rows match the header best."""
     scores = {mark: _score(lines, mark) for mark in SEPARATORS}
     regular = {mark: score for mark, score in scores.items() if score[0]}
     if not regular and all(score[2] < 2 for score in scores.values()):
@@ -186,10 +185,10 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
-    """Return how well a separator suits the first lines of a file.
+    """Return the score of a separator on the first lines of a file.
 
-    It is whether most rows have the fields of the header, two at least; the share of
-    numbers among the fields of rows; and the number of names.
+    The score has three parts: whether most rows have as many fields as the header (at
+    least two), the share of numbers among the fields, and the number of names.
     """
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
@@ -203,7 +202,7 @@ def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
 
 
 def _records(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
-    """Yield rows with their fields, up to the first that quotes make impossible."""
+    """Yield the fields of each row, up to the first row with invalid quotes."""
     records = csv.reader(lines, delimiter=mark, strict=True)
     try:
         for record in records:
@@ -214,7 +213,7 @@ def _records(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
 
 
 def _named(header: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of all columns, those without one named as pandas does."""
+    """Return all column names; unnamed columns get the names that pandas uses."""
     names: list[str] = []
     for number, name in enumerate(header):
         unnamed = f"Unnamed: {number}"
@@ -242,10 +241,10 @@ def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
 
 
 def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
-    """Return the decimal mark by which all cells are numbers, None for other text.
+    """Return the decimal mark with which all cells are numbers, or None.
 
-    Words for missing numbers are ignored. Commas are decimal marks only where other
-    marks separate fields.
+    Words for missing numbers are ignored. Commas are decimal marks only if another
+    character separates fields.
     """
     marks = ["."] if separator == "," else [".", ","]
     words = False
@@ -262,7 +261,7 @@ def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
 def mixed_marks(
     path: Path, comma: tuple[str, int, str], point: tuple[str, int, str]
 ) -> str:
-    """Return the sentence about columns (name, row, cell) of two decimal marks."""
+    """Return the error message for two columns (name, row, cell) that differ in marks."""
     return (
         f"{path} mixes decimal commas and points: column {comma[0]!r} holds "
         f"{comma[2]!r} at row {comma[1]}, column {point[0]!r} holds {point[2]!r} at "

@@ -24,7 +24,7 @@ SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
 """Endings by which FASTA files are known."""
 
 BOM = "\xef\xbb\xbf"
-"""The mark of UTF-8 at the beginning of a file, read as Latin-1."""
+"""The byte order mark of UTF-8, decoded as Latin-1."""
 
 HEADERS = (
     " Columns of a FASTA file beside the sequence are what every header has, such as "
@@ -118,7 +118,7 @@ def _parquet_batches(
     # By default groups of rows, often all of a file, are read ahead as a whole.
     with ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
         schema = file.schema_arrow
-        # pandas stores an index as columns, which are none of the table's.
+        # pandas stores an index as extra columns, which are no features.
         index = (schema.pandas_metadata or {}).get("index_columns", ())
         index_names = [name for name in index if isinstance(name, str)]
         names = [name for name in schema.names if name not in index_names]

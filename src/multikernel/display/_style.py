@@ -150,7 +150,7 @@ def as_printed(name: str) -> str:
 
 
 def literal(text: object) -> str:
-    r"""Return a text that matplotlib draws as it is: a dollar sign begins no formula.
+    r"""Return a text that matplotlib draws literally, with dollar signs escaped.
 
     Examples
     --------
@@ -162,9 +162,9 @@ def literal(text: object) -> str:
 
 
 def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) -> None:
-    """Add a legend of some lines, also of those whose text begins with an underscore.
+    """Add a legend of some lines, including texts that start with an underscore.
 
-    Matplotlib leaves out such labels, so the texts are set afterwards.
+    Matplotlib skips such labels, so the texts are set afterwards.
     """
     drawn = ax.legend(lines, ["label"] * len(lines), frameon=False, fontsize="small")
     drawn.set_title(literal(title))
@@ -173,14 +173,14 @@ def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) 
 
 
 BAR_KEYWORDS = {"xerr", "yerr", "error_kw", "ecolor", "capsize", "log", "tick_label"}
-"""Keywords that ``Axes.barh`` documents and that are no properties of a bar."""
+"""Keywords of ``Axes.barh`` that are not properties of a bar."""
 
 ARTISTS = {
     "barh": ("patches", "Rectangle"),
     "plot": ("lines", "Line2D"),
     "pcolormesh": ("collections", "QuadMesh"),
 }
-"""The artist, with its module, whose properties a function of axes accepts."""
+"""Module and class of the artist whose properties an axes function accepts."""
 
 
 def check_keywords(display: Any, function: str, keywords: Mapping[str, Any]) -> None:
@@ -207,7 +207,7 @@ def check_keywords(display: Any, function: str, keywords: Mapping[str, Any]) -> 
 
 
 def printed(name: str) -> str:
-    """Return the name of a kernel as it is printed, its middle left out if long."""
+    """Return the printed name of a kernel; long names are shortened in the middle."""
     return shorten(as_printed(name))
 
 

@@ -319,7 +319,7 @@ class ContributionDisplay:
 def _titles(
     model: Any, kernel: Any, kernels: list[int], columns: Sequence[str]
 ) -> list[str]:
-    """Return what is drawn: a name that was given, a term, or names of kernels."""
+    """Return a title for each drawn function: the given name, or its kernels."""
     names = model.kernel_names_
     if isinstance(kernel, str) and kernel not in names:
         return [kernel]
@@ -352,9 +352,9 @@ def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int
 
 
 def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
-    """Return the kernel of a name, or those in use on the columns of a name.
+    """Return the kernel with this name, or the active kernels on these columns.
 
-    A column comes before a pair of columns whose names make the same text.
+    If a column and a pair of columns have the same name, the column has priority.
     """
     members = column_members(model) if has_columns(model) else {}
     if name in columns and ((columns.index(name),),) in members:

@@ -168,7 +168,7 @@ class ConvergenceDisplay:
             classes = "class" if "label" not in line_kwargs else ""
             drawn = [line for line in upper.lines if line.get_gid() == GAP]
             texts = {line: str(line.get_label()) for line in drawn}
-            # Lines of earlier displays may have no label of their own.
+            # Lines of earlier displays may be unlabeled.
             texts = {k: v for k, v in texts.items() if not v.startswith("_child")}
             _style.legend(upper, list(texts), list(texts.values()), classes)
         return self

@@ -169,7 +169,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the columns differ from those in ``fit``, or a column of dates holds other
+            If the columns differ from those in ``fit``, or a date column holds other
             values.
 
         Warns

@@ -93,7 +93,7 @@ def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
 def _check_kinds(known: Sequence[int], layout: Layout) -> None:
     """Raise unless sequences are in the columns where the fit had them."""
     for column in sorted({*known} ^ {*layout.sequences}):
-        then, now = ("sequences", "none")
+        then, now = ("sequences", "no sequences")
         if column not in known:
             then, now = ("numbers", "strings")
         raise ValueError(
