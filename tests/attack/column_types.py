@@ -106,7 +106,7 @@ EQUAL = dict.fromkeys(["int", "float", "decimal", "sparse"], "float") | {
 }
 """Types that are read as numbers, and others with the same numbers."""
 
-NO_NUMBERS = "without numbers|holds no numbers|held numbers in fit, and holds strings"
+NO_NUMBERS = "without numbers|holds no numbers|holds strings, but held numbers in fit"
 REFUSED = {
     "none": "contains NaN",
     "string": NO_NUMBERS,

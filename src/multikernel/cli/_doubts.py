@@ -303,7 +303,7 @@ def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:
 
 
 def _counts(columns: Array) -> Any:
-    """Return which columns hold whole numbers that all grow, or all fall, by row."""
+    """Return a mask of columns of strictly increasing or decreasing whole numbers."""
     steps = np.sign(np.diff(columns, axis=0))
     in_order = (steps != 0).all(axis=0) & (steps == steps[0]).all(axis=0)
     return in_order & (columns == np.round(columns)).all(axis=0)

@@ -95,7 +95,7 @@ def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
         advice = "" if known else f", or ignore the column with --drop '{name}'"
         refuse_odd_cell(f"Column {name!r}", features[name], advice)
         if not known:
-            words = f", make categories of all with --category '{name}'"
+            words = f", use --category '{name}' to read all cells as categories"
             _refuse_amounts(f"Column {name!r}", features[name].dropna(), words + advice)
 
 

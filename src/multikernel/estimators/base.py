@@ -332,7 +332,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return table
 
     def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
-        """Return the table of parameters, without those of each single kernel."""
+        """Return the table of parameters, without the parameters of single kernels."""
         return super()._get_params_html(False, doc_link)
 
     @property

@@ -50,7 +50,7 @@ class LearnsByCopy(BaseMKL):
         if offset is not None:
             owner = type(self).__name__
             raise ValueError(f"{owner} takes no offset{self._instead_of_offset}")
-        # The copy gets positions, which have no row labels.
+        # The copy gets arrays without row labels.
         warn_order(type(self).__name__, X, y=y)
         loss, codes, samples, settle = self._task(y, sample_weight)
         learner = self._learner(loss, samples, groups)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
 
 CONSTANT = 8.0 * EPS
-"""Entries that differ by this share of the largest are the same but for rounding."""
+"""Entries that differ by less than this share of the largest are equal."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class GramOptions:
 
     @property
     def single(self) -> bool:
-        """Return whether whole matrices are held in single precision."""
+        """Return whether whole matrices are stored in single precision."""
         if isinstance(self.storage, MemoryMapped):
             return self.storage.dtype == "float32"
         return self.storage == "dense32"
@@ -145,10 +145,10 @@ def without_constants(
     options: GramOptions,
     weights: Array | None,
 ) -> BuiltStack:
-    """Return matrices in which kernels that are constant on the samples are zero.
+    """Return matrices with zeros for kernels that are constant on the samples.
 
-    An intercept makes them useless. Where kernels are centred, or their variance is
-    made one, they are zero already.
+    The intercept makes constant kernels redundant. Centering and normalization of the
+    variance set them to zero already.
     """
     steps = check_steps(options.normalize)
     centred = "center" in steps or "variance" in steps
@@ -165,13 +165,13 @@ def without_constants(
 
 
 def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
-    """Return which matrices have the same number everywhere, but for rounding."""
+    """Return a mask of matrices that are constant up to rounding."""
     diagonals = stack.diagonals()
     level = diagonals[:, :1]
     is_near = np.abs(diagonals - level) <= CONSTANT * level
     same: NDArray[np.bool_] = np.all(is_near, axis=1)
     kernels = np.flatnonzero(same)
-    # Samples as near to the first one as to themselves are all the same for a kernel.
+    # A kernel is constant if k(x_1, x_i) equals k(x_i, x_i) for all samples i.
     firsts = stack.once(kernels).columns(np.array([0]))[:, :, 0]
     near = np.abs(firsts - level[kernels]) <= CONSTANT * level[kernels]
     same[kernels] = near.all(axis=1)

@@ -147,7 +147,7 @@ def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, 
 def published_intercept(
     design: Design | None, model: BlockFunctions | AdditiveModel
 ) -> Array:
-    """Return intercepts beside the columns of the data as they are, (n_outputs,)."""
+    """Return intercepts for the uncentered unpenalized columns, (n_outputs,)."""
     if design is None or model.effects is None:
         return model.intercept
     return design.intercept(model.intercept, model.effects)
@@ -185,9 +185,9 @@ def finished(
     *,
     stopped: bool = False,
 ) -> list[Solution]:
-    """Return the solutions as they are published, and warn unless they converged.
+    """Return the solutions to publish, and warn about those that did not converge.
 
-    A fit that a callback `stopped` does not warn.
+    No warning if a callback `stopped` the fit.
     """
     published = as_predicted(training, recipe, solutions)
     if not stopped:

@@ -1,9 +1,9 @@
-"""The objective and the gap of the model that predicts.
+"""Objective and gap of the model that predicts.
 
-A solver evaluates its model by the matrices of the stack. Predictions come from other
-code where kernels are centred, in factors, or held in single precision, and where there
-are columns without a penalty. There the loss is evaluated once more, from the decision
-values on the training samples that ``decision_function`` returns for them.
+A solver evaluates its model with the matrices of the stack. Predictions use other code
+if kernels are centered, factorized or in single precision, or if there are unpenalized
+columns. In these cases the loss is evaluated again, from the values that
+``decision_function`` returns on the training samples.
 """
 
 from collections.abc import Sequence
@@ -34,12 +34,12 @@ CHEAP = 0.1
 """Kernels in use are evaluated again if that takes this share of all numbers."""
 
 ORDINARY_SINGLE = 1e-5
-"""Share of a dual value that single precision may hide without the gap being enlarged:
-bounds on the rounding of forms are some ten times what it is."""
+"""Share of a dual value below which single precision does not enlarge the gap: bounds on
+the rounding of forms are about ten times the actual error."""
 
 LARGE = 1e4
-"""They always are where centring leaves so small a share of their numbers: four digits
-of sixteen. The solver's bounds on rounding are enough for all others."""
+"""Ratio of centered to uncentered size below which active kernels are always evaluated
+again: centering cancels twelve of sixteen digits. Above it, the bounds suffice."""
 
 
 def as_predicted(
@@ -50,7 +50,7 @@ def as_predicted(
     Parameters
     ----------
     training : Training
-        What the model was learnt from.
+        The training data.
     recipe : Recipe
         The parts of the method.
     solutions : sequence of Solution
@@ -59,7 +59,7 @@ def as_predicted(
     Returns
     -------
     solutions : list of Solution
-        The same ones where the two objectives differ by no more than rounding does.
+        The given ones if the two objectives differ only by rounding.
     """
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     again = _evaluates_again(training, active)
@@ -97,10 +97,10 @@ def as_predicted(
 def _predicted(
     training: Training, expansion: BlockFunctions, *, again: bool
 ) -> tuple[Array, Array]:
-    """Return decision values, and what columns without a penalty have of them.
+    """Return decision values and the part of the unpenalized columns in them.
 
-    Both are (n_samples, n_outputs). Unless kernels are evaluated `again`, their values
-    are those of the stack.
+    Both have shape (n_samples, n_outputs). If `again`, kernels are evaluated by the
+    code that predicts, otherwise by the stack.
     """
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
@@ -116,15 +116,15 @@ def _predicted(
 
 
 def _is_single(training: Training) -> bool:
-    """Return whether entries were rounded to single precision, as predictions are not.
+    """Return whether training entries, unlike predictions, have single precision.
 
-    Matrices that were given are read for predictions as they are.
+    Precomputed matrices have the same precision in both.
     """
     return training.options.single and not training.precomputed
 
 
 def _evaluates_again(training: Training, active: Indices) -> bool:
-    """Return whether kernels in use are evaluated by the code that predicts."""
+    """Return whether active kernels are evaluated again by the code that predicts."""
     if not isinstance(training.X, np.ndarray):
         return False
     rounded = training.rounded_stack
@@ -145,9 +145,9 @@ def _evaluates_again(training: Training, active: Indices) -> bool:
 def _with_single_forms(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
-    """Return a solution whose gap has what rounded entries may hide of dual norms.
+    """Return a solution whose gap includes the rounding of dual norms.
 
-    Dual norms that are larger by a factor leave that share of a dual value.
+    If dual norms are larger by a factor, the dual value shrinks by that factor.
     """
     rho, sizes = solution.dual, np.abs(training.stack.traces()) / len(problem.y)
     errors = SINGLE * float(np.sum(rho * rho)) * sizes
@@ -163,7 +163,7 @@ def _with_single_forms(
 def _with_single_values(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
-    """Return a solution whose gap has what rounded entries may hide of the loss."""
+    """Return a solution whose gap includes the rounding of the loss."""
     if not solution.active.size:
         return solution
     diagonals = np.maximum(training.stack.once(solution.active).diagonals(), 0.0)
@@ -179,12 +179,12 @@ def _with_single_values(
 
 
 def _is_missed(solution: Solution, tol: float) -> bool:
-    """Return whether a solution that had converged has too large a gap now."""
+    """Return whether a converged solution now has a gap above `tol`."""
     return solution.status is Status.CONVERGED and solution.duality_gap > tol
 
 
 def _values(problem: Problem, solution: Solution) -> Array:
-    """Return decision values by the stack, columns without a penalty included."""
+    """Return decision values by the stack, including the unpenalized columns."""
     f = decision_values(problem, solution)
     if problem.columns is None:
         return f
@@ -193,7 +193,7 @@ def _values(problem: Problem, solution: Solution) -> Array:
 
 
 def _leak(training: Training, solution: Solution, linear: Array) -> float:
-    """Return what columns can lower a dual value by that is not orthogonal to them."""
+    """Return a bound on the dual value lost because duals are not quite orthogonal."""
     if training.least_squares is None:
         return 0.0
     rho = solution.dual
@@ -206,7 +206,7 @@ def _leak(training: Training, solution: Solution, linear: Array) -> float:
 def _published(
     problem: Problem, solution: Solution, loss: float, leak: float, tol: float
 ) -> Solution:
-    """Return a solution whose loss is that of the model that predicts."""
+    """Return a solution whose objective uses the loss of the model that predicts."""
     values = problem.loss.value(problem.y, _values(problem, solution))
     before = float(values.sum())
     size = abs(solution.objective)

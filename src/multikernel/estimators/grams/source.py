@@ -37,7 +37,7 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import backing
 
 WHOLE = ("by_kernel", "dense", "dense32")
-"""Storages whose bytes are known before a fit; factors are counted as they are made."""
+"""Storages with bytes known before a fit; factors are counted during the fit."""
 
 GIVEN = "matrices were given"
 """The reason for the storage of precomputed kernels."""
@@ -121,7 +121,7 @@ class GramSource:
         how = options.for_parts() if self.parts else options
         with naming_matrices(samples.table.gram_names):
             built = gram_matrices(dictionary, samples.X, how, samples.weights)
-            # The offset of novelty detection is no intercept: it is part of the loss.
+            # The offset of novelty detection is part of the loss, not an intercept.
             if self.fit_intercept and not (self.parts or self.novelty):
                 given = dictionary, samples.X, options, samples.weights
                 built = without_constants(built, *given)

@@ -156,7 +156,7 @@ class Training:
     taken : ndarray of shape (n_samples,), optional
         The samples among the rows of the table; by default all, in its order.
     is_part : bool, default=False
-        Whether matrices were cut from those of more samples, and normalised then.
+        Whether these are the samples of a fold, with normalized matrices.
     """
 
     samples: Samples
@@ -187,7 +187,7 @@ class Training:
 
     @property
     def rounded_stack(self) -> GramStack:
-        """Return the Gram matrices, with what centring says of their rounding."""
+        """Return the Gram matrices with bounds on the rounding errors of centering."""
         if self._rounded is None or self._rounded[0] is not self.built:
             learnt = self.built.normalization
             single = self.is_part and self.options.single
@@ -277,17 +277,17 @@ class Training:
             raise by_name(error, self.names(error.kernels)) from error
 
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
-        """Return kernels that an error may be about because of their rounding."""
+        """Return the kernels of an error that rounding may have made indefinite."""
         learnt, asked = self.built.normalization.steps, self.options.normalize
         whole = self
         if asked and not learnt:
-            # Matrices that parts are cut from are normalised when they are cut.
+            # Matrices of searches are normalized for each fold.
             whole, _ = self.part(np.arange(self.rows.size))
         kernels = error.kernels or range(self.stack.shape[0])
         return drowned(whole.rounded_stack, kernels)
 
     def _only_rounding(self, kernels: list[int]) -> str:
-        """Return a sentence about kernels that centring leaves rounding of."""
+        """Return the error message for kernels that are constant up to rounding."""
         names = listed(self.names(kernels[:5]), len(kernels))
         return (
             f"{self.owner}: the kernels {names} are constant on the training samples "
@@ -452,7 +452,7 @@ class Training:
         return Problem(self.rounded_stack, y, each, penalty, self.fit_intercept)
 
     def stated(self, recipe: Recipe) -> list[Problem]:
-        """Return the problems of a fit as they are without columns without a penalty.
+        """Return the problems of a fit before unpenalized columns are eliminated.
 
         One per output; one for all where they share a selection.
         """
@@ -482,7 +482,7 @@ class Training:
     def problems(self, recipe: Recipe) -> Problems:
         """Return the problems of a fit, all on one stack, with their solver.
 
-        What the solver of the recipe cannot treat raises an UnsupportedProblemError.
+        Raises `UnsupportedProblemError` if the solver does not support a problem.
         """
         problems = self.stated(recipe)
         if self.design is not None and is_squared(problems[0].loss):

@@ -62,7 +62,7 @@ SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 
 
 LOOKED_AT = 1000
-"""Samples whose values show whether a kernel without variance is constant."""
+"""Number of samples on which kernels without variance are checked."""
 
 
 def warn_degenerate(training: "Training") -> None:
@@ -89,7 +89,7 @@ def warn_degenerate(training: "Training") -> None:
 def _refuse_distances(training: "Training", degenerate: Indices) -> None:
     """Raise for matrices without variance that are not constant, such as distances.
 
-    A kernel without variance in its feature space is constant on the samples.
+    A positive semidefinite kernel without variance is constant on the samples.
     """
     if training.options.check_psd == "none":
         return
@@ -103,7 +103,7 @@ def _refuse_distances(training: "Training", degenerate: Indices) -> None:
             K = dictionary[m](X[rows])
         else:
             continue
-        # Rounding may take the variance of a kernel that differs by less.
+        # Rounding may hide the variance of kernels that differ by less.
         allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
         if np.ptp(K) > allowed * np.abs(K).max():
             wrong[m] = K

@@ -149,7 +149,7 @@ def finished_tails(
     *,
     stopped: bool = False,
 ) -> list[Solution]:
-    """Return what `finished` does; warnings are about gaps of convex problems."""
+    """Return the solutions to publish; warnings are about gaps of convex problems."""
     published = finished(training, recipe, solutions, stopped=True)
     if not stopped:
         warn_unfinished(training, certified(published))

@@ -252,7 +252,7 @@ def _refuse_fractions(owner: str, targets: Array) -> None:
 
 
 def _natural(label: str) -> list[tuple[float, str]]:
-    """Return what sorts a text by its words and numbers, "g2" before "g10"."""
+    """Return a sort key for text with numbers, which puts "g2" before "g10"."""
     if reads_as_number(label):
         return [(float(label), label)]
     parts = re.split(r"(\d+)", label)

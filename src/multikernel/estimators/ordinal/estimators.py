@@ -205,7 +205,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         return learner
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why the samples of a validation side have no score, or None."""
+        """Return the reason why a validation side has no score, or None."""
         if np.ptp(samples.targets[0][test]) > 0.0:
             return None
         return "holds one class only"

@@ -60,7 +60,7 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
 
 
 def names_made(steps: Any) -> list[str]:
-    """Return the names of the columns that fitted steps make, none where unknown."""
+    """Return the output columns of fitted steps; an empty list if unknown."""
     try:
         return [str(name) for name in steps.get_feature_names_out()]
     except (AttributeError, ValueError):
@@ -69,14 +69,14 @@ def names_made(steps: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class NamesBehindSteps(KernelNames):
-    """Names of kernels on columns that the steps before a model have made.
+    """Names of kernels on the output columns of the steps before a model.
 
     Parameters
     ----------
     numbered : KernelNames
         The names with columns x0, x1 and so on.
     columns : tuple of str
-        The names of the columns in their place.
+        The names that replace them.
     """
 
     numbered: KernelNames = field(kw_only=True)
@@ -84,10 +84,10 @@ class NamesBehindSteps(KernelNames):
 
     @classmethod
     def of(cls, names: KernelNames, before: Any, n_columns: int) -> "NamesBehindSteps":
-        """Return names of kernels on unnamed columns that some fitted steps made.
+        """Return names of kernels on the output columns of fitted steps.
 
-        The steps name the columns; where they do not, a name says that its number
-        counts columns of the transformed table.
+        If the steps give no names, a column is "x0 (transformed)", where 0 is its
+        position in the transformed table.
         """
         columns = names_made(before)
         if len(columns) != n_columns:
@@ -100,11 +100,11 @@ class NamesBehindSteps(KernelNames):
         return [NUMBERED.sub(self._column, name) for name in self.numbered(indices)]
 
     def plain(self) -> list[str]:
-        """Return the names of all kernels by which their model knows them."""
+        """Return the names of all kernels as in the fitted model."""
         return self.numbered()
 
     def _column(self, match: re.Match[str]) -> str:
-        """Return the name of a numbered column, or what is none as it is."""
+        """Return the name of a numbered column; other matches stay unchanged."""
         number = int(match[1])
         return self.columns[number] if number < len(self.columns) else match[0]
 
@@ -114,7 +114,7 @@ NUMBERED = re.compile(r"\bx(\d+)\b")
 
 
 def column_names(model: Any) -> list[str]:
-    """Return the names of all columns, x0, x1, ... where the data had none."""
+    """Return the names of all columns; x0, x1, ... if the data had none."""
     names = model._fitted().names
     if isinstance(names, NamesBehindSteps):
         return list(names.columns)
@@ -141,7 +141,7 @@ def column_members(model: Any) -> dict[Parts, list[int]]:
 def term_names(sets: Iterable[Parts], names: Sequence[str]) -> list[str]:
     """Return a name for the terms on each set of columns, with × between factors.
 
-    Where two would be equal, columns whose own names hold separators stand in quotes.
+    If two names are equal, column names that contain separators are quoted.
     """
     sets = list(sets)
     plain = [_term_name(parts, names) for parts in sets]

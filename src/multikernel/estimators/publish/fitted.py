@@ -59,7 +59,7 @@ class BlockFunctions:
 def merge(solutions: Sequence[Solution]) -> BlockFunctions:
     """Return the expansions of several solutions over the union of their kernels.
 
-    They are on the same stack, one per output, or each with several outputs.
+    All solutions use the same stack. Each has one output, or each has several.
     """
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     intercept = np.concatenate([solution.intercept for solution in solutions])
@@ -277,7 +277,7 @@ class FittedModel:
 
 
 def warn_without_offset(model: Any) -> None:
-    """Warn where a model that was fitted with an offset answers without one."""
+    """Warn if a model fitted with an offset predicts without one."""
     if model._state.has_offset:
         warn_user(
             f"{type(model).__name__} was fitted with an offset, but none was passed, "

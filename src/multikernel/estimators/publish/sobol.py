@@ -419,7 +419,7 @@ def drawn_indices(
     shares = np.divide(
         indices, variances, out=np.zeros(indices.shape), where=variances > 0
     )
-    # An estimated total index must not be below that of the column alone.
+    # A total index is at least the first-order index, estimates included.
     return shares[0].T, np.maximum(shares[1], shares[0]).T
 
 

@@ -112,7 +112,7 @@ class KernelNames:
         return [f"gram {index}" for index in numbers]
 
     def plain(self) -> list[str]:
-        """Return the names of all kernels by which their model knows them."""
+        """Return the names of all kernels as in the fitted model."""
         return self()
 
     @property

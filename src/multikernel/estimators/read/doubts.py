@@ -1,4 +1,4 @@
-"""Doubts about data: one warning names the place, a value, and what settles it."""
+"""Warnings about ambiguous data: the place, a value, and how to resolve it."""
 
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,16 +21,16 @@ from multikernel.kernels.sequence.tables import CATEGORIES
 
 
 def warn_doubts(owner: str, sentences: Sequence[str]) -> None:
-    """Warn once of all doubts about the data of an estimator."""
+    """Emit one `DataWarning` with all sentences about the data of an estimator."""
     if sentences:
         warn_user(f"{owner}: {'; '.join(sentences)}.", DataWarning)
 
 
 def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
-    """Return what is doubtful about a column of text with some different labels.
+    """Return sentences about an ambiguous column of text with the given labels.
 
-    A column of numbers may have one cell of text, unless it is categorical, and two
-    labels may be one in two spellings.
+    Most cells may be numbers (unless the column is categorical), and two labels may be
+    spellings of the same one.
     """
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
@@ -56,7 +56,7 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
 
 
 def spellings(labels: Iterable[str]) -> list[list[str]]:
-    """Return the labels that differ in blanks or capitals only, or are one number."""
+    """Return groups of labels that are equal up to blanks, capitals or zeros."""
     same: dict[str, list[str]] = {}
     for label in labels:
         plain = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
@@ -71,9 +71,9 @@ def warn_unseen(
     unseen: Mapping[str, Sequence[Any]],
     effect: str = "which match no training sample",
 ) -> None:
-    """Warn of values of categories that the fit has not met, by column.
+    """Warn of category values not seen in `fit`, by column.
 
-    The `effect` says how the values are treated.
+    `effect` describes the treatment of such values.
     """
     columns = []
     for name, values in unseen.items():
@@ -89,7 +89,7 @@ def warn_unseen(
 
 
 def row_number_doubts(X: Any) -> list[str]:
-    """Return what to say of a frame whose first column holds row numbers."""
+    """Return a sentence if the first column of a frame holds row numbers."""
     name = first_name(X)
     if not (is_unnamed(name) and is_frame(X) and row_numbers(name, X[name])):
         return []
@@ -100,7 +100,7 @@ def row_number_doubts(X: Any) -> list[str]:
 
 
 def warn_order(owner: str, X: Any, **others: Any) -> None:
-    """Warn where targets or weights have the row labels of X in another order."""
+    """Warn if targets or weights have the row labels of X in another order."""
     index = _row_labels(X)
     if index is None:
         return
@@ -122,9 +122,9 @@ def _row_labels(values: Any) -> Any:
 
 
 def _moved(index: Any, given: Any) -> bool:
-    """Return whether most row labels of an index are those of data, in another order.
+    """Return whether most row labels of both are the same, in another order.
 
-    Fresh numbers from 0 on, which pandas gives by itself, count only as a whole.
+    Default labels of pandas (0, 1, ...) count only if all of them are the same.
     """
     labels = _row_labels(given)
     if labels is None or len(labels) != len(index) or index.equals(labels):

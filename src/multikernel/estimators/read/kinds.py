@@ -1,4 +1,4 @@
-"""What columns hold: numbers, text, categories, dates, or what kernels cannot take.
+"""Kinds of columns: numbers, text, categories, dates, and kinds kernels do not accept.
 
 pandas, polars, Arrow, NumPy and Python call the same types by much the same words, and
 the core imports neither pandas, polars nor Arrow: so a type is known by the first word
@@ -76,9 +76,9 @@ def names_of(X: Any) -> list[Any] | None:
 
 
 def first_name(X: Any) -> Any:
-    """Return the name of the first column of a frame; "" where there is no name.
+    """Return the name of the first column of a frame; "" if there is none.
 
-    A list of thousands of names takes milliseconds.
+    Reading one name avoids a list of thousands, which takes milliseconds.
     """
     if not is_frame(X):
         return ""
@@ -178,7 +178,7 @@ def is_missing(value: Any) -> bool:
 
 
 def column_kind(column: Any) -> str:
-    """Return what one column of whatever library holds, as `kinds_of` does of many."""
+    """Return the kind of one column of any library; see `kinds_of`."""
     kind = _kind_of_type(getattr(column, "dtype", getattr(column, "type", object)))
     return _kind_of_values(column_values(column)) if kind == OTHER else kind
 
@@ -281,13 +281,13 @@ def settled_texts(X: Any) -> dict[int, str]:
     names = names_of(X)
     name = column if names is None else names[column]
     text = table_of(X)[:, column] if names is None else X[name]
-    as_categories = "a CategoryKernel, or "
+    as_categories = f"views, ColumnKernel(CategoryKernel(), {name!r}), or "
     present = [v for v in column_values(text).tolist() if not is_missing(v)]
     if differs_too_much(len(set(present)), len(present), LEAST_FILLED):
         as_categories = ""
     raise ValueError(
         f"kernels=None cannot choose a kernel for column {name!r}, which holds "
-        f"{doubt}. Pass ColumnKernel(kernel, {name!r}) with {as_categories}a kernel "
+        f"{doubt}. Pass {as_categories}ColumnKernel(kernel, {name!r}) with a kernel "
         "of multikernel.kernels.sequence; or drop the column."
     )
 
@@ -321,7 +321,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
 
 
 LEAST_FILLED = 20
-"""Values of a column from which on most of them must not differ in categories."""
+"""Number of values from which at most half may differ in a column of categories."""
 
 
 def differs_too_much(n_different: int, n_values: int, least: int) -> bool:
@@ -340,17 +340,17 @@ def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
 
 
 def _reads_as_quantity(text: str) -> bool:
-    """Return whether a text can be read as a number, or as a date (ISO 8601).
+    """Return whether a text can be read as a number or a date (ISO 8601).
 
-    A comma may be the decimal point. Digits without a letter are taken for a quantity
-    as well: 31/01/2024, 1,000,000 and 50 %.
+    A comma may be the decimal mark. Digits without letters count as well, such as
+    31/01/2024, 1,000,000 and 50 %.
     """
     for read in (float, datetime.fromisoformat):
         try:
             read(text.replace(",", "."))
         except ValueError:
             continue
-        # These words stand for missing values.
+        # These words mean missing values.
         return text.strip().lower() not in ("nan", "inf", "infinity")
     if OTHER_NUMBERS.fullmatch(text.strip()):
         return True
@@ -366,9 +366,9 @@ OTHER_NUMBERS = re.compile(
 def odd_cells(column: Any) -> tuple[int, str] | None:
     """Return the row and text of the first cell of a text column that is no number.
 
-    None is for columns whose cells are all numbers, or mostly text. Numbers have a
-    decimal point, or a comma where several cells have one, and more than have a point.
-    Missing values (None, nan, NA) are ignored; blank text is not a number.
+    Return None if all cells are numbers, or most are text. The decimal mark is a point,
+    or a comma if several cells have one, and more cells than have a point. Missing
+    values (None, nan, NA) are ignored; blank text is not a number.
     """
     values = column_values(column)
     if values.dtype.kind not in "OUST":
@@ -376,7 +376,7 @@ def odd_cells(column: Any) -> tuple[int, str] | None:
     cells = [None if is_missing(value) else _cell(value) for value in values.tolist()]
     counts = Counter(cell for cell in cells if cell is not None)
     points = {cell for cell in counts if reads_as_number(cell)}
-    # A cell with a comma is a number in the other form only.
+    # A cell with a comma is a number only with decimal commas.
     commas = {
         cell for cell in counts if "," in cell and reads_as_number(_pointed(cell))
     }
@@ -394,7 +394,7 @@ def odd_cells(column: Any) -> tuple[int, str] | None:
 
 
 def _total(counts: Counter[str], cells: Iterable[str]) -> int:
-    """Return how many of the counted cells have one of some texts."""
+    """Return the number of cells whose text is in `cells`."""
     return sum(counts[cell] for cell in cells)
 
 
@@ -404,7 +404,7 @@ def _cell(value: Any) -> str:
 
 
 def _pointed(cell: str) -> str:
-    """Return a text with a decimal point in place of its comma, "" if it has both."""
+    """Return the text with its comma replaced by a point; "" if it has both."""
     return cell.replace(",", ".") if "." not in cell else ""
 
 
@@ -419,11 +419,11 @@ def reads_as_number(cell: str, *, comma: bool = False) -> bool:
 
 
 UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
-"""Names that pandas, Arrow and CSV files give to a column without a name."""
+"""Default names of unnamed columns in pandas, Arrow and CSV files."""
 
 
 def is_unnamed(name: Any) -> bool:
-    """Return whether a column has no name but one that a library made up."""
+    """Return whether a column is unnamed or has the default name of a library."""
     return name is None or (isinstance(name, str) and bool(UNNAMED.fullmatch(name)))
 
 

@@ -1,4 +1,4 @@
-"""Complaints about given Gram matrices, by their numbers and names."""
+"""Errors about precomputed Gram matrices, with their numbers and names."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from multikernel.linalg import TINY
 
 
 class MatrixError(ValueError):
-    """A given matrix cannot be computed with; `kernel` is its number."""
+    """A precomputed matrix is invalid; `kernel` is its number."""
 
     def __init__(self, message: str, kernel: int) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class MatrixError(ValueError):
 
 @contextmanager
 def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
-    """Put the names of given matrices before complaints about them."""
+    """Prefix errors about precomputed matrices with the names of the matrices."""
     try:
         yield
     except IndefiniteKernelError as error:
@@ -38,15 +38,15 @@ def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
 
 
 def by_name(error: IndefiniteKernelError, names: list[str]) -> IndefiniteKernelError:
-    """Return a complaint about kernels that begins with their names, once."""
+    """Return the error with the names of its kernels as a prefix, added once."""
     start = f"{', '.join(names)}: "
     text = start + str(error).removeprefix(start)
     return IndefiniteKernelError(text, error.kernel, error.kernels)
 
 
 def check_finite_grams(X: Array) -> None:
-    """Raise for a value of Gram matrices, samples first, not finite or too large."""
-    # In the order in which they are held: the matrices may fill the memory.
+    """Raise for a value of X, (n_samples, n_samples, n_kernels), that is invalid."""
+    # Iterate in memory order, without copies: the matrices may fill the memory.
     slowest = int(np.argmax(X.strides))
     for number, part in enumerate(np.moveaxis(X, slowest, 0)):
         if numbers.within_reach(part):

@@ -1,4 +1,4 @@
-"""Tables with text as tables of numbers: sequences, and categories by their numbers."""
+"""Tables with text, encoded as numbers: sequences and category codes."""
 
 from collections.abc import Collection, Mapping, Sequence
 from numbers import Number
@@ -23,7 +23,7 @@ from multikernel.estimators.read.kinds import (
 from multikernel.kernels.sequence.tables import Layout
 
 UNKNOWN = -1.0
-"""Stands for a category that was not met in the fit."""
+"""Code of a category not seen in fit."""
 
 
 def read_mixed(
@@ -33,14 +33,13 @@ def read_mixed(
     categories: Collection[int] | None,
     samples: Mapping[int, Array] | None = None,
 ) -> tuple[Array, Layout]:
-    """Return text and numbers as a table of numbers, and which columns hold what.
+    """Return text and numbers as a table of numbers, and the layout of its columns.
 
-    The table is what `Layout.packed` makes of them, not checked for missing values. In
-    a fit `categories` are the columns of categories, by position, and all other columns
-    of text are sequences: the `estimator` gets number and names of the columns, places
-    of sequences and of categories, and the categories; these are there already of
-    columns that name `samples`. Without it has them, and columns of another kind are
-    refused.
+    The table comes from `Layout.packed`, without a check for missing values. In a fit,
+    `categories` are the positions of the category columns, and all other text columns
+    are sequences. The fit stores number and names of the columns, their kinds and the
+    categories on the `estimator`; columns that name `samples` have categories already.
+    A prediction reads these attributes, and raises for columns of another kind.
     """
     samples = {} if samples is None else samples
     names = names_of(X)
@@ -86,12 +85,12 @@ def read_mixed(
 
 
 def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
-    """Return the columns of a kind that an estimator was fitted on."""
+    """Return the columns of one kind, stored on a fitted estimator as `name`."""
     return tuple(int(column) for column in vars(estimator).get(name, ()))
 
 
 def _check_kinds(known: Sequence[int], layout: Layout) -> None:
-    """Raise unless sequences are in the columns where the fit had them."""
+    """Raise unless the columns of sequences are the same as in fit."""
     for column in sorted({*known} ^ {*layout.sequences}):
         then, now = ("sequences", "no sequences")
         if column not in known:
@@ -102,7 +101,7 @@ def _check_kinds(known: Sequence[int], layout: Layout) -> None:
 
 
 def _found_categories(column: Array, label: str) -> Array:
-    """Return the different values of a column, in their order."""
+    """Return the sorted unique values of a column."""
     values = {value for value in _category_values(column) if not is_missing(value)}
     texts = {isinstance(value, str) for value in values}
     if len(texts) != 1:
@@ -121,21 +120,21 @@ def _found_categories(column: Array, label: str) -> Array:
 
 
 def _category_values(column: Array) -> list[Any]:
-    """Return the values of a column; dates are the same in every unit of time."""
+    """Return the values of a column; equal dates in different units are equal."""
     if column.dtype.kind in "mM":
         column = column.astype(f"{column.dtype.kind}8[us]")
     return list(column.tolist())
 
 
 def _codes(column: Array, values: Array, label: str) -> Array:
-    """Return the places of a column's values among the categories."""
+    """Return the category code of each value of a column."""
     places = {value: float(number) for number, value in enumerate(values.tolist())}
     values_of_column = _category_values(column)
     text = values.dtype.kind == "U"
     if any(
         isinstance(v, str) is not text for v in values_of_column if not is_missing(v)
     ):
-        # The text '1' is no number, and all would be new categories.
+        # Text '1' differs from the number 1, so every value would be unseen.
         then, now = ("text", "numbers") if text else ("numbers", "text")
         raise ValueError(
             f"Column {label} holds {now}, but its categories in fit, or the sample "

@@ -80,15 +80,15 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
 
 
 def with_text_names(X: Any, fresh: bool = False) -> Any:
-    """Return a frame whose names are all other than text with their texts as names.
+    """Return a frame with its column names converted to text if none of them is text.
 
-    scikit-learn ignores such names. Numbers from 0 on, which pandas gives by itself,
-    stay as they are unless `fresh` ones count as names too.
+    scikit-learn ignores other names. Default names of pandas (0, 1, ...) are converted
+    only if `fresh`.
     """
     if not is_frame(X) or isinstance(first_name(X), str):
         return X
     names = names_of(X) or []
-    # scikit-learn refuses names of several types.
+    # scikit-learn raises for names of mixed types.
     if any(isinstance(name, str) for name in names):
         return X
     if not fresh and names == list(range(len(names))):
@@ -99,7 +99,7 @@ def with_text_names(X: Any, fresh: bool = False) -> Any:
 
 
 def refuse_other_order(X: Any) -> None:
-    """Raise for numbered columns in another order, where the fit had no names."""
+    """Raise for default column numbers in another order if fit had no names."""
     if not is_frame(X) or isinstance(first_name(X), str):
         return
     names = names_of(X) or []

@@ -317,7 +317,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
 def _category_doubts(
     columns: "Columns", layout: Layout, X: Any, named: Collection[int]
 ) -> list[str]:
-    """Return what is doubtful about columns of categories that name no samples."""
+    """Return sentences about ambiguous category columns that name no samples."""
     sentences = []
     for number, column in enumerate(layout.categories):
         if column not in named:
@@ -328,7 +328,7 @@ def _category_doubts(
 
 
 def _unseen(table: Array, layout: Layout, X: Any) -> dict[str, list[Any]]:
-    """Return the values of categories that the fit has not met, by column."""
+    """Return the category values not seen in fit, by column."""
     unseen, numeric = {}, layout.numeric
     for column in layout.categories:
         rows = table[:, numeric.index(column)] == mixed.UNKNOWN

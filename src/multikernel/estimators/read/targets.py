@@ -99,7 +99,7 @@ def given_order(column: Any) -> list[Any] | None:
 
 
 def _as_given(y: Any, name: str) -> Array:
-    """Return an array, of objects where NumPy would make text of numbers."""
+    """Return an array; of objects if NumPy would convert numbers to text."""
     try:
         values = column_values(y)
     except ValueError as error:
@@ -111,7 +111,7 @@ def _as_given(y: Any, name: str) -> Array:
         given = np.asarray(y, dtype=object)
         texts = {isinstance(value, str | bytes) for value in given.ravel().tolist()}
         values = values if texts == {True} else given
-    # One of NumPy's newer arrays of strings, which scikit-learn does not know.
+    # NumPy's StringDType, which scikit-learn does not support.
     return values.astype(object) if values.dtype.kind == "T" else values
 
 
@@ -172,7 +172,7 @@ def check_groups(groups: Any, n_samples: int) -> Array:
 
 
 def _check_finite(values: Array, name: str) -> None:
-    """Raise with the row of the first number that is not finite, or missing."""
+    """Raise for missing or infinite numbers, with the row of the first one."""
     if values.dtype.kind not in "fc" or numbers.all_finite(values):
         return
     wrong = numbers.first_not_finite(values)
@@ -189,13 +189,13 @@ NEEDED: dict[str, str] = {
     "periods": "pass the time since a reference date as numbers",
     "complex numbers": "pass one real number per sample",
 }
-"""What to do with targets, where it differs from columns of X."""
+"""Advice for kinds of targets, if it differs from that for columns of X."""
 
 
 def read_quantity(column: Any, name: str) -> Array:
-    """Return a column of numbers as float64, nan where a number is missing.
+    """Return a column of numbers as float64, with nan for missing numbers.
 
-    Any other column is refused, by its kind or by the cell that is not a number.
+    For any other column, raise with its kind, or with the cell that is not a number.
     """
     values = column_values(column)
     if values.dtype.kind in "biuf":
@@ -216,7 +216,7 @@ def read_quantity(column: Any, name: str) -> Array:
 
 
 def _odd_text(values: Array) -> str:
-    """Return which cell of a column of text is not a number."""
+    """Return the part of an error message about a text cell in a numeric column."""
     odd = odd_cells(values)
     if odd is not None:
         return (
@@ -232,7 +232,7 @@ def _odd_text(values: Array) -> str:
 
 
 def read_columns(given: Any, name: str) -> Array:
-    """Return a column of numbers, or a table of columns, as float64, see above."""
+    """Return a column or table of numbers as float64; see `read_quantity`."""
     values = as_table(given, name)
     if values.ndim == 0 and values.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold one number per sample, got {shown(given)}.")
@@ -248,7 +248,7 @@ def read_columns(given: Any, name: str) -> Array:
 
 
 def as_table(given: Any, name: str) -> Array:
-    """Return columns as an array, of objects where numbers stand beside other types."""
+    """Return columns as an array; of objects if some columns are not numeric."""
     if (names := names_of(given)) is None:
         return _as_given(given, name)
     columns = [column_values(given[column]) for column in names]
@@ -258,7 +258,7 @@ def as_table(given: Any, name: str) -> Array:
 
 
 def _check_size(targets: Array) -> Array:
-    """Return the targets of a regression, if they can be computed with."""
+    """Return the targets of a regression; raise if they are not finite or too large."""
     _check_finite(targets, "Input y")
     row = int(np.argmax(np.abs(targets))) // max(targets[0].size, 1)
     largest = float(np.abs(targets[row]).max())
@@ -272,7 +272,7 @@ def _check_size(targets: Array) -> Array:
 
 
 def _labels(y: Array) -> Array:
-    """Return labels as text, numbers, or dates of NumPy; other objects are refused."""
+    """Return labels as text, numbers or NumPy dates; raise for other objects."""
     if y.dtype.kind in "Mm" and np.isnat(y).any():
         _refuse_missing(int(np.argmax(np.isnat(y))), "NaT")
     if y.dtype.kind != "O":
@@ -292,7 +292,7 @@ def _labels(y: Array) -> Array:
             f"y holds {kind}, such as {labels[0]!r} at row 0: classes must be numbers "
             "or text, for example y.astype(str)."
         )
-    # Of equal numbers of several types, 1 and True, there is one class.
+    # Equal numbers of different types, such as 1 and True, are one class.
     plain = np.array([float(v) if isinstance(v, Decimal) else v for v in labels])
     if plain.dtype.kind == "O":
         raise ValueError(
@@ -311,7 +311,7 @@ def _refuse_missing(row: int, label: str) -> None:
 
 
 def _refuse_mixed(labels: list[Any], texts: list[bool]) -> None:
-    """Raise for labels some of which are text."""
+    """Raise because some labels are text and others are not."""
     if (odd := odd_cells(np.array(labels, dtype=object))) is not None:
         raise ValueError(
             f"Input y mixes text and other labels: it holds {odd[1]!r} at row "

@@ -19,7 +19,7 @@ from multikernel.problem import level_of_few_digits
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What turns data into the columns without a penalty.
+    """Converts data to the unpenalized columns.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class Design:
     names : tuple of str
         What they are called: a column, or column=category.
     origins : ndarray of shape (n_columns,), optional
-        Numbers that are subtracted from the columns; zeros when left out. Columns far
-        from zero would hide in rounding how they vary.
+        Numbers subtracted from the columns, which avoids rounding errors of columns far
+        from zero; default zeros.
     """
 
     places: Indices
@@ -72,7 +72,7 @@ class Design:
         return values if self.origins is None else values - self.origins
 
     def intercept(self, intercept: Array, effects: Array) -> Array:
-        """Return an intercept beside these columns as one beside the data's own."""
+        """Return the intercept for the uncentered columns."""
         if self.origins is None:
             return intercept
         return np.asarray(intercept - self.origins @ effects)
@@ -132,11 +132,11 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
 
 
 def _about_origins(design: Design, samples: Samples) -> Design:
-    """Return a design with origins near the means of columns far from zero."""
+    """Return a design whose origins are near the means of columns far from zero."""
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
     levels = [level_of_few_digits(column, shares) for column in columns.T]
-    # A constant stays as it is, so that it is refused.
+    # A constant column stays nonzero, so that the check for constants raises.
     origins = np.array([0.0 if constant else level for level, constant in levels])
     origins[~np.isnan(design.codes)] = 0.0
     return replace(design, origins=origins) if origins.any() else design

@@ -414,7 +414,7 @@ class SearchCV(BaseMKL):
         return self._learn(X, y, sample_weight, offset, callback, groups)
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why the samples of a validation side have no score, or None."""
+        """Return the reason why a validation side has no score, or None."""
         if samples.classes is not None or self.scoring not in (None, "r2"):
             return None
         if test.size > 1 or loss_of(self).deviance() is not None:

@@ -175,7 +175,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         return learner
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why the samples of a validation side have no score, or None."""
+        """Return the reason why a validation side has no score, or None."""
         ends = self.loss.ends(samples.targets[0][test])
         if self.scoring is not None or has_known_order(*ends):
             return None
