@@ -34,8 +34,8 @@ CHEAP = 0.1
 """Kernels in use are evaluated again if that takes this share of all numbers."""
 
 ORDINARY_SINGLE = 1e-5
-"""Share of a dual value below which single precision does not enlarge the gap: bounds on
-the rounding of forms are about ten times the actual error."""
+"""Share of a dual value below which single precision does not enlarge the gap. Bounds
+on the rounding of forms are about ten times the actual error."""
 
 LARGE = 1e4
 """Ratio of centered to uncentered size below which active kernels are always evaluated
