@@ -23,11 +23,10 @@ problems of SpicyMKL took as long."""
 
 
 def rounded_entries(n_samples: int) -> float:
-    """Return what the trace of large numbers counts for where entries are differences.
+    """Return the weight of an uncentered trace in `GramStack.rounded_traces`.
 
-    Errors of products with a matrix are in proportion to its trace, 4 + sqrt(n) EPS.
-    The rounding of entries has random signs, so that its forms are in proportion to the
-    mean of the diagonal that the numbers come from, 2 EPS.
+    Rounding of matrix products is (4 + sqrt(n)) EPS times the trace. Rounding of entries
+    has random signs, so its forms are only 2 EPS times the mean uncentered diagonal.
     """
     return float(2.0 / (n_samples * (4.0 + np.sqrt(n_samples))))
 
@@ -136,10 +135,10 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return the traces that bounds on rounding are in proportion to, (n_kernels,).
+        """Return the traces that scale bounds on rounding errors, shape (n_kernels,).
 
-        They are larger than the `traces` where entries are small differences of large
-        numbers; see `rounded_entries`.
+        They exceed `traces` if entries are small differences of large numbers; see
+        `rounded_entries`.
         """
         return np.abs(self.traces())
 

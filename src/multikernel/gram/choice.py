@@ -61,7 +61,7 @@ LONG = 120.0
 
 @dataclass(frozen=True)
 class Choice:
-    """A storage, why it was chosen, and what is expected of it.
+    """A storage, the reason for it, and its expected cost.
 
     Parameters
     ----------
@@ -72,13 +72,12 @@ class Choice:
     n_kernels : int
         Kernels of the dictionary.
     n_bytes : int
-        Bytes that a fit takes at its peak, beside the data.
+        Peak memory of a fit in bytes, without the data.
     seconds : float
-        What a fit may take, to an order of magnitude.
+        Seconds of a fit, to an order of magnitude.
     factors : Choice, optional
-        What factors of all kernels are expected to take, where that is less than half
-        of the time. They are not chosen, as factors of high rank may be too coarse for
-        the gap that is asked for.
+        Expected cost of factors of all kernels, if it is less than half the time. They
+        are not chosen by default, as factors may be too coarse for the requested gap.
     """
 
     storage: Storage
@@ -311,7 +310,7 @@ class Costs:
 
     @property
     def work(self) -> int:
-        """Return the bytes that a fit takes beside whole kernels; see `WORK`."""
+        """Return the bytes that a fit needs in addition to whole kernels; see `WORK`."""
         return 8 * WORK * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:

@@ -106,7 +106,7 @@ class MeteredStack(Base):
         return self.stack.rounded_traces()
 
     def rounded_traces(self) -> Array:
-        """Return traces of rounded numbers, computed once; shape (n_kernels,)."""
+        """Return the cached `GramStack.rounded_traces`, shape (n_kernels,)."""
         return self._rounded_traces
 
     def diagonals(self) -> Array:

@@ -205,7 +205,7 @@ class ProjectedStack(AroundOther, Refinable):
         return diagonals
 
     def rounded_traces(self) -> Array:
-        """Return traces for bounds: entries have the rounding of the whole kernels."""
+        """Return traces for bounds: entries are rounded like the unprojected kernels."""
         whole, inner = np.abs(self.stack.traces()), self.stack.rounded_traces()
         entries = inner - whole + rounded_entries(self.shape[1]) * whole
         return np.abs(self.traces()) + entries
@@ -318,7 +318,7 @@ def standardised(
     """
     w = np.ones(len(columns)) if weights is None else weights
     centred = columns
-    # Twice: the first mean is rounded where columns are far from zero.
+    # Center twice: the first mean has rounding errors if columns are far from zero.
     for _ in range(2 * fit_intercept):
         centred = centred - np.average(centred, axis=0, weights=w)
     rooted = np.sqrt(w)[:, None] * centred

@@ -66,7 +66,7 @@ class Refinable(GramStack):
         return np.full(kernels.size, np.nan)
 
     def has_features(self) -> Mask:
-        """Return what `has_features` does."""
+        """Return a mask of kernels stored as features, shape (n_kernels,)."""
         return np.zeros(self.shape[0], dtype=bool)
 
     def refine(
@@ -94,10 +94,10 @@ def residual_traces(stack: GramStack, shares: Array) -> Array:
 
 
 def has_features(stack: GramStack) -> Mask:
-    """Return which kernels are held as their own features, shape (n_kernels,).
+    """Return a mask of kernels stored as their own features, shape (n_kernels,).
 
-    Their factors round in relative terms. Factors from landmarks, and centred ones, are
-    differences that cancel.
+    Features have relative rounding errors. Landmark factors and centered factors are
+    differences, which cancel.
     """
     held = inside(stack)
     if isinstance(held, Refinable):

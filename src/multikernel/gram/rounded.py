@@ -1,8 +1,8 @@
-"""How large the numbers were that entries of centred matrices are differences of.
+"""Rounding errors of centered Gram matrices.
 
-A centred kernel is a difference of values and means. Where these are far larger than
-the difference, its entries have the rounding of the values, and nothing in the matrix
-says so. A `RoundedStack` says it to the certificate.
+A centered kernel is a difference of values and means. If the values are far larger than
+the difference, its entries have the rounding errors of the values, which the matrix
+does not show. A `RoundedStack` reports these errors to the certificate.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.linalg import EPS, TINY
 
 SINGLE = 2.0**-24
-"""Bound on the rounding of an entry in single precision, as a share of it."""
+"""Bound on the relative rounding error of an entry in single precision."""
 
 ORDINARY = 16.0
-"""Ratio up to which the traces of the matrices stand for the numbers before centring.
-Centred Gaussians of the median width have ratios of about 8."""
+"""Ratio of uncentered to centered traces up to which rounding needs no correction.
+Centered Gaussian kernels of the median width have ratios of about 8."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class RoundedStack(MeteredStack):
     meter : Meter
         Counts what is read of them.
     ratios : ndarray of shape (n_kernels,)
-        How many times larger the traces of the large numbers are.
+        Ratios of uncentered to centered traces.
     """
 
     ratios: Array
@@ -74,7 +74,7 @@ def with_rounding(
     *,
     single: bool = False,
 ) -> GramStack:
-    """Return a stack that knows the rounding of its entries; itself if that is small.
+    """Return a stack with `rounded_traces`; the given stack if rounding is small.
 
     Parameters
     ----------
@@ -102,20 +102,20 @@ def with_rounding(
 
 
 def drowned(stack: GramStack, kernels: Sequence[int]) -> list[int]:
-    """Return which of some kernels rounding may have made indefinite."""
+    """Return the given kernels that rounding may have made indefinite."""
     if not isinstance(stack, RoundedStack):
         return []
     return [m for m in kernels if EPS * stack.ratios[m] >= ROUNDING]
 
 
 def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
-    """Return the ratios of uncentred to centred sizes that a step of centring has."""
+    """Return the ratios of uncentered to centered traces of a centering step."""
     ratios, scales = np.ones(traces.size), np.ones(traces.size)
     for step in reversed(normalization.steps):
         if isinstance(step, ScaleStep):
             scales = scales * step.factors
         elif isinstance(step, CenterStep):
-            # What centring took off the mean diagonal, in the units of the traces.
+            # The mean diagonal removed by centering, in the units of the traces.
             mean = 2.0 * step.means.sum(axis=1) - step.means.shape[1] * step.grand_means
             taken = scales * mean
             np.divide(4.0 * (traces + taken), traces, out=ratios, where=traces > TINY)
@@ -123,7 +123,7 @@ def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
 
 
 def _unscaled(traces: Array, normalization: Normalization) -> Array:
-    """Return the traces of kernels before they were scaled, nan where unknown."""
+    """Return the traces of kernels before scaling; nan if unknown."""
     if any(isinstance(step, CosineStep) for step in normalization.steps):
         return np.full(traces.size, np.nan)
     factors = normalization.factors(np.arange(traces.size))
@@ -133,9 +133,9 @@ def _unscaled(traces: Array, normalization: Normalization) -> Array:
 
 
 def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
-    """Return the ratio of uncentred to centred sizes of every kernel.
+    """Return the ratio of uncentered to centered traces of every kernel.
 
-    The `traces`, (n_kernels,), are those of the kernels themselves, nan where unknown.
+    `traces`, (n_kernels,), are the traces before scaling; nan if unknown.
     """
     if not isinstance(dictionary, InteractionDictionary):
         pairs = zip(range(len(dictionary)), traces.tolist(), strict=True)
@@ -146,13 +146,13 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     of_mains[terms[alone, 0]] = traces[alone]
     mains = zip(dictionary.mains.kernels, of_mains.tolist(), strict=True)
     ratios = np.array([rounded_ratio(main, X, trace) for main, trace in mains])
-    # Errors of products: the values of one factor times the errors of the other.
+    # Error of a product: values of one factor times errors of the other.
     of_second = np.where(alone, 0.0, ratios[terms[:, 1]])
     return np.asarray(ratios[terms[:, 0]] + of_second)
 
 
 def rounded_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
-    """Return how much larger the numbers are that a kernel is the difference of.
+    """Return the ratio of uncentered to centered values of a kernel.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def rounded_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
     X : ndarray of shape (n_samples, n_features)
         Samples.
     trace : float, default=nan
-        The trace of its matrix, where that is known.
+        The trace of its matrix; nan if unknown.
     """
     if isinstance(kernel, ColumnKernel):
         return rounded_ratio(kernel.kernel, select_columns(X, kernel.columns), trace)

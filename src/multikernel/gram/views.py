@@ -130,7 +130,7 @@ class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
         return self.scales * self.stack.traces(shares)
 
     def rounded_traces(self) -> Array:
-        """Return traces of rounded numbers; see `GramStack.rounded_traces`."""
+        """Return traces for bounds on rounding; see `GramStack.rounded_traces`."""
         return self.scales * self.stack.rounded_traces()
 
     def zero_kernels(self) -> Indices:

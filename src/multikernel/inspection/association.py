@@ -313,7 +313,7 @@ def kernel_tests(
         advice = "pass groups and permute='groups'"
         warn_repeated(OWNER, training.samples, advice)
     draw = permutations_of(OWNER, groups, permute, len(null.rho))
-    # The data are one of the permutations: without them the level was 0.065 for 0.05.
+    # The data count as one permutation; otherwise a level of 0.05 becomes 0.065.
     orders = [np.arange(len(null.rho)), *draw(n_permutations, random)]
     draws = null.permuted(orders)
     forms = scores.forms_of_each(stack, draws)
@@ -324,7 +324,7 @@ def kernel_tests(
     varies = np.ptp(forms, axis=1, keepdims=True) > 2.0 * rounding
     if groups is not None and permute == "within":
         _warn_constant(training, varies[:, 0])
-    # A statistic that does not vary is zero in every draw.
+    # A constant statistic is zero in every standardized draw.
     spread = np.where(varies, forms.std(axis=1, keepdims=True), np.inf)
     forms = (forms - forms.mean(axis=1, keepdims=True)) / spread
     least = (forms - rounding / spread)[:, 0]
@@ -346,7 +346,7 @@ def kernel_tests(
 
 
 def _warn_constant(training: Training, varies: Array) -> None:
-    """Name the kernels whose statistics permutations within groups do not change."""
+    """Warn about kernels whose statistics are constant within groups."""
     constant = np.setdiff1d(
         np.flatnonzero(np.logical_not(varies)), training.built.degenerate
     )

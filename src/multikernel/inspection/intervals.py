@@ -165,7 +165,7 @@ class Bootstrap:
 
 
 def _as_rows(X: Any) -> Rows:
-    """Return data as models take them, a data frame as its numbers."""
+    """Return data as a table of rows; the values of a data frame of numbers."""
     if not hasattr(X, "columns"):
         rows: Rows = X
         return rows

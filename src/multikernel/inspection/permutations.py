@@ -11,11 +11,11 @@ from multikernel.certificates import scores
 from multikernel.estimators.read.kinds import is_missing
 
 Draw = Callable[[int, np.random.RandomState], Iterator[Indices]]
-"""From a number and a random state to so many orders of the samples."""
+"""Maps a number of draws and a random state to orders of the samples."""
 
 
 def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Draw:
-    """Return what draws orders of the samples, groups respected."""
+    """Return a function that draws orders of the samples and respects groups."""
     if groups is None:
         if permute == "groups":
             raise ValueError(
@@ -37,7 +37,7 @@ def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Dr
 
 
 def _group_codes(owner: str, groups: Any, n_samples: int) -> Indices:
-    """Return the number of each sample's group."""
+    """Return the group code of each sample."""
     labels = np.asarray(groups)
     if labels.shape != (n_samples,):
         raise ValueError(
@@ -55,7 +55,7 @@ def _group_codes(owner: str, groups: Any, n_samples: int) -> Indices:
 
 
 def shares(draws: Array, values: Array) -> Array:
-    """Return the share of draws, (n_kernels or 1, n_draws), as large as each value."""
+    """Return the share of draws, (n_kernels or 1, n_draws), at least each value."""
     return np.asarray((draws >= values[:, None]).mean(axis=1))
 
 
@@ -64,8 +64,8 @@ def view_tests(
 ) -> dict[str, tuple[float, float]]:
     """Return the two p-values of the largest standardized statistic of every view.
 
-    `forms` are those of all draws, the data first; a draw ties with a kernel from its
-    entry of `least` on.
+    `forms` has one column for each draw, the data first. A draw counts against a kernel
+    if its statistic is at least the kernel's entry of `least`.
     """
     tests, largest = {}, forms.max(axis=0)
     for view in dict.fromkeys(views or ()):

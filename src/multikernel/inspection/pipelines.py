@@ -24,10 +24,10 @@ from multikernel.estimators.read.dictionary import KernelNames
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
-    """Return what comes before the model of a pipeline, or None, and the model.
+    """Return the transformers of a pipeline, or None, and its final model.
 
-    The best estimator of a search stands for it, and either may hold the other. A
-    fitted model whose table had no names has those that the steps before it give.
+    Searches are replaced by their best estimator; searches and pipelines may be nested.
+    If the model was fitted without column names, it gets those of the transformers.
     """
     *outer, model = _layers(estimator)
     steps = [
@@ -40,7 +40,7 @@ def last_step(estimator: Any) -> tuple[Any, Any]:
 
 
 def _named(model: Any, before: Any) -> Any:
-    """Return a fitted model, or a copy whose kernels are named after earlier steps."""
+    """Return a fitted model, or a copy with the column names of earlier steps."""
     state = getattr(model, "_state", None)
     if before is None or state is None or state.precomputed or state.model is None:
         return model
@@ -81,13 +81,13 @@ def data_at_model(before: Any, X: Any) -> Any:
 
 
 Naming = Callable[[KernelNames], KernelNames]
-"""From names of kernels to those with the names of columns behind some steps."""
+"""Replaces column numbers in kernel names by the names that steps return."""
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
-    """Return data transformed by a copy of some steps that is fitted to them.
+    """Fit a copy of some steps to data; return the transformed data and a `Naming`.
 
-    Beside it a function returns names of kernels with the names of its columns.
+    The `Naming` puts the names of the transformed columns into kernel names.
     """
     if before is None:
         return X, lambda names: names
@@ -99,10 +99,10 @@ def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
 
 
 def in_given_units(before: Any, X: Array) -> Array:
-    """Return data as they were `before` the earlier steps of a model's pipeline.
+    """Return data in the units `before` the earlier steps of a model's pipeline.
 
-    They stay as they are where steps cannot be inverted, or make other columns, as
-    their names say.
+    The data are unchanged if a step has no inverse, or if its column names differ from
+    those of its input.
     """
     numbered = [f"x{column}" for column in range(X.shape[1])]
     columns = list(getattr(before, "feature_names_in_", numbered))

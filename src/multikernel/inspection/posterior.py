@@ -28,7 +28,7 @@ another order, or targets that were shifted by half their deviation."""
 
 
 DIGITS = 1e-4
-"""Relative error that a deviation may have."""
+"""Maximum relative rounding error of a standard deviation."""
 
 ROUNDING = 16.0 * EPS
 """Rounding error of a posterior variance, as a share of the prior one."""
@@ -150,9 +150,10 @@ class TermPosterior:
 
 
 def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
-    """Raise where rounding of prior variances hides digits of posterior ones.
+    """Raise if rounding of prior variances hides digits of posterior variances.
 
-    All are in units of the noise, of which a term takes one in `n_train` or more.
+    Variances are in units of the noise variance; a posterior variance is at least about
+    1 / `n_train`.
     """
     least = np.maximum(variances, 1.0 / n_train)
     if np.any(ROUNDING * prior > 2.0 * DIGITS * least):
@@ -370,10 +371,10 @@ def _prior_weights(
 def _factors(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
 ) -> tuple[Array, Array]:
-    """Return L with A = L L^T of the formula, and a basis of L^-1 B.
+    """Return the Cholesky factor L of A in the formula, and a basis of L^-1 B.
 
-    A variance is then a difference of squared lengths, whose rounding is relative to
-    the prior variance; that of an explicit inverse grows with the condition of A.
+    With L, rounding errors of variances are relative to the prior variance. With an
+    explicit inverse they would grow with the condition number of A.
     """
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights

@@ -41,10 +41,10 @@ Draw = Callable[[Samples], Indices]
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """What is kept of the fits.
+    """Results of fits on all samples and on resamples.
 
-    The fitted attributes of the model on all samples and of every resample, the names
-    of all kernels, and the names of the outputs.
+    These are the fitted attributes of every fit, the names of all kernels, and the
+    names of the outputs.
     """
 
     whole: dict[str, Any]
@@ -106,9 +106,9 @@ def refit(
 
 
 def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
-    """Warn of rows of X that repeat far more often than by chance.
+    """Warn if rows of X repeat far more often than by chance.
 
-    The number of equal pairs that chance makes is that of independent columns.
+    The number of equal pairs expected by chance assumes independent columns.
     """
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2:
@@ -127,7 +127,7 @@ def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
 
 
 def _equal_pairs(counts: Indices) -> float:
-    """Return twice the number of pairs of equal values that occur so often."""
+    """Return twice the number of pairs of equal values, from the count of each value."""
     return float(np.sum(counts * (counts - 1.0)))
 
 

@@ -158,9 +158,9 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return bounds on the numbers that k(x, x) is a difference of, (n_samples_X,).
+        """Return bounds on the summands of the centered k(x, x), shape (n_samples_X,).
 
-        They are those of (sqrt(k(x, x)) + sqrt(mean of k(x_i, x_i)))^2 before centring.
+        The bound is (sqrt(k(x, x)) + sqrt(mean of k(x_i, x_i)))^2 of the uncentered k.
         """
         samples, weights = self._given
         own = kernel_diagonal(self.kernel, self._moved(X))

@@ -107,7 +107,7 @@ class _Checked(_FILES):  # type: ignore[misc] # a class as a value
     """Files of compiled code, each with a checksum at its end.
 
     Damaged machine code could crash the process. Unpickling stops before the checksum,
-    so that versions without checksums read these files as well.
+    so earlier versions can read these files as well.
     """
 
     def _load_index(self) -> Any:
@@ -146,7 +146,7 @@ def _check(path: str) -> None:
 
 
 class _Kept(FunctionCache):
-    """Compiled code in files; damaged files and full disks are logged, no more."""
+    """Cache of compiled code in files; logs damaged files and full disks."""
 
     _impl_class = _Places
 
@@ -173,7 +173,7 @@ class _Kept(FunctionCache):
 
 
 def _others_can_write(folder: str) -> bool:
-    """Return whether users other than this one and the library's owner can write."""
+    """Return whether users except this one and the library's owner can write."""
     if os.name != "posix" or not os.path.isdir(folder):
         return False
     owners = {0, os.getuid(), os.stat(__file__).st_uid}
@@ -181,7 +181,7 @@ def _others_can_write(folder: str) -> bool:
     return (
         inner.st_uid not in owners
         or bool(inner.st_mode & stat.S_IWOTH)
-        # A folder within a folder of others can be replaced, unless that is sticky.
+        # Others can replace a folder inside a folder of theirs, unless that is sticky.
         or (outer.st_mode & (stat.S_IWOTH | stat.S_ISVTX)) == stat.S_IWOTH
     )
 
@@ -227,12 +227,12 @@ class Teller(event.Listener):
         self._say(NOT_KEPT, reason)
 
     def unreadable(self, folder: str, error: Exception) -> None:
-        """Say that kept code cannot be used, and is compiled again."""
+        """Log that cached code cannot be loaded and is compiled again."""
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         self._say(UNREADABLE, folder, reason)
 
     def check_owner(self, folder: str) -> None:
-        """Say if others can write to a folder of code, once in a process."""
+        """Log once per process and folder that other users can write to it."""
         if not self._checked and _others_can_write(folder):
             self._checked = True
             LOG.warning(SHARED, folder)

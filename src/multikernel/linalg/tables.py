@@ -95,11 +95,11 @@ def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 LOOKED_AT = 200
-"""Rows by which `distinct_rows` rejects most tables: 0.1 ms in place of a sort."""
+"""Rows that `distinct_rows` checks first, which rejects most tables in 0.1 ms."""
 
 
 def distinct_rows(table: Array, most: int) -> tuple[Indices, Indices] | None:
-    """Return the first of each group of equal rows, and the group of every row.
+    """Return the first row of each group of equal rows, and the group of every row.
 
     None if there are more than `most` groups.
     """

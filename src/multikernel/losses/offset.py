@@ -17,7 +17,7 @@ from multikernel.losses.base import (
 )
 
 EXPOSURES = 20.0
-"""Positive offsets with a larger range may be exposures without their logarithm: the
+"""Positive offsets with a larger range may be exposures without a logarithm, because the
 largest expected value would be 5e8 times the smallest."""
 
 
@@ -191,7 +191,7 @@ def with_offset(
     with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
         sizes = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2
-    # Squares, because sums of products of weights and slopes must be numbers.
+    # Squares, because products of weights and slopes must be finite.
     if not (np.isfinite(sizes).all() and sizes.all()):
         raise ValueError(
             f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and its "

@@ -110,9 +110,9 @@ def save(estimator: Any, path: PathLike) -> None:
 
 
 def dumped(estimator: Any) -> bytes:
-    """Return what `save` writes to a file; say what `load` does not accept."""
+    """Return the bytes that `save` writes; warn about types `load` does not trust."""
     try:
-        # An interrupt while zipfile writes would come out as another error.
+        # An interrupt while zipfile writes would raise a different error.
         data, needed, refused = aside(partial(_written, estimator))
     except (MemoryError, OSError):
         raise
@@ -138,7 +138,7 @@ def dumped(estimator: Any) -> bytes:
 
 
 def _written(item: Any) -> tuple[bytes, int, list[str]]:
-    """Return an object's archive, the bytes to load it, and the types to be trusted."""
+    """Return the archive, the bytes that loading it needs, and the untrusted types."""
     data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
     content, needed = written_archive(data)
     refused = _refused_types(content, set())

@@ -1,4 +1,4 @@
-"""What is in a model file, checked before anything is built from it."""
+"""Content of a model file, checked before any object is built."""
 
 import importlib
 import io
@@ -31,7 +31,7 @@ MODULES = {"scikit-learn": "sklearn"}
 NODE_BYTES, ENTRY_BYTES, BOXING = 4096, 1024, 48
 
 MAX_MEMBERS = 50_000
-"""Most members of an archive: each takes 0.1 ms. Models have some hundreds."""
+"""Maximum number of members of an archive; models have some hundreds."""
 
 # Loaders that do not call the class they name; all others do, with what the file says.
 UNCALLED = ("ObjectNode", "JsonNode", "SliceNode", "DTypeNode")
@@ -145,7 +145,7 @@ def checked_archive(data: bytes, max_bytes: int) -> Content:
 
 
 def written_archive(data: bytes) -> tuple[Content, int]:
-    """Return the content of an archive of our own, and the bytes that loading takes."""
+    """Return the content of a written archive, and the bytes that loading needs."""
     with ZipFile(io.BytesIO(data)) as archive:
         sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
         text = archive.read(SCHEMA).decode()

@@ -1,7 +1,7 @@
-"""Checks of the objects that a model file was built into.
+"""Checks of objects built from a model file.
 
-Compiled code reads arrays without looking at their sizes, so that altered arrays would
-end the process: every object whose predictions reach such code is checked here.
+Compiled code does not check array sizes, so altered arrays could crash the process. The
+checks cover every object whose predictions call such code.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,15 +13,15 @@ import numpy as np
 ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
 
 CHECKS = ("__post_init__", "_check_fitted")
-"""Methods by which our objects refuse a state: dataclasses when they are made,
-estimators when a fit has left something else."""
+"""Methods that validate the state of an object: of dataclasses after construction, of
+estimators after a fit."""
 
 
 def check_loaded(root: Any) -> None:
-    """Raise if any object of ours in a tree has a state that its class refuses.
+    """Raise if any object of this library in a tree has an invalid state.
 
-    Files are built without constructors, which are what checks arrays and parameters
-    otherwise. Parts are checked before the whole, which relies on them.
+    Loading skips the constructors, which otherwise check arrays and parameters. Parts
+    are checked before the whole, which relies on them.
     """
     stack, seen = [(root, False)], set()
     while stack:
@@ -35,7 +35,7 @@ def check_loaded(root: Any) -> None:
 
 
 def _referred_objects(item: Any) -> Iterator[Any]:
-    """Yield the objects that one refers to, but for plain numbers and text."""
+    """Yield the objects that `item` refers to, except plain numbers and text."""
     if isinstance(item, Mapping):
         yield from item.keys()
         yield from item.values()
@@ -93,11 +93,11 @@ def _check_one_hot(encoder: Any) -> None:
 
 
 def _number_of_codes(categories: Any, group: Any) -> int:
-    """Return how many codes a OneHotEncoder has for a column."""
+    """Return the number of codes of a OneHotEncoder for one column."""
     ordered = categories.dtype.kind == "O" or np.array_equal(
         np.unique(categories), categories, equal_nan=categories.dtype.kind == "f"
     )
-    if categories.ndim != 1 or not ordered:  # codes are places in a sorted array
+    if categories.ndim != 1 or not ordered:  # codes index a sorted array
         raise ValueError("OneHotEncoder has unsorted categories")
     if group is None:
         return len(categories)

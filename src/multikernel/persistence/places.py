@@ -155,10 +155,10 @@ def _state_of(stream: Any) -> os.stat_result | None:
 
 
 def write_to(place: Place, data: bytes) -> None:
-    """Write an output to its place, whole or not at all.
+    """Write an output to its place, completely or not at all.
 
-    If that fails, the message names the file, and an older one is unharmed. Interrupts
-    wait until a file is written: between two lines one would leave an unfinished file.
+    On failure, the error names the file, and an existing file is unchanged. Interrupts
+    are delayed until the file is written, because they could leave a partial file.
     """
     write = partial(_write_to, place, data)
     if place.file is None:  # a pipe may wait for its reader

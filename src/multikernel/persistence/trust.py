@@ -1,4 +1,4 @@
-"""Which types of a model file are trusted without asking."""
+"""Types of a model file that `load` trusts by default."""
 
 import importlib
 from collections.abc import Collection
@@ -44,10 +44,10 @@ SKLEARN = {
     "svm": "LinearSVC LinearSVR",
     "utils": "MetadataRequest MethodMetadataRequest",
 }
-"""Classes of scikit-learn by package, which predict and transform by NumPy.
+"""Classes of scikit-learn, by package, that predict and transform with NumPy.
 
-Compiled code of others reads arrays without looking at their sizes: altered arrays in a
-file end the process. The attack on model files alters the arrays of each of these."""
+Compiled code of other classes does not check array sizes, so altered arrays in a file
+could crash the process. ``tests/attack`` alters the arrays of each class listed here."""
 
 MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
 """Modules of scikit-learn whose public classes are all trusted."""
@@ -59,19 +59,19 @@ CALLED = (
     "sklearn.feature_selection._univariate_selection.f_regression",
     "sklearn.feature_selection._univariate_selection.r_regression",
 )
-"""What may be called with what a file holds: a dictionary, and functions of arrays."""
+"""Callables that may get arguments from a file: dict and functions of arrays."""
 
 DTYPE = "numpy.dtype"
 """What SimpleImputer was fitted on; it holds no data."""
 
 GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
-"""Trusted by skops, and yet called with a number they take that many bytes, or more."""
+"""Types trusted by skops that allocate as many bytes as their argument says."""
 
 
 def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return those names of types and functions that are trusted without asking.
+    """Return the names of types and functions that are trusted by default.
 
-    `calls` are names of classes that building a file calls with what it holds.
+    `calls` are names of classes that are called with arguments from the file.
     """
     return {
         name
@@ -83,13 +83,13 @@ def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return the names that skops trusts, if known to it, and this library does not."""
+    """Return the names that skops trusts and this library does not."""
     of_sklearn = {name for name in names if name.partition(".")[0] == "sklearn"}
     return of_sklearn.union(set(calls).intersection(GREEDY))
 
 
 def _is_trusted_class(name: str) -> bool:
-    """Return whether a full name belongs to a class of ours, or to a known one.
+    """Return whether a full name is a class of this library or a listed class.
 
     A prefix is no proof: modules of ours hold names from elsewhere, so the name is
     resolved and the class must have been defined in the module it is named after.
@@ -108,7 +108,7 @@ def _is_trusted_class(name: str) -> bool:
 
 
 def _is_score(name: str) -> bool:
-    """Return whether a full name belongs to the function of a scorer of sklearn."""
+    """Return whether a full name is the function of a scikit-learn scorer."""
     if name.partition(".")[0] != "sklearn":
         return False
     from sklearn.metrics import get_scorer, get_scorer_names

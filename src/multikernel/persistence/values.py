@@ -1,8 +1,8 @@
-"""What skops cannot store, as plain values: for a file, and back.
+"""Conversion of values that skops cannot store to plain values, and back.
 
-Models hold what users passed: a pandas Index of columns, dates as categories, truth
-values as keys. A copy of the model for the file holds lists and stored values in their
-place; the model itself stays as it is, because `clone` compares parameters.
+Parameters may hold a pandas Index of columns, dates as categories, or booleans as keys.
+A copy of the model replaces them by lists and `StoredValue` objects. The model itself
+does not change, because `clone` compares parameters.
 """
 
 from collections import OrderedDict, deque
@@ -32,19 +32,19 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 LONGEST_TEXT = 100
-"""Characters of a date or a duration; pandas takes 15 s to refuse a million."""
+"""Maximum characters of a date; pandas needs 15 s to reject a million."""
 
 
 @dataclass(frozen=True)
 class StoredValue:
-    """A value as a model file holds it.
+    """A value in the form stored in a model file.
 
     Parameters
     ----------
     kind : str
         Key of `KINDS`.
     parts : tuple
-        What its function of `KINDS` makes the value of.
+        Arguments of its function in `KINDS`.
     """
 
     kind: str
@@ -90,7 +90,7 @@ KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
     "datetime.time": (_isoformat, time.fromisoformat),
     "datetime.timedelta": (lambda v: (v.days, v.seconds, v.microseconds), timedelta),
     "decimal.Decimal": (_text, Decimal),
-    # Not of text: from 1e999999999 a Fraction would compute all digits.
+    # No text: Fraction would compute all digits of 1e999999999.
     "fractions.Fraction": (
         lambda v: (v.numerator, v.denominator),
         lambda numerator, denominator: Fraction(numerator, denominator),
@@ -111,30 +111,30 @@ KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
     "scipy.stats._distn_infrastructure.rv_continuous_frozen": (_frozen, _distribution),
     "scipy.stats._distn_infrastructure.rv_discrete_frozen": (_frozen, _distribution),
 }
-"""How values are taken apart, and made of their parts, by the names of their types.
+"""Functions that split values into parts and rebuild them, by type name.
 
-What makes them runs on values from files: it must neither run code nor take memory
-beyond that of its parts."""
+The rebuilding functions get values from files, so they must not run code, or allocate
+more memory than their parts."""
 
 OWNED = (
     "sklearn.utils._metadata_requests.MetadataRequest",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
-"""Parts of an estimator that hold it, which a tree cannot; they only show its name."""
+"""Attributes that refer back to their estimator, which a tree cannot store."""
 
 SEQUENCES = (KeysView, ValuesView, ItemsView, range, deque, memoryview)
-"""What is stored as a list."""
+"""Types stored as a list."""
 
 ATOMS = (str, bytes, int, float, type, FunctionType, MethodType, ModuleType)
 
 
 def plain(item: Any) -> Any:
-    """Return an object as skops can store it; what must change is copied."""
+    """Return an object that skops can store; changed parts are copies."""
     return _Replacing(_stored)(item)
 
 
 def restored(item: Any) -> Any:
-    """Return an object with the values that `plain` took apart."""
+    """Return an object with the values that `plain` replaced."""
     return _Replacing(_value)(item)
 
 
@@ -145,7 +145,7 @@ def _value(item: Any) -> Any:
 
 
 def _stored(item: Any) -> Any:
-    """Return one object as skops can store it, its parts as they are."""
+    """Return one object in a form that skops can store, with unchanged parts."""
     if isinstance(item, np.ndarray):
         return _stored_array(item)
     if isinstance(item, Iterator):
@@ -163,7 +163,7 @@ def _stored(item: Any) -> Any:
 
 
 def _stored_by_name(item: Any) -> Any:
-    """Return what is stored of an object of a type that is known by its name."""
+    """Return the stored form of an object, chosen by the name of its type."""
     kind = type(item)
     library = kind.__module__.partition(".")[0]
     module = library if library in LIBRARIES else kind.__module__
@@ -191,14 +191,14 @@ def _stored_array(array: Any) -> Any:
 
 
 class _Replacing:
-    """Applies a function to an object and then to its parts, and copies what changes.
+    """Applies a function to an object, then to its parts, and copies changed objects.
 
-    An object that is reached by several ways is replaced once.
+    An object with several references is replaced once.
     """
 
     def __init__(self, change: Callable[[Any], Any]) -> None:
         self.change = change
-        # The objects as well: the number of one that is gone may be another's.
+        # Keep the objects alive, because Python reuses the id of a deleted object.
         self.done: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, item: Any) -> Any:
@@ -252,9 +252,9 @@ def _updated(mapping: dict[Any, Any], values: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
-    """Return the innermost part of an object for which a function is true.
+    """Return the innermost part of `root` for which `fails` is true, with its path.
 
-    It is returned with how Python reaches it, such as ``Model.kernels['u']``.
+    The path is a Python expression such as ``Model.kernels['u']``.
     """
     place, item = type(root).__name__, root
     seen = {id(root)}
@@ -268,7 +268,7 @@ def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
 
 
 def _named_parts(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what an object is made of, with how Python reaches it."""
+    """Yield the parts of an object, each with its path as a Python expression."""
     if isinstance(item, dict):
         yield from ((f"[{key!r}]", value) for key, value in item.items())
     elif isinstance(item, list | tuple) or (

@@ -64,7 +64,7 @@ problems of ordered classes 102 converge, 103 without it, and the slowest of the
 took 10 s, and takes 5."""
 
 FLAT = 1e-6
-"""Share of the objective below which a step has not lowered it."""
+"""A relative decrease of the objective below this counts as no progress."""
 
 LOOSEST, TIGHTEST = 1e-2, 1e-10
 """Relative gaps between which that is kept."""
@@ -206,7 +206,7 @@ class SquaresSearch:
 
     @property
     def _is_held(self) -> bool:
-        """Return whether rounding has ended the last problem of squares."""
+        """Return whether rounding stopped the last least squares problem."""
         return self.squares is not None and self.squares.status is Status.STALLED
 
     def _status(self, gap: float, *, stopped: bool, moved: bool) -> Status | None:

@@ -113,7 +113,7 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
 
 
 def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
-    """Check diagonals and what is said of memory."""
+    """Check diagonals, traces and reported bytes."""
     _compare("diagonals", stack.diagonals(), np.einsum("mii->mi", K), tol)
     _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
     shares = np.arange(1.0, 1.0 + K.shape[1])

@@ -85,8 +85,8 @@ class CenteredMains:
     tol : float
         Trace of what the factor of a product leaves, as a share of its own.
     max_bytes : int, optional
-        Limit on the bytes of all factors and of a pass; half of the memory that is
-        available when left out.
+        Limit on the bytes of all factors and of a pass; default half of the available
+        memory.
     """
 
     stack: LowRankStack
@@ -164,7 +164,7 @@ class CenteredMains:
         write = compiled(LOOPS, "write_shifted_rows")
         rows, shifts = read_only(self.stack.factors.T), self.shifts[columns]
         step = max(1, CHUNK // columns.size)
-        # The squares of the products are as many numbers again.
+        # The squared products need as much memory as the products.
         self.check_room("A pass over", 2 * columns.size**2 + CHUNK)
         total = np.zeros((columns.size, columns.size))
         buffer = np.empty(columns.size * step)
@@ -191,7 +191,7 @@ class CenteredMains:
         return self.made[key]
 
     def check_room(self, what: str, more: int) -> None:
-        """Raise if so many numbers beside all factors would pass the limit."""
+        """Raise if all factors and `more` numbers exceed the limit."""
         made = sum(each.rows.size for each in self.made.values())
         needed = 8 * (self.stack.factors.size + made + more)
         if self.max_bytes is None and needed <= MODEST_BYTES:
@@ -213,7 +213,7 @@ class CenteredMains:
         bound of dual points of one size, the samples join it that most is left of.
         """
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
-        # Equal pairs of values have equal rows, and one of each is enough.
+        # Equal pairs of values have equal rows, so one of each suffices.
         hashes = row_hashes(np.concatenate([A, B]).T)
         some = np.unique(hashes, return_index=True)[1]
         some = some[evenly_spaced(some.size, SAMPLED)]

@@ -192,7 +192,7 @@ def held_factor(
         # With "clip" nothing is buffered; `samples` are in range.
         rows = np.take(rows, samples, axis=1, out=out, mode="clip")
         bound = bound[samples]
-    # Rounding is in the bound once, however often a factor grows.
+    # The bound includes rounding only once, even if a factor grows several times.
     return Factor(rows, bound, positions, bound).of_bound()
 
 

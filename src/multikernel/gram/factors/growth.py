@@ -36,7 +36,7 @@ each landmark, as each is subtracted from it once."""
 
 
 MOST_VALUES = 32
-"""Different rows on the columns of a kernel up to which its factor is exact."""
+"""Maximum number of distinct rows for which a factor is exact."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +90,19 @@ class Factor:
 
     @property
     def units(self) -> float:
-        """Return what the residual may be off by, as a share of the diagonal."""
+        """Return a bound on the error of the residual, as a share of the diagonal."""
         return (ROUNDING + self.landmarks.size) * EPS
 
     @property
     def is_exact(self) -> bool:
-        """Return whether the residual is rounding, so that landmarks add nothing."""
+        """Return whether the residual is rounding only; more landmarks cannot help."""
         rounding = 2 * ROUNDING * EPS * float(self.diagonal.max(initial=0.0))
         return float(self.residual.max(initial=0.0)) <= rounding
 
     def of_bound(self) -> "Factor":
-        """Return the factor whose `bound` is this one's residual.
+        """Return a factor whose `bound` is the residual of this one.
 
-        The diagonal is anew that of the rows and the residual.
+        Its diagonal is recomputed from the rows and the residual.
         """
         squares = np.einsum("ri,ri->i", self.rows, self.rows)
         if not self.landmarks.size:
@@ -154,11 +154,11 @@ class KernelColumns:
         )
 
     def few_rows(self) -> tuple[Indices, Indices] | None:
-        """Return the groups of equal samples (`distinct_rows`) if there are few.
+        """Return the groups of equal samples (see `distinct_rows`), or None.
 
-        Half as many as samples at most. A category agrees with itself alone, so that
-        its factor has a column for each; of other kernels `MOST_VALUES` are few.
-        Kernels of users may tell equal samples apart.
+        None if there are more than half as many groups as samples, or more than
+        `MOST_VALUES` for kernels other than categories. Also None for kernels of users,
+        whose values may differ for equal samples.
         """
         if not is_built_in(self.kernel):
             return None
@@ -168,7 +168,7 @@ class KernelColumns:
         return distinct_rows(self.X, most)
 
     def take(self, samples: Indices) -> "KernelColumns":
-        """Return the same on some samples."""
+        """Return the columns restricted to `samples`."""
         roots = None if self.roots is None else self.roots[samples]
         return replace(self, X=np.ascontiguousarray(self.X[samples]), roots=roots)
 
@@ -216,10 +216,10 @@ def without_landmarks(columns: KernelColumns) -> Factor:
 
 
 def exact_factor(columns: KernelColumns, most: int) -> Factor | None:
-    """Return a factor that leaves rounding alone, for samples with few different rows.
+    """Return a factor that is exact up to rounding, for few distinct rows, or None.
 
-    The kernel is factorised between one sample of each group of equal ones. None if
-    there are more than `most` groups, or too many (`KernelColumns.few_rows`).
+    It factorizes the kernel matrix of one sample per group of equal samples. None if
+    there are more than `most` groups, or `KernelColumns.few_rows` is None.
     """
     groups = columns.few_rows()
     if groups is None or groups[0].size > most:

@@ -186,9 +186,9 @@ class Landmarks:
         return kernel_columns(kernel, self.samples, owner, cosine=self.cosine)
 
     def factor(self, m: int, goal: Goal) -> Factor:
-        """Return a kernel's factor: features if few, else by landmarks.
+        """Return the factor of a kernel, by its features if few, else by landmarks.
 
-        The landmarks are all different samples if these are few (`exact_factor`).
+        If few samples are distinct, all of them are landmarks (see `exact_factor`).
 
         Parameters
         ----------

@@ -426,7 +426,7 @@ class LowRankStack(FactorStack):
         return np.asarray(self.residual.roots**2 @ shares)
 
     def has_features(self) -> Mask:
-        """Return which factors are features; see `refine.has_features`."""
+        """Return a mask of factors that are features; see `refine.has_features`."""
         if self.landmarks is None:
             return np.zeros(self.shape[0], dtype=bool)
         made = [self.landmarks.kernels[m] for m in self.numbers.tolist()]

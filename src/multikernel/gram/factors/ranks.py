@@ -1,4 +1,4 @@
-"""The ranks of kernels, measured on a few kernels and samples."""
+"""Ranks of kernels, estimated on a few kernels and samples."""
 
 import numpy as np
 
@@ -18,21 +18,21 @@ SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
 """Kernels, and samples, whose ranks are measured: tens of milliseconds."""
 
 HIGH = 100
-"""Landmarks after which such a rank counts as full, and products extrapolate it."""
+"""Number of landmarks above which a rank counts as full, or is extrapolated."""
 
 
 def sampled_ranks(
     dictionary: KernelDictionary, X: Array, *, extrapolate: bool = False
 ) -> Indices:
     """Return the ranks of a few kernels; see `_ranks_of`."""
-    # Each stands for its neighbours: at the ends of a dictionary are special kernels.
+    # Evenly spaced kernels; those at the ends of a dictionary are special.
     middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
     kernels = np.unique((middles * len(dictionary)).astype(np.intp))
     return _ranks_of(dictionary, X, kernels, extrapolate=extrapolate)
 
 
 def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
-    """Return the ranks of all kernels; a high one counts as full."""
+    """Return the ranks of all kernels; ranks above `HIGH` count as full."""
     return _ranks_of(dictionary, X, np.arange(len(dictionary)))
 
 
@@ -43,10 +43,10 @@ def _ranks_of(
     *,
     extrapolate: bool = False,
 ) -> Indices:
-    """Return the ranks of some kernels, by a part of the samples.
+    """Return the ranks of some kernels, estimated on a part of the samples.
 
-    Kernels of few values have as many as these. A rank above `HIGH` counts as full, or
-    is extrapolated from the decay of the residual.
+    The rank of a kernel on few distinct values is their number. A rank above `HIGH`
+    counts as full, or is extrapolated from the decay of the residual.
     """
     n_samples = X.shape[0]
     sample = X[evenly_spaced(n_samples, SAMPLED_ROWS)]
@@ -78,7 +78,7 @@ def _rank_of_sample(columns: KernelColumns, full: int, *, extrapolate: bool) -> 
         return rank
     if not extrapolate:
         return full
-    # Residuals of smooth kernels fall by a factor with every landmark, or faster.
+    # Residuals of smooth kernels decay geometrically, or faster.
     left, before = factor.residual @ weights, half.residual @ weights
     wanted = tol * float(factor.diagonal @ weights)
     decay = np.log(before / left) / (most - half.landmarks.size) if left > 0.0 else 0.0

@@ -219,11 +219,11 @@ def why_no_sequences(found: Sequences) -> str | None:
 
 
 AMBIGUOUS = frozenset("ACGTUNRYKMSWBDHV")
-"""Bases, and the letters of IUPAC for several of them."""
+"""Letters of bases, and IUPAC letters for sets of bases."""
 
 
 def ambiguous_bases(found: Sequences) -> str:
-    """Return the letters for several bases in text that is mostly bases, or ""."""
+    """Return the ambiguous letters in text that is mostly bases; "" if none."""
     letters = set(bytes(np.unique(found.letters)).decode("latin-1"))
     plain = any(letters <= {*KNOWN[name]} for name in ("dna", "rna"))
     mostly = _share_of_bases(found) > MOST_BASES
@@ -232,7 +232,7 @@ def ambiguous_bases(found: Sequences) -> str:
 
 
 def _share_of_bases(found: Sequences) -> float:
-    """Return the share of the letters A, C, G, T, U and N."""
+    """Return the share of letters that are A, C, G, T, U or N."""
     bases = np.isin(found.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
     return float(bases.mean())
 
