@@ -25,8 +25,8 @@ problems of SpicyMKL took as long."""
 def rounded_entries(n_samples: int) -> float:
     """Return the weight of an uncentered trace in `GramStack.rounded_traces`.
 
-    Rounding of matrix products is (4 + sqrt(n)) EPS times the trace. Rounding of entries
-    has random signs, so its forms are only 2 EPS times the mean uncentered diagonal.
+    Rounding of matrix products is (4 + sqrt(n)) EPS times the trace. Rounding of
+    entries has random signs, so its forms are 2 EPS times the mean uncentered diagonal.
     """
     return float(2.0 / (n_samples * (4.0 + np.sqrt(n_samples))))
 

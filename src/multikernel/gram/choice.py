@@ -310,7 +310,7 @@ class Costs:
 
     @property
     def work(self) -> int:
-        """Return the bytes that a fit needs in addition to whole kernels; see `WORK`."""
+        """Return the bytes of a fit in addition to whole kernels; see `WORK`."""
         return 8 * WORK * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:

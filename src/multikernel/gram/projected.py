@@ -205,7 +205,7 @@ class ProjectedStack(AroundOther, Refinable):
         return diagonals
 
     def rounded_traces(self) -> Array:
-        """Return traces for bounds: entries are rounded like the unprojected kernels."""
+        """Return traces for bounds: entries round like the unprojected kernels."""
         whole, inner = np.abs(self.stack.traces()), self.stack.rounded_traces()
         entries = inner - whole + rounded_entries(self.shape[1]) * whole
         return np.abs(self.traces()) + entries

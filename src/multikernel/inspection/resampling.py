@@ -127,7 +127,7 @@ def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
 
 
 def _equal_pairs(counts: Indices) -> float:
-    """Return twice the number of pairs of equal values, from the count of each value."""
+    """Return twice the number of pairs of equal values, from their counts."""
     return float(np.sum(counts * (counts - 1.0)))
 
 

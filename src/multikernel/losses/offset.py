@@ -17,7 +17,7 @@ from multikernel.losses.base import (
 )
 
 EXPOSURES = 20.0
-"""Positive offsets with a larger range may be exposures without a logarithm, because the
+"""Positive offsets with a larger range may be exposures without a logarithm. The
 largest expected value would be 5e8 times the smallest."""
 
 

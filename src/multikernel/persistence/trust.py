@@ -47,7 +47,7 @@ SKLEARN = {
 """Classes of scikit-learn, by package, that predict and transform with NumPy.
 
 Compiled code of other classes does not check array sizes, so altered arrays in a file
-could crash the process. ``tests/attack`` alters the arrays of each class listed here."""
+could crash the process. ``tests/attack`` alters the arrays of each class."""
 
 MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
 """Modules of scikit-learn whose public classes are all trusted."""

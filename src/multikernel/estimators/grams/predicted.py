@@ -31,15 +31,15 @@ from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
 
 CHEAP = 0.1
-"""Kernels in use are evaluated again if that takes this share of all numbers."""
+"""Active kernels are evaluated again if they hold at most this share of all entries."""
 
 ORDINARY_SINGLE = 1e-5
 """Share of a dual value below which single precision does not enlarge the gap. Bounds
 on the rounding of forms are about ten times the actual error."""
 
 LARGE = 1e4
-"""Ratio of centered to uncentered size below which active kernels are always evaluated
-again: centering cancels twelve of sixteen digits. Above it, the bounds suffice."""
+"""Ratio of uncentered to centered size above which active kernels are always evaluated
+again: centering cancels four of sixteen digits. Below it, the bounds suffice."""
 
 
 def as_predicted(

@@ -21,8 +21,8 @@ from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, Solver
 from multikernel.solvers.lp_choice import lp_solver
 
 STANDARD_C = 2.0
-"""C of ``C=None`` in multiples of `margin_unit`. Mean accuracy over 20 sets is 0.873, and
-0.867 with C = 1 for all kernels: ``benchmarks/defaults`` (margins)."""
+"""C of ``C=None`` in multiples of `margin_unit`. Mean accuracy over 20 sets is 0.873,
+and 0.867 with C = 1 for all kernels: ``benchmarks/defaults`` (margins)."""
 
 
 def exponent(value: Any) -> str | None:
