@@ -223,7 +223,7 @@ def is_endless(problem: Problem, basis: Array, slopes: Array) -> bool:
     )
     rows = signs[:, None] * basis
     both = ~one_sided
-    found = linprog(
+    program = linprog(
         -rows[endless].sum(axis=0),
         -rows[one_sided] if one_sided.any() else None,
         np.zeros(np.count_nonzero(one_sided)) if one_sided.any() else None,
@@ -231,11 +231,11 @@ def is_endless(problem: Problem, basis: Array, slopes: Array) -> bool:
         np.zeros(np.count_nonzero(both)) if both.any() else None,
         bounds=(-1.0, 1.0),
     )
-    if found.x is None:
+    if program.x is None:
         return False
-    moved = rows @ found.x
-    rounding = ROUNDED_MOVE * np.abs(basis @ found.x).max(initial=0.0)
-    against = np.abs(basis[both] @ found.x).max(initial=0.0)
+    moved = rows @ program.x
+    rounding = ROUNDED_MOVE * np.abs(basis @ program.x).max(initial=0.0)
+    against = np.abs(basis[both] @ program.x).max(initial=0.0)
     against = max(against, -moved[one_sided].min(initial=0.0))
     return bool(moved[endless].max(initial=0.0) > 0.0 and against <= rounding)
 

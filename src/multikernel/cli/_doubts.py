@@ -77,8 +77,8 @@ def find_wanted(
     """Return the use of columns by the options, and by the saved model of `only`."""
     names = [str(name) for name in names]
     dropped, targets, categories, sequences = (
-        frozenset(parted(given, names))
-        for given in (drop, target, choice.categories, choice.sequences)
+        frozenset(parted(option, names))
+        for option in (drop, target, choice.categories, choice.sequences)
     )
     group = frozenset([] if choice.group is None else [choice.group])
     others = set(names) - set(only) - targets if only is not None else set()

@@ -61,8 +61,8 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
         if getattr(error, "filename", None) is not None:
             raise  # the system says that it cannot be opened, and why
         reason = " ".join(str(error).split())
-        if found := EXTRA.search(reason):
-            expected, line, seen = found.groups()
+        if match := EXTRA.search(reason):
+            expected, line, seen = match.groups()
             raise ValueError(
                 f"{path} has more fields in row {int(line) - 1} ({seen}) than in its "
                 f"header ({expected}): correct the row."
@@ -110,9 +110,9 @@ def _read_csv(
         with naming_damage(path, "CSV file with a header"):
             return _parsed(file, form, dtype=str, usecols=names, **settings | more)
 
-    known = {name: str for name in wanted.texts if name in form.names}
+    text_types = {name: str for name in wanted.texts if name in form.names}
     with naming_damage(path, "CSV file with a header"):
-        frame = _parsed(file, form, dtype=known, **settings)
+        frame = _parsed(file, form, dtype=text_types, **settings)
     numbers = [str(name) for name, kind in frame.dtypes.items() if kind.kind in "iuf"]
     frame = settle(path, form, frame, wanted, texts)
     numbers = [name for name in numbers if name not in wanted.ignored]

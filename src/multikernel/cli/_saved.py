@@ -174,7 +174,7 @@ def _known_choice(model: Any, estimator: Any, targets: Sequence[str]) -> ColumnC
     """Return the column options that a fitted model determines."""
     sequences, categories = _known_texts(estimator)
     values = zip(categories, getattr(model, "categories_", ()), strict=False)
-    texts = [name for name, found in values if found.dtype.kind == "U"]
+    texts = [name for name, labels in values if labels.dtype.kind == "U"]
     classes = np.asarray(getattr(model, "classes_", ()))
     return ColumnChoice(
         categories=categories,

@@ -151,10 +151,10 @@ def _naming_cell(path: Path, form: CsvForm) -> Iterator[None]:
     try:
         yield
     except ArrowInvalid as error:
-        found = CONVERSION.search(str(error))
-        if found is None:
+        match = CONVERSION.search(str(error))
+        if match is None:
             raise
-        column, row, cell = found.groups()
+        column, row, cell = match.groups()
         where = "" if row is None else f" at row {int(row) - 1}"
         raise ValueError(
             f"Column {form.names[int(column)]!r} of {path} holds {cell!r}{where} after "

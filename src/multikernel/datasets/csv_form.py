@@ -231,13 +231,13 @@ def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
     file.seek(form.start)
     lines = io.TextIOWrapper(file, "utf-8", newline="")
     records = csv.reader(lines, delimiter=form.separator)
-    found = [
+    row_numbers = [
         number
         for number, record in enumerate(records)
         if record and form.is_comment(record[0], len(record))
     ]
     lines.detach()  # which would be closed with it
-    return found
+    return row_numbers
 
 
 def decimal_mark(cells: Iterable[str], separator: str) -> str | None:

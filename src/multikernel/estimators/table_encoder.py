@@ -222,8 +222,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         unseen = {}
         for name, rare in getattr(self, "rare_values_", {}).items():
-            known = {*self.categories_[name], *rare}
-            values = [v for v in X[name][X[name].notna()].tolist() if v not in known]
+            seen_values = {*self.categories_[name], *rare}
+            values = [
+                v for v in X[name][X[name].notna()].tolist() if v not in seen_values
+            ]
             if values:
                 unseen[repr(name)] = values
         return unseen

@@ -142,10 +142,10 @@ class TermPosterior:
                     before -= 2.0 * prior.mean_row(center, X[rows])
                 solved = solve_triangular(self.factor[output], cross.T, lower=True)
                 level_part = self.free[output].T @ solved
-                left = before - np.sum(solved**2, axis=0)
-                left += np.sum(level_part**2, axis=0)
-                _check_digits(left, prior.diagonal(X[rows]) + level, len(self.X))
-                variances[rows, output] = noise * np.maximum(left, 0.0)
+                relative = before - np.sum(solved**2, axis=0)
+                relative += np.sum(level_part**2, axis=0)
+                _check_digits(relative, prior.diagonal(X[rows]) + level, len(self.X))
+                variances[rows, output] = noise * np.maximum(relative, 0.0)
         return variances
 
 

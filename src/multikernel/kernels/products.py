@@ -163,9 +163,9 @@ class CenteredKernel:
         The bound is (sqrt(k(x, x)) + sqrt(mean of k(x_i, x_i)))^2 of the uncentered k.
         """
         samples, weights = self._given
-        own = kernel_diagonal(self.kernel, self._moved(X))
+        diagonal = kernel_diagonal(self.kernel, self._moved(X))
         mean = float(weights @ kernel_diagonal(self.kernel, self._moved(samples)))
-        return np.asarray(2.0 * (own + mean))
+        return np.asarray(2.0 * (diagonal + mean))
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a model file holds: not what is computed from it."""

@@ -97,8 +97,8 @@ def _is_trusted_class(name: str) -> bool:
     module_name, _, class_name = name.rpartition(".")
     top, _, package = module_name.partition(".")
     listed = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""
-    known = class_name in listed.split() or module_name in MODULES or name == DTYPE
-    if not (top == "multikernel" or known):
+    is_listed = class_name in listed.split() or module_name in MODULES or name == DTYPE
+    if not (top == "multikernel" or is_listed):
         return False  # and the module is not even imported
     try:
         named = getattr(importlib.import_module(module_name), class_name, None)

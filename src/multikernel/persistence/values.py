@@ -237,8 +237,8 @@ class _Replacing:
     def _with_members(self, array: Any) -> Any:
         old = np.asarray(array)
         new = np.empty(old.size, dtype=object)
-        for place, member in enumerate(old.flat):
-            new[place] = self(member)
+        for position, member in enumerate(old.flat):
+            new[position] = self(member)
         if all(one is other for one, other in zip(new, old.flat, strict=True)):
             return array
         shaped = new.reshape(old.shape)
@@ -256,14 +256,14 @@ def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
 
     The path is a Python expression such as ``Model.kernels['u']``.
     """
-    place, item = type(root).__name__, root
+    path, item = type(root).__name__, root
     seen = {id(root)}
     while True:
         parts = (each for each in _named_parts(item) if id(each[1]) not in seen)
         part = next((each for each in parts if fails(each[1])), None)
         if part is None:
-            return place, item
-        place, item = place + part[0], part[1]
+            return path, item
+        path, item = path + part[0], part[1]
         seen.add(id(item))
 
 

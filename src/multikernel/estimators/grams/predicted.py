@@ -81,15 +81,15 @@ def as_predicted(
     for stated, problem, solution in zip(*each, strict=True):
         outputs = slice(first, first + solution.intercept.size)
         first = outputs.stop
-        own = f[:, outputs].reshape(stated.y.shape)
-        loss = float(stated.loss.value(stated.y, own).sum())
+        decision_values = f[:, outputs].reshape(stated.y.shape)
+        loss = float(stated.loss.value(stated.y, decision_values).sum())
         free = linear[:, outputs].reshape(stated.y.shape)
         leak = _leak(training, solution, free)
         published = _published(problem, solution, loss, leak, tol)
-        sizes = np.abs(own) + np.abs(free)
-        if is_rounding(stated, own, sizes, published.objective):
-            known: dict[str, Any] = {"duality_gap": 0.0, "status": Status.CONVERGED}
-            published = replace(published, **known)
+        sizes = np.abs(decision_values) + np.abs(free)
+        if is_rounding(stated, decision_values, sizes, published.objective):
+            fields: dict[str, Any] = {"duality_gap": 0.0, "status": Status.CONVERGED}
+            published = replace(published, **fields)
         changed.append(published)
     return changed
 
@@ -215,9 +215,9 @@ def _published(
     objective = solution.objective + loss - before
     bound = solution.objective - solution.duality_gap * size - leak
     gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
-    known: dict[str, Any] = {"objective": objective, "duality_gap": gap}
-    last = [replace(line, **known) for line in solution.history[-1:]]
-    changed = replace(solution, history=(*solution.history[:-1], *last), **known)
+    fields: dict[str, Any] = {"objective": objective, "duality_gap": gap}
+    last = [replace(line, **fields) for line in solution.history[-1:]]
+    changed = replace(solution, history=(*solution.history[:-1], *last), **fields)
     if _is_missed(changed, tol):
         return replace(changed, status=Status.STALLED)
     return changed

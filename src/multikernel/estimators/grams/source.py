@@ -123,8 +123,8 @@ class GramSource:
             built = gram_matrices(dictionary, samples.X, how, samples.weights)
             # The offset of novelty detection is part of the loss, not an intercept.
             if self.fit_intercept and not (self.parts or self.novelty):
-                given = dictionary, samples.X, options, samples.weights
-                built = without_constants(built, *given)
+                inputs = dictionary, samples.X, options, samples.weights
+                built = without_constants(built, *inputs)
         training = Training(
             samples,
             built,

@@ -191,8 +191,8 @@ class Training:
         if self._rounded is None or self._rounded[0] is not self.built:
             learnt = self.built.normalization
             single = self.is_part and self.options.single
-            given = self.stack, self.dictionary, self.X, learnt
-            self._rounded = self.built, with_rounding(*given, single=single)
+            inputs = self.stack, self.dictionary, self.X, learnt
+            self._rounded = self.built, with_rounding(*inputs, single=single)
         return self._rounded[1]
 
     @property
@@ -408,11 +408,11 @@ class Training:
         """
         everyone = np.arange(self.rows.size)
         training, chosen = self.part(everyone)
-        given = self.dictionary, training.X, self.options, training.samples.weights
+        inputs = self.dictionary, training.X, self.options, training.samples.weights
         if chosen.size < everyone.size:
-            training.built = gram_matrices(*given)
+            training.built = gram_matrices(*inputs)
         if self.fit_intercept:
-            training.built = without_constants(training.built, *given)
+            training.built = without_constants(training.built, *inputs)
         warn_degenerate(training)
         return training
 

@@ -104,7 +104,7 @@ def warn_order(owner: str, X: Any, **others: Any) -> None:
     index = _row_labels(X)
     if index is None:
         return
-    wrong = [name for name, given in others.items() if _moved(index, given)]
+    wrong = [name for name, values in others.items() if _moved(index, values)]
     if wrong:
         names = " and ".join(wrong)
         warn_user(
@@ -121,12 +121,12 @@ def _row_labels(values: Any) -> Any:
     return index if hasattr(index, "get_indexer_for") else None
 
 
-def _moved(index: Any, given: Any) -> bool:
+def _moved(index: Any, values: Any) -> bool:
     """Return whether most row labels of both are the same, in another order.
 
     Default labels of pandas (0, 1, ...) count only if all of them are the same.
     """
-    labels = _row_labels(given)
+    labels = _row_labels(values)
     if labels is None or len(labels) != len(index) or index.equals(labels):
         return False
     if index.nlevels != labels.nlevels:

@@ -89,11 +89,11 @@ def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
     return tuple(int(column) for column in vars(estimator).get(name, ()))
 
 
-def _check_kinds(known: Sequence[int], layout: Layout) -> None:
+def _check_kinds(fitted: Sequence[int], layout: Layout) -> None:
     """Raise unless the columns of sequences are the same as in fit."""
-    for column in sorted({*known} ^ {*layout.sequences}):
+    for column in sorted({*fitted} ^ {*layout.sequences}):
         then, now = ("sequences", "no sequences")
-        if column not in known:
+        if column not in fitted:
             then, now = ("numbers", "strings")
         raise ValueError(
             f"Column {layout.label(column)} holds {now}, but held {then} in fit."

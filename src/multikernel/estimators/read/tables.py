@@ -146,13 +146,13 @@ def check_fit_data(
         if has_grams(kernels):
             raise ValueError(f"{owner} takes Grams beside tables, not beside batches.")
     numbers.refuse_frames(X, "X")
-    given, X = X, numbers.with_text_names(X)
+    samples, X = X, numbers.with_text_names(X)
     warn_doubts(owner, row_number_doubts(X))
     layout: Layout | None = None
     views: tuple[View, ...] = ()
     if is_precomputed(kernels):
         gram_names = names_of_grams(X)
-        given = checked = read_grams(columns, owner, X, reset=True)
+        samples = checked = read_grams(columns, owner, X, reset=True)
     elif texts := _read_as_text(kernels, X):
         if isinstance(kernels, Views):
             views = _find_views(columns, kernels, X, names)
@@ -176,13 +176,13 @@ def check_fit_data(
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
-    given = given if hasattr(given, "__getitem__") else checked
+    samples = samples if hasattr(samples, "__getitem__") else checked
     called = target_names(y, targets)
     return TrainingTable(
         checked,
         targets,
         columns,
-        given,
+        samples,
         layout,
         kernels,
         interactions,

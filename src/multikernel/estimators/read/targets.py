@@ -108,9 +108,9 @@ def _as_given(y: Any, name: str) -> Array:
             "parts have different lengths."
         ) from error
     if values.dtype.kind in "US" and isinstance(y, list | tuple):
-        given = np.asarray(y, dtype=object)
-        texts = {isinstance(value, str | bytes) for value in given.ravel().tolist()}
-        values = values if texts == {True} else given
+        array = np.asarray(y, dtype=object)
+        texts = {isinstance(value, str | bytes) for value in array.ravel().tolist()}
+        values = values if texts == {True} else array
     # NumPy's StringDType, which scikit-learn does not support.
     return values.astype(object) if values.dtype.kind == "T" else values
 
@@ -231,11 +231,11 @@ def _odd_text(values: Array) -> str:
     )
 
 
-def read_columns(given: Any, name: str) -> Array:
+def read_columns(data: Any, name: str) -> Array:
     """Return a column or table of numbers as float64; see `read_quantity`."""
-    values = as_table(given, name)
+    values = as_table(data, name)
     if values.ndim == 0 and values.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold one number per sample, got {shown(given)}.")
+        raise ValueError(f"{name} must hold one number per sample, got {shown(data)}.")
     if values.ndim == 1 or values.dtype.kind in "biuf":
         return read_quantity(values, name)
     columns = values.reshape(len(values), -1).T
@@ -247,11 +247,11 @@ def read_columns(given: Any, name: str) -> Array:
     return np.column_stack(list(map(read_quantity, columns, names)))
 
 
-def as_table(given: Any, name: str) -> Array:
+def as_table(data: Any, name: str) -> Array:
     """Return columns as an array; of objects if some columns are not numeric."""
-    if (names := names_of(given)) is None:
-        return _as_given(given, name)
-    columns = [column_values(given[column]) for column in names]
+    if (names := names_of(data)) is None:
+        return _as_given(data, name)
+    columns = [column_values(data[column]) for column in names]
     if not all(column.dtype.kind in "biuf" for column in columns):
         columns = [column.astype(object) for column in columns]
     return np.column_stack(columns)

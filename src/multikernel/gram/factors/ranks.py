@@ -79,8 +79,12 @@ def _rank_of_sample(columns: KernelColumns, full: int, *, extrapolate: bool) -> 
     if not extrapolate:
         return full
     # Residuals of smooth kernels decay geometrically, or faster.
-    left, before = factor.residual @ weights, half.residual @ weights
+    full_trace, half_trace = factor.residual @ weights, half.residual @ weights
     wanted = tol * float(factor.diagonal @ weights)
-    decay = np.log(before / left) / (most - half.landmarks.size) if left > 0.0 else 0.0
-    more = np.log(left / wanted) / decay if decay > 0.0 else np.inf
+    decay = (
+        np.log(half_trace / full_trace) / (most - half.landmarks.size)
+        if full_trace > 0.0
+        else 0.0
+    )
+    more = np.log(full_trace / wanted) / decay if decay > 0.0 else np.inf
     return int(min(rank + max(more, 0.0), full))

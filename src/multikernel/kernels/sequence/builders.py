@@ -222,18 +222,18 @@ AMBIGUOUS = frozenset("ACGTUNRYKMSWBDHV")
 """Letters of bases, and IUPAC letters for sets of bases."""
 
 
-def ambiguous_bases(found: Sequences) -> str:
+def ambiguous_bases(sequences: Sequences) -> str:
     """Return the ambiguous letters in text that is mostly bases; "" if none."""
-    letters = set(bytes(np.unique(found.letters)).decode("latin-1"))
+    letters = set(bytes(np.unique(sequences.letters)).decode("latin-1"))
     plain = any(letters <= {*KNOWN[name]} for name in ("dna", "rna"))
-    mostly = _share_of_bases(found) > MOST_BASES
+    mostly = _share_of_bases(sequences) > MOST_BASES
     ambiguous = mostly and not plain and letters <= AMBIGUOUS
     return "".join(sorted(letters - {*"ACGTU"})) if ambiguous else ""
 
 
-def _share_of_bases(found: Sequences) -> float:
+def _share_of_bases(sequences: Sequences) -> float:
     """Return the share of letters that are A, C, G, T, U or N."""
-    bases = np.isin(found.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
+    bases = np.isin(sequences.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
     return float(bases.mean())
 
 
