@@ -430,6 +430,7 @@ def test_default_kernels_of_sequences_beside_numbers(frame):
     assert any(name.endswith("[b]") for name in moved)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DataWarning")
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
 @pytest.mark.parametrize(
     ("text", "reason"),
