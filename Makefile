@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 PEERS := .venv-peers
-# Real data sets: the folder beside the checkout, unless the variable names another one.
+# Real data sets: ../shared/data, unless the variable names another folder.
 ifndef MULTIKERNEL_DATA
 ifneq ($(wildcard ../shared/data),)
 export MULTIKERNEL_DATA := $(abspath ../shared/data)
