@@ -382,7 +382,7 @@ def _weight_numbers(sample_weight: object) -> Array:
     wrong = [v for v in values if not isinstance(v, (Real, Decimal, NoneType))]
     if given.dtype.kind in "mM" or wrong:
         what = "dates or durations" if given.dtype.kind in "mM" else shown(wrong[0])
-        raise ValueError(f"sample_weight must hold numbers, got {what}.")
+        raise ValueError(f"sample_weight must hold numbers and holds {what}.")
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:

@@ -178,10 +178,10 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
         intercept += length * (float(b[0]) - intercept)
         effects = effects + length * (coefs[:, 0] - effects)
     raise ValueError(
-        "The fit of the unpenalized columns alone did not converge: their coefficients "
-        "may be infinite, for example if the columns separate the classes, or if an "
-        "indicator is 1 only for samples of one class, without counts or without "
-        "events. Remove such a column, or give it a kernel."
+        "The model of the unpenalized columns alone was not found: its coefficients "
+        "may be infinite, as where columns tell classes apart, or an indicator is 1 "
+        "only for samples of one class, without counts, or without events. Leave such "
+        "a column out, or give it a kernel."
     )
 
 

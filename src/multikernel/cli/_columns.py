@@ -214,8 +214,8 @@ class SequenceChoice:
         if several:
             raise ValueError(
                 f"Column {column!r} holds {', '.join(several)} beside A, C, G and T: "
-                "it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
-                "to skip these letters, or --alphabet protein."
+                "it may be DNA with ambiguous bases. Skip these with --alphabet dna "
+                "--skip-letters, or name --alphabet protein."
             )
         for name, letters_of_kind in KNOWN.items():
             if letters <= set(letters_of_kind):

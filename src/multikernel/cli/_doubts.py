@@ -155,7 +155,7 @@ def _settle_words(form: CsvForm, frame: pd.DataFrame, wanted: Wanted) -> list[st
     if words and not wanted.is_known:
         name, (row, word) = next(iter(words.items()))
         note(
-            f"Column {name!r} holds {word!r} at row {row}, read as a category: only "
+            f"Column {name!r} holds {word!r} at row {row}, a word like its others: "
             "empty cells are missing.",
             [*words],
         )
@@ -235,11 +235,11 @@ def keep_codes(frame: pd.DataFrame, wanted: Wanted, written: pd.DataFrame) -> No
         elif " and " not in lost:  # a measured 1.50 is no class
             targets[name] = lost
     options = ((features, "--category '{0}'"), (targets, "--task classification"))
-    for columns_of_kind, option in options:
-        if columns_of_kind:
-            name, lost = next(iter(columns_of_kind.items()))
-            advice = f"use {option.format(name)} to keep the text."
-            note(f"Column {name!r} holds {lost}: {advice}", [*columns_of_kind])
+    for found, option in options:
+        if found:
+            name, lost = next(iter(found.items()))
+            keeps = f"{option.format(name)} keeps the text."
+            note(f"Column {name!r} holds {lost}: {keeps}", [*found])
 
 
 def _lost(cells: Sequence[str]) -> str | None:
@@ -282,7 +282,9 @@ def leave_out(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
 
 
 def _say_left_out(path: Path, name: Any, content: str) -> None:
-    note(f"Ignored the unnamed column {name!r} of {path}: it holds {content}.", [])
+    note(
+        f"Ignored a column of {path} without a name ({name!r}): it holds {content}.", []
+    )
 
 
 def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:

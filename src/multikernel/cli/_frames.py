@@ -64,8 +64,8 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
         if found := EXTRA.search(reason):
             expected, line, seen = found.groups()
             raise ValueError(
-                f"{path} has more fields in row {int(line) - 1} ({seen}) than in its "
-                f"header ({expected}): correct the row."
+                f"{path} has rows with more fields than its header: row "
+                f"{int(line) - 1} has {seen}, the header {expected}."
             ) from error
         raise ValueError(f"{path} is no {kind} ({reason}).") from error
 
@@ -90,9 +90,7 @@ def read_frame(
         say_form(path, form)
         doubled = first_repeated(form.names)
         if doubled is not None:
-            raise ValueError(
-                f"{path} has several columns named {doubled!r}: rename them."
-            )
+            raise ValueError(f"{path} has several columns named {doubled!r}.")
         return _read_csv(path, file, form, plan(form.names), n_rows)
 
 
@@ -103,7 +101,7 @@ def _read_csv(
     with naming_damage(path, "CSV file with a header"):
         skipped = comment_rows(file, form)
     if skipped:
-        say(f"Skipped comment lines between rows of {path}.", "Note:", stderr=True)
+        say(f"Skipped comments among the rows of {path}.", "Note:", stderr=True)
     settings = {"skiprows": skipped or None, "nrows": n_rows}
 
     def texts(names: Sequence[str], **more: Any) -> pd.DataFrame:

@@ -17,8 +17,8 @@ from rich.text import Text
 P = ParamSpec("P")
 
 FILL = (
-    "Fit with --impute median (or mean), which also fills missing values in new rows, "
-    "or remove the rows."
+    "Fit with --impute median (or mean), which fills gaps in new rows as well, or "
+    "leave rows out."
 )
 """What to do about missing values, in the words of the command line."""
 
@@ -84,9 +84,8 @@ def user_errors(
                 raise  # nobody reads on: typer ends without a word
             except EOFError as error:  # which click takes for Ctrl-D
                 say(
-                    f"A file ends too early ({error}): a model file, or a file in "
-                    "numba's cache folder. Delete the cache folder, or save the model "
-                    "again.",
+                    f"A file ends too early ({error}): a model, or compiled code "
+                    "in the cache folder of numba, which may be deleted.",
                     "Error:",
                     "bold red",
                     stderr=True,

@@ -192,9 +192,7 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
             f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}."
         )
     if others and not all(each.suffix.lower() in FASTA for each in (path, *others)):
-        raise ValueError(
-            "Several files are accepted only as FASTA files, one for each class."
-        )
+        raise ValueError("Several files must be FASTA files, one for each class.")
 
 
 def _read_npz(
@@ -245,7 +243,7 @@ def features_of(
     if not len(frame):
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
-        raise ValueError(f"{path} has no features: options use or ignore every column.")
+        raise ValueError(f"{path} has no features: no other columns than those named.")
     kinds = kinds_of(frame)
     out = _dropping([n for n, k in zip(frame, kinds, strict=True) if k in ADVICE])
     refuse_kinds(list(frame), kinds, str(path), out)
@@ -255,8 +253,8 @@ def features_of(
         refuse_odd_cells(frame[wrong], known=known)
         if known:
             raise ValueError(
-                f"{path} holds text in {', '.join(map(str, wrong))}, but the model was "
-                "fitted on numbers in these columns: convert the text to numbers."
+                f"{path} holds text in {', '.join(map(str, wrong))}, and the model was "
+                "fitted on numbers there: write numbers."
             )
         _refuse_texts(path, frame, wrong, doubts)
     return _with_numbers(path, frame, [name for name, _ in pairs])
@@ -267,20 +265,20 @@ def _refuse_texts(
 ) -> None:
     """Raise for columns of text that are neither categories nor sequences."""
     first = doubts.get(str(wrong[0]))
-    why = "" if first is None else f" ({wrong[0]} holds {first})"
+    why = "" if first is None else f" ({wrong[0]} holds for sure {first})"
     unique = [n for n in wrong if 10 * frame[n].nunique() > 9 * frame[n].count()]
     others = [name for name in wrong if name not in unique]
-    advice = "Ignore them"
+    advice = "Leave them out"
     if doubts:
-        advice = "Name sequences with --sequence, or ignore the columns"
+        advice = "Name sequences with --sequence, or leave columns out"
     if doubts and others:
         advice = (
-            f"Use them as categories with --category '{others[0]}', as sequences with "
-            "--sequence, or ignore them"
+            f"Compare them as categories with --category '{others[0]}', name those of "
+            "sequences with --sequence, or leave them out"
         )
     if unique:
         why += (
-            f". {unique[0]} has a different value in almost every row, so it is no "
+            f". {unique[0]} differs from row to row, as names and dates do, and is no "
             "category"
         )
     raise ValueError(

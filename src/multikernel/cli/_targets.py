@@ -26,8 +26,8 @@ DATE = re.compile(
 """Days, as ISO 8601 and people write them."""
 
 MEANINGS = (
-    ("a date", DATE, "the number of days since a reference date"),
-    ("a number", AMOUNT, "it with digits and a decimal point only"),
+    ("a date", DATE, "the days since one of them as numbers"),
+    ("a number", AMOUNT, "it with a decimal point and digits alone"),
 )
 """Text that is no class unless an option says so: what it is, and what to write."""
 
@@ -56,8 +56,8 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
     """Return the targets if they are real numbers or words, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(
-            f"The targets of {path} have shape {y.shape}: expected ({n_rows},), one "
-            "per row."
+            f"The targets of {path} have the shape {y.shape}, expected ({n_rows},): "
+            "one per row."
         )
     kind = y.dtype.kind
     if kind == "O":
@@ -69,17 +69,17 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
         plain = kind in NUMBERS + "U"
     if missing is not None and n_rows:
         raise ValueError(
-            f"Target {name!r} of {path} is missing at row {missing}: remove rows "
-            "without a target."
+            f"Target {name!r} of {path} is missing at row {missing}: leave such rows "
+            "out."
         )
     if not plain:
         raise ValueError(
-            f"The targets of {path} must be real numbers, text or booleans, but "
+            f"The targets of {path} must be real numbers, words or truth values, and "
             f"{name!r} holds {y.dtype}."
         )
     if not choice.labels:
         option = choice.label_option
-        advice = f", or use {option} to read all cells as classes" if option else ""
+        advice = f", or make classes of all with {option}" if option else ""
         refuse_odd_cell(f"Target {name!r}", y, advice)
         _refuse_amounts(f"Target {name!r}", y, advice)
     return y
@@ -92,7 +92,7 @@ def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
     """
     kinds = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, kind in kinds if kind.kind not in NUMBERS + "mM"]:
-        advice = "" if known else f", or ignore the column with --drop '{name}'"
+        advice = "" if known else f", or leave the column out with --drop '{name}'"
         refuse_odd_cell(f"Column {name!r}", features[name], advice)
         if not known:
             words = f", make categories of all with --category '{name}'"
@@ -112,8 +112,8 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
     if odd is not None:
         row, cell = odd
         raise ValueError(
-            f"{what} holds {cell!r} at row {row}, and numbers in all other rows: "
-            f"correct the cell{advice}."
+            f"{what} holds {cell!r} at row {row} and otherwise numbers: correct the "
+            f"cell{advice}."
         )
 
 

@@ -157,6 +157,6 @@ def _naming_cell(path: Path, form: CsvForm) -> Iterator[None]:
         column, row, cell = found.groups()
         where = "" if row is None else f" at row {int(row) - 1}"
         raise ValueError(
-            f"Column {form.names[int(column)]!r} of {path} holds {cell!r}{where} after "
-            "rows of numbers: correct the cell, or drop the column."
+            f"Column {form.names[int(column)]!r} of {path} holds {cell!r}{where}, and "
+            "only numbers before: correct the cell, or drop the column."
         ) from error

@@ -127,7 +127,7 @@ def not_utf8(path: Path, error: UnicodeDecodeError) -> str:
     """Return the sentence about a file in another encoding."""
     byte = error.object[error.start]
     return (
-        f"{path} is not UTF-8 text (byte 0x{byte:02X} at position {error.start}): save "
+        f"{path} is no UTF-8 text (byte 0x{byte:02X} after {error.start} others): save "
         "it as UTF-8."
     )
 
@@ -169,8 +169,8 @@ def _separator(lines: Sequence[str], path: Path) -> str:
         words = [len(line.split()) for line in lines[:HEAD_ROWS] if line.strip()]
         if len(words) > 1 and words[0] > 1 and len(set(words)) == 1:
             raise ValueError(
-                f"The fields of {path} are separated by several blanks: use commas, "
-                "semicolons, tabs or single blanks."
+                f"The fields of {path} are separated by several blanks: separate them "
+                "by commas, semicolons, tabs or single blanks."
             )
     if not regular:
         return max(scores, key=lambda mark: scores[mark][2])
@@ -179,8 +179,8 @@ def _separator(lines: Sequence[str], path: Path) -> str:
     if len(marks) > 1:
         names = " or ".join(SEPARATORS[mark] for mark in marks)
         raise ValueError(
-            f"The separator of {path} is ambiguous ({names}): add a line "
-            f"sep={marks[0]} or sep={marks[1]} above the header."
+            f"The fields of {path} may be separated by {names}: write sep={marks[0]} "
+            f"or sep={marks[1]} into a line above the header."
         )
     return marks[0]
 
@@ -264,8 +264,8 @@ def mixed_marks(
 ) -> str:
     """Return the sentence about columns (name, row, cell) of two decimal marks."""
     return (
-        f"{path} mixes decimal commas and points: column {comma[0]!r} holds "
-        f"{comma[2]!r} at row {comma[1]}, column {point[0]!r} holds {point[2]!r} at "
-        f"row {point[1]}. Write all numbers with decimal points and without thousands "
-        "separators, or drop one of the columns."
+        f"{path} has decimal commas and points: column {comma[0]!r} holds {comma[2]!r} "
+        f"at row {comma[1]}, column {point[0]!r} holds {point[2]!r} at row {point[1]}. "
+        "Write all numbers with decimal points and without marks of thousands, or drop "
+        "one of the columns."
     )

@@ -200,9 +200,9 @@ def check_keywords(display: Any, function: str, keywords: Mapping[str, Any]) -> 
         maker = getattr(kind, "from_estimator", kind.plot)
         names = [p.name for p in inspect.signature(maker).parameters.values()]
         raise TypeError(
-            f"{kind.__name__} has no parameter {unknown[0]!r}: use "
-            f"{', '.join(names[:-1])}, or a keyword of matplotlib's {function}, such "
-            "as color."
+            f"{kind.__name__} has no parameter {unknown[0]!r}: it accepts "
+            f"{', '.join(names[:-1])} and the keywords of matplotlib's {function}, "
+            "such as color."
         )
 
 

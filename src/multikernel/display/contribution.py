@@ -344,7 +344,8 @@ def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int
             numbers.append(int(each))
         else:
             raise ValueError(
-                f"There is no kernel {each!r}: use a number from 0 to {n_kernels - 1}."
+                f"There is no kernel {each!r}: they are numbered from 0 to "
+                f"{n_kernels - 1}."
             )
     if not numbers:
         raise ValueError("kernel is empty: give one at least.")

@@ -324,7 +324,7 @@ class Costs:
         return replace(
             whole,
             reason=f"its {self.n_kernels} main matrices take "
-            f"{readable_bytes(whole.n_bytes - self.work)}, of at most {limit}, "
+            f"{readable_bytes(whole.n_bytes - self.work)}, of {limit} that they may, "
             "and interactions are products",
             n_kernels=n_kernels,
             n_bytes=whole.n_bytes + min(products, IMAGE_BYTES),

@@ -353,10 +353,10 @@ def _warn_constant(training: Training, varies: Array) -> None:
     if constant.size:
         names = training.names(constant[:5].tolist())
         warn_user(
-            f"{OWNER}: the p-values of {constant.size} of {varies.size} kernels are 1 "
-            "because no permutation within groups changes their statistics: "
-            f"{listed(names, constant.size)}. If targets or columns are constant "
-            "within groups, use permute='groups'."
+            f"{OWNER}: no permutation within groups changes the statistics of "
+            f"{constant.size} of {varies.size} kernels, whose p-values are 1: "
+            f"{listed(names, constant.size)}. If targets or columns do not vary within "
+            "groups, permute='groups' exchanges whole groups."
         )
 
 

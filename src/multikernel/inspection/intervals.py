@@ -173,8 +173,8 @@ def _as_rows(X: Any) -> Rows:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Bootstrap.band: X must hold numbers, got a data frame with other columns "
-            f"({error}): use term_posterior, whose band accepts the frames of predict."
+            f"Bootstrap.band: X must hold numbers, got a data frame with others "
+            f"({error}): use term_posterior, whose band reads data frames as predict."
         ) from error
 
 

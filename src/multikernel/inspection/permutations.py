@@ -19,8 +19,8 @@ def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Dr
     if groups is None:
         if permute == "groups":
             raise ValueError(
-                f"{owner}: permute='groups' requires groups, got groups=None: pass one "
-                "label for each sample."
+                f"{owner}: permute='groups' exchanges groups, and groups is None: pass "
+                "one label for each sample."
             )
         return partial(scores.permutations, np.zeros(n_samples))
     codes = _group_codes(owner, groups, n_samples)
@@ -29,8 +29,8 @@ def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Dr
     sizes = np.bincount(codes)
     if np.unique(sizes).size == sizes.size:
         raise ValueError(
-            f"{owner}: permute='groups' requires groups of equal size, but all "
-            f"{sizes.size} groups have different sizes: aggregate the "
+            f"{owner}: permute='groups' exchanges groups of one size, and the "
+            f"{sizes.size} groups have {sizes.size} different sizes: aggregate the "
             "rows of each group into one row, or use permute='within'."
         )
     return partial(scores.exchanges, codes)

@@ -157,9 +157,9 @@ def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
     least = np.maximum(variances, 1.0 / n_train)
     if np.any(ROUNDING * prior > 2.0 * DIGITS * least):
         raise ValueError(
-            f"{OWNER}: posterior variances are lost in rounding because prior "
-            f"variances reach {prior.max():.2g} times the noise variance: fit with a "
-            "larger alpha, or a smaller C."
+            f"{OWNER}: rounding hides the posterior variances, as prior variances "
+            f"reach {prior.max():.2g} times that of the noise: fit with a larger "
+            "alpha, or a smaller C."
         )
 
 

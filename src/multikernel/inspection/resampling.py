@@ -83,7 +83,7 @@ def refit(
         warnings.simplefilter("ignore", ConvergenceWarning)
         training = source.prepare(read(estimator, source, *data))
         _check_kernels(owner, training)
-        warn_repeated(owner, training.samples, "aggregate each group into one row")
+        warn_repeated(owner, training.samples, "aggregate the rows of each into one")
         with training.naming_errors():
             resamples = Resamples(estimator, method, training)
             counts = draw(training.samples)
@@ -122,7 +122,7 @@ def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
     if _equal_pairs(counts) > 10.0 * pairs * np.prod(shares):
         warn_user(
             f"{owner}: {repeated} of {len(X)} rows of X repeat another row. If rows "
-            f"belong to groups such as patients, results are too confident: {advice}."
+            f"belong to groups such as patients, results are too sure: {advice}."
         )
 
 

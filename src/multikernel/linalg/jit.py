@@ -35,9 +35,9 @@ KEPT = (
     "processes."
 )
 UNREADABLE = (
-    "multikernel cannot load a file of compiled code in %s (%s), so it compiles the "
-    "code again, which takes some seconds. The file is replaced if the folder is "
-    "writable."
+    "multikernel compiles its loops again, which takes some seconds: a file of "
+    "compiled code in %s cannot be used (%s). It is replaced if the folder can be "
+    "written."
 )
 SHARED = (
     "Other users can write to %s, from which multikernel loads compiled code: they can "

@@ -194,15 +194,15 @@ def with_offset(
     # Squares, because sums of products of weights and slopes must be numbers.
     if not (np.isfinite(sizes).all() and sizes.all()):
         raise ValueError(
-            f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and its "
-            "exponential overflows or underflows: pass the offset on the logarithmic "
-            "scale, such as np.log(exposure)."
+            f"The offset reaches from {offset.min():.3g} to {offset.max():.3g}, and "
+            "its exponential is too large or too small: give it on the logarithmic "
+            "scale, as np.log(exposure) is."
         )
     if offset.min() > 0.0 and np.ptp(offset) > EXPOSURES:
         warn_user(
-            f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, so "
-            f"expected values differ by a factor of {np.exp(np.ptp(offset)):.2g}. "
-            "If the offset holds exposures, pass np.log(exposure).",
+            f"The offset reaches from {offset.min():.3g} to {offset.max():.3g}, so "
+            f"that expected values differ by a factor of {np.exp(np.ptp(offset)):.2g}. "
+            "If these are exposures, pass np.log(exposure).",
             UserWarning,
         )
     columns = weights.reshape(len(weights), -1)

@@ -120,13 +120,13 @@ def dumped(estimator: Any) -> bytes:
         place, item = aside(partial(place_of, estimator, _cannot_be_written))
         raise TypeError(
             f"Cannot save {place}, an object of type {type(item).__qualname__}: "
-            f"{error}. A model file can hold numbers, text, lists, mappings, arrays "
-            "and objects of trusted types: use one of these and save again."
+            f"{error}. A model file holds numbers, text, lists, mappings, arrays and "
+            "objects of trusted types: put one of these there and save again."
         ) from error
     if refused:
         place, _ = aside(partial(place_of, estimator, _must_be_trusted))
         warn_user(
-            f"{place} has a type that load does not trust: load this model with "
+            f"{place} is of a type that load does not trust: load this model with "
             f"trusted={refused}."
         )
     if needed > MAX_BYTES:

@@ -61,7 +61,7 @@ def _check_state(item: Any) -> None:
     if is_dataclass(item):
         for field in fields(item):
             if not hasattr(item, field.name):
-                raise ValueError(f"{kind.__name__}.{field.name} is missing")
+                raise ValueError(f"a {kind.__name__} lacks its {field.name}")
     for name in CHECKS:
         if hasattr(kind, name):
             getattr(item, name)()
@@ -71,7 +71,7 @@ def _check_random_state(state: np.random.RandomState) -> None:
     """Raise if the generator would read beyond its 624 numbers."""
     position = state.get_state(legacy=False)["state"]["pos"]
     if not 0 <= position <= 624:
-        raise ValueError(f"RandomState has position {position}, not 0 to 624")
+        raise ValueError(f"a RandomState is at number {position} of 624")
 
 
 def _check_one_hot(encoder: Any) -> None:
@@ -87,9 +87,9 @@ def _check_one_hot(encoder: Any) -> None:
     ):
         n_codes = _number_of_codes(categories, group)
         if drop is not None and not 0 <= drop < n_codes:
-            raise ValueError("OneHotEncoder drops a category that it does not have")
+            raise ValueError("a OneHotEncoder drops a category that it lacks")
         if size != n_codes - (drop is not None):
-            raise ValueError("OneHotEncoder columns do not match its categories")
+            raise ValueError("the columns of a OneHotEncoder are not its categories")
 
 
 def _number_of_codes(categories: Any, group: Any) -> int:
@@ -98,9 +98,9 @@ def _number_of_codes(categories: Any, group: Any) -> int:
         np.unique(categories), categories, equal_nan=categories.dtype.kind == "f"
     )
     if categories.ndim != 1 or not ordered:  # codes are places in a sorted array
-        raise ValueError("OneHotEncoder has unsorted categories")
+        raise ValueError("the categories of a OneHotEncoder are not in order")
     if group is None:
         return len(categories)
     if np.shape(group) != categories.shape or group.min(initial=0) < 0:
-        raise ValueError("OneHotEncoder groups do not match its categories")
+        raise ValueError("the groups of a OneHotEncoder are not of its categories")
     return int(group.max()) + 1

@@ -68,7 +68,7 @@ def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any
     stats = import_module("scipy.stats")
     family = getattr(stats, name)
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
-        raise ValueError(f"{name} is not a distribution of scipy.stats")
+        raise ValueError(f"{name} is no distribution of scipy.stats")
     return family(*args, **kwds)
 
 
@@ -149,7 +149,7 @@ def _stored(item: Any) -> Any:
     if isinstance(item, np.ndarray):
         return _stored_array(item)
     if isinstance(item, Iterator):
-        raise TypeError("an iterator can be used only once")
+        raise TypeError("an iterator is used up by its first use")
     if isinstance(item, slice):
         ends = (item.start, item.stop, item.step)
         return slice(*(e.item() if isinstance(e, np.generic) else e for e in ends))

@@ -290,10 +290,10 @@ class Training:
         """Return a sentence about kernels that centring leaves rounding of."""
         names = listed(self.names(kernels[:5]), len(kernels))
         return (
-            f"{self.owner}: the kernels {names} are constant on the training samples "
-            "up to a relative difference of 1e-9, so centering yields rounding errors "
-            "only. Standardize the columns, use narrower kernels, or remove these "
-            "kernels."
+            f"{self.owner}: the values of the kernels {names} differ by less than 1e-9 "
+            "of their size on the training samples, so that centering leaves rounding "
+            "errors. Standardize the columns, make the kernels narrower, or leave them "
+            "out."
         )
 
     def _of_all(self, error: IndefiniteKernelError) -> IndefiniteKernelError:

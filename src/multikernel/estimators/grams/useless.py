@@ -115,9 +115,9 @@ def _refuse_distances(training: "Training", degenerate: Indices) -> None:
         what = "its diagonal is 0 and other values are not"
     also = f", nor is {listed(others)}" if others else ""
     error = IndefiniteKernelError(
-        f"Gram matrix {first} is not positive semidefinite{also}: {what}. If this is "
-        "a matrix D of distances, pass a kernel of D, such as exp(-D). Otherwise "
-        "remove the matrix.",
+        f"Gram matrix {first} is not positive semidefinite{also}: {what}, as in a "
+        "matrix D of distances. Give a kernel of them, such as exp(-D), or leave it "
+        "out.",
         first,
         tuple(wrong),
     )

@@ -280,9 +280,9 @@ def warn_without_offset(model: Any) -> None:
     """Warn where a model that was fitted with an offset answers without one."""
     if model._state.has_offset:
         warn_user(
-            f"{type(model).__name__} was fitted with an offset, but none was passed, "
-            "so the result assumes an offset of zero: call predict(X, offset=...), and "
-            "score these predictions."
+            f"{type(model).__name__} was fitted with an offset, and this answer is "
+            "without one, as if it were zero: call predict(X, offset=...), and score "
+            "these predictions."
         )
 
 

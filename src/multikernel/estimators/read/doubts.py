@@ -40,17 +40,16 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
         odd = odd_cells(column)
     if odd is not None:
         sentences.append(
-            f"{where} is read as text because it holds {odd[1]!r} at row {odd[0]}, and "
-            "numbers in all other rows: correct this cell and pass numbers, or use "
+            f"{where} holds {odd[1]!r} at row {odd[0]} and otherwise numbers, and is "
+            "read as text: correct this cell and give numbers, or give "
             "pandas' astype('category') if they are categories"
         )
     if same := spellings(texts):
         pairs = [" and ".join(map(repr, sorted(labels))) for labels in same[:5]]
         more = f" and {len(same) - 5} more" if len(same) > 5 else ""
         sentences.append(
-            f"{where} holds {', '.join(pairs)}{more} as different labels, although "
-            "they differ only in blanks, capitals or zeros: make them equal if they "
-            "mean the same"
+            f"{where} holds {', '.join(pairs)}{more}, which are one label but for "
+            "blanks, capitals or zeros: replace one by the other if they are the same"
         )
     return sentences
 
@@ -69,7 +68,7 @@ def warn_unseen(
     owner: str,
     n_rows: int,
     unseen: Mapping[str, Sequence[Any]],
-    effect: str = "which match no training sample",
+    effect: str = "which equal no other",
 ) -> None:
     """Warn of values of categories that the fit has not met, by column.
 
@@ -82,8 +81,8 @@ def warn_unseen(
         columns.append(f"column {name} in {len(values)} of {n_rows} rows ({examples})")
     if columns:
         warn_user(
-            f"{owner}: X holds categories not seen in fit, {effect}: "
-            f"{', '.join(columns)}. Check their spelling against the training data.",
+            f"{owner}: X holds categories that the fit has not met, {effect}: "
+            f"{', '.join(columns)}. Compare their spelling with the data of the fit.",
             DataWarning,
         )
 
@@ -95,7 +94,7 @@ def row_number_doubts(X: Any) -> list[str]:
         return []
     return [
         f"the first column of X, {name!r}, holds row numbers, as to_csv writes "
-        "them: drop it, for example with pandas.read_csv(..., index_col=0)"
+        "them: leave it out, for example by pandas.read_csv(..., index_col=0)"
     ]
 
 
@@ -108,9 +107,9 @@ def warn_order(owner: str, X: Any, **others: Any) -> None:
     if wrong:
         names = " and ".join(wrong)
         warn_user(
-            f"{owner}: {names} and X have the same row labels in different orders, but "
-            f"rows are matched by position: pass {wrong[0]}.loc[X.index] to match by "
-            "label, or .to_numpy() if the order is right.",
+            f"{owner}: {names} and X have the same row labels in another order, and "
+            f"rows are matched by position: give {wrong[0]}.loc[X.index] if labels "
+            "count, or .to_numpy() if positions do.",
             DataWarning,
         )
 

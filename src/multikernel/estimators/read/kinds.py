@@ -48,14 +48,14 @@ ADVICE: Mapping[str, str] = {
     DATES: "multikernel.TableEncoder makes years of dates, and points on circles of "
     "the days, weeks, months or years: put it before the estimator in a pipeline (it "
     "takes data frames of pandas), or give the days since a date as numbers",
-    "durations": "convert them to numbers in a unit of your choice, for example with "
-    "{0}.dt.total_seconds() in pandas and polars",
+    "durations": "give numbers in a unit of your choice, in pandas and polars for "
+    "example by {0}.dt.total_seconds()",
     "times of a day": "give the hours as numbers, or their cosine and sine",
-    "periods": "convert them to dates with {0}.dt.to_timestamp(), and the dates to "
-    "numbers with multikernel.TableEncoder",
+    "periods": "make dates of them, {0}.dt.to_timestamp(), and numbers of these by "
+    "multikernel.TableEncoder",
     "intervals": "give their ends, or the middles, as numbers",
     "complex numbers": "give the real and the imaginary parts as two columns",
-    "structures": "pass each field as a column, in polars with X.unnest(...)",
+    "structures": "give each field as a column, in polars by X.unnest(...)",
     "lists": "give each element as a column",
     OTHER: "give numbers or text",
 }
@@ -139,8 +139,8 @@ def refuse_kinds(
         several, them = ("s", "them") if len(columns) > 1 else ("", "it")
         advice = ADVICE[kind].format(f"X[{columns[0]!r}]")
         raise ValueError(
-            f"Kernels accept numbers and text, but {where} holds {kind} "
-            f"(column{several} {listed(columns)}): {advice}, or leave "
+            f"Kernels take numbers and text, and {where} holds {kind} (column{several} "
+            f"{listed(columns)}): {advice}, or leave "
             f"{them} out{out}."
         )
 
@@ -263,7 +263,8 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
             kinds[text_column] = CATEGORIES
         else:
             doubts[text_column] = (
-                f"no sequences ({no_sequences}) and no categories ({no_categories})"
+                f"no sequences, as {no_sequences}, and no categories, as "
+                f"{no_categories}"
             )
     return kinds, doubts
 
@@ -306,7 +307,7 @@ def _why_no_sequences(values: list[Any]) -> str | None:
 def _why_no_categories(values: list[Any]) -> str | None:
     """Return why a column of text is not surely one of categories, or None."""
     if (odd := odd_cells(values)) is not None:
-        return f"all rows but row {odd[0]} hold numbers: correct its cell {odd[1]!r}"
+        return f"{odd[1]!r} at row {odd[0]} stands among numbers: correct this cell"
     values = [value for value in values if not is_missing(value)]
     if not all(isinstance(value, str) for value in values):
         return "some values are no text"

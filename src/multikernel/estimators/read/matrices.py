@@ -58,9 +58,9 @@ def check_finite_grams(X: Array) -> None:
         where = f"[{i}, {j}] of Gram matrix {m}"
         if finite:
             raise MatrixError(
-                f"X holds {part[wrong]:.3g} at {where}, too large for sums of squares: "
-                f"at most {LARGEST_VALUE:g} is accepted. Divide this matrix, and those "
-                "of new samples, by the same constant.",
+                f"X is too large for sums of squares: it reaches {part[wrong]:.3g} at "
+                f"{where}, and at most {LARGEST_VALUE:g} is possible. Divide this "
+                "matrix by a constant, the same for new samples.",
                 m,
             )
         try:
@@ -99,7 +99,7 @@ def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
             continue  # its trace says nothing of its size
         raise MatrixError(
             f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
-            f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. If the difference is rounding, "
-            "use (K + K.T) / 2; otherwise check how the matrix was computed.",
+            f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "
+            "(K + K.T) / 2 if that is rounding, and check how it was computed if not.",
             int(m),
         )

@@ -97,7 +97,7 @@ def _check_kinds(known: Sequence[int], layout: Layout) -> None:
         if column not in known:
             then, now = ("numbers", "strings")
         raise ValueError(
-            f"Column {layout.label(column)} holds {now}, but held {then} in fit."
+            f"Column {layout.label(column)} held {then} in fit, and holds {now} now."
         )
 
 
@@ -138,8 +138,8 @@ def _codes(column: Array, values: Array, label: str) -> Array:
         # The text '1' is no number, and all would be new categories.
         then, now = ("text", "numbers") if text else ("numbers", "text")
         raise ValueError(
-            f"Column {label} holds {now}, but its categories in fit, or the sample "
-            f"names of Grams, are {then}: convert the column."
+            f"Column {label} holds {now}, and its categories in fit, or the names of "
+            f"samples in Grams, are {then}."
         )
     return np.array(
         [np.nan if is_missing(v) else places.get(v, UNKNOWN) for v in values_of_column]

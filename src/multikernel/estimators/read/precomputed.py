@@ -141,7 +141,7 @@ def check_same_grams(owner: str, X: Any, known: tuple[str, ...] | None) -> None:
     if known is None and names is not None:
         warn_user(
             f"X has names of Gram matrices, but {owner} was fitted without names: "
-            "matrices are matched by position. Check their order.",
+            "matrices are taken in their order.",
             UserWarning,
         )
     if known is None or names is None or names == known:

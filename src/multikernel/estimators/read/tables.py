@@ -216,7 +216,7 @@ def _settled(kernels: Any) -> Any:
     listed = kernels if isinstance(kernels, list | tuple) else [kernels]
     if any(isinstance(kernel, Grams) for kernel in listed):
         raise ValueError(
-            "Grams must be a named view: kernels={'a name': Grams(K, "
+            "Grams stand among views, under a name: kernels={'a name': Grams(K, "
             "samples), 'others': (columns, kernels)}."
         )
     if any(isinstance(kernel, Unpenalized) for kernel in listed):

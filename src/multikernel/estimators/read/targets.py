@@ -104,8 +104,8 @@ def _as_given(y: Any, name: str) -> Array:
         values = column_values(y)
     except ValueError as error:
         raise ValueError(
-            f"{name} must hold one value per sample, or rows of equal length; its "
-            "parts have different lengths."
+            f"{name} must hold one value per sample, or rows of as many: its parts "
+            "have different lengths."
         ) from error
     if values.dtype.kind in "US" and isinstance(y, list | tuple):
         given = np.asarray(y, dtype=object)
@@ -162,11 +162,11 @@ def check_groups(groups: Any, n_samples: int) -> Array:
         if missing:
             raise ValueError(
                 f"groups is missing at row {missing[0]}: give every sample a group, "
-                "or remove the sample."
+                "or leave the sample out."
             )
     if len({isinstance(label, str) for label in labels.tolist()}) > 1:
         raise ValueError(
-            "groups mixes text and other labels: convert all labels to text, or none."
+            "groups mixes text and other labels: make all of them text, or none."
         )
     return labels
 
@@ -182,12 +182,12 @@ def _check_finite(values: Array, name: str) -> None:
 
 
 NEEDED: dict[str, str] = {
-    DATES: "pass the time since a reference date as numbers, for example "
+    DATES: "give the time since a date, or since entry, as numbers, for example by "
     "(dates - start).dt.total_seconds()",
-    "durations": "convert them to numbers in a unit of your choice, for example with "
+    "durations": "give numbers in a unit of your choice, for example by "
     ".dt.total_seconds()",
-    "periods": "pass the time since a reference date as numbers",
-    "complex numbers": "pass one real number per sample",
+    "periods": "give the time since a date, or since entry, as numbers",
+    "complex numbers": "give one real number per sample",
 }
 """What to do with targets, where it differs from columns of X."""
 
@@ -203,7 +203,7 @@ def read_quantity(column: Any, name: str) -> Array:
     kind = column_kind(values)
     if kind in ADVICE:
         advice = NEEDED.get(kind, ADVICE[kind])
-        raise ValueError(f"{name} must hold numbers, but holds {kind}: {advice}.")
+        raise ValueError(f"{name} must hold numbers, and holds {kind}: {advice}.")
     cells = values.tolist()
     if kind != NUMBERS:
         raise ValueError(f"{name} must hold numbers, {_odd_text(values)}.")
@@ -211,7 +211,7 @@ def read_quantity(column: Any, name: str) -> Array:
         return np.array([np.nan if is_missing(v) else float(v) for v in cells])
     except OverflowError as error:
         raise ValueError(
-            f"{name} holds an integer too large for float64: use other units."
+            f"{name} holds an integer that is too large for a floating-point number."
         ) from error
 
 
@@ -220,14 +220,14 @@ def _odd_text(values: Array) -> str:
     odd = odd_cells(values)
     if odd is not None:
         return (
-            f"but it holds {odd[1]!r} at row {odd[0]}, and numbers in all other rows: "
-            "correct this cell, and pass numbers instead of text"
+            f"but it holds {odd[1]!r} at row {odd[0]}, and otherwise numbers: correct "
+            "this cell, and give numbers in place of text"
         )
     texts = ((row, v) for row, v in enumerate(values) if isinstance(v, str | bytes))
     row, text = next(texts)
     return (
-        f"but it holds {str(text)!r} at row {row}: convert text to numbers, for "
-        "example with astype(float)"
+        f"but it holds {str(text)!r} at row {row}: make numbers of text, for example "
+        "by astype(float)"
     )
 
 
@@ -264,8 +264,9 @@ def _check_size(targets: Array) -> Array:
     largest = float(np.abs(targets[row]).max())
     if largest > LARGEST_VALUE:
         raise ValueError(
-            f"y holds {largest:.3g} at row {row}, too large for sums of squares: at "
-            f"most {LARGEST_VALUE:g} is accepted. Use other units for y, or "
+            f"The targets are too large for sums of their squares: y reaches "
+            f"{largest:.3g} at row {row}, and at most {LARGEST_VALUE:g} is "
+            "possible. Choose other units of y, for example by "
             "TransformedTargetRegressor."
         )
     return targets
@@ -296,8 +297,8 @@ def _labels(y: Array) -> Array:
     plain = np.array([float(v) if isinstance(v, Decimal) else v for v in labels])
     if plain.dtype.kind == "O":
         raise ValueError(
-            "y holds an integer too large for a class label: convert all labels to "
-            "text, for example with y.astype(str)."
+            "y holds an integer that is too large for a class: make all labels text, "
+            "for example y.astype(str)."
         )
     return plain.reshape(y.shape)
 
@@ -314,12 +315,11 @@ def _refuse_mixed(labels: list[Any], texts: list[bool]) -> None:
     """Raise for labels some of which are text."""
     if (odd := odd_cells(np.array(labels, dtype=object))) is not None:
         raise ValueError(
-            f"Input y mixes text and other labels: it holds {odd[1]!r} at row "
-            f"{odd[0]}, and numbers in all other rows. Correct this cell, or convert "
-            "all labels to text."
+            f"Input y mixes text and other labels: it holds {odd[1]!r} at row {odd[0]} "
+            "and otherwise numbers. Correct this cell, or make all labels text."
         )
     row = texts.index(not texts[0])
     raise ValueError(
         f"Input y mixes text and other labels: {labels[0]!r} at row 0 and "
-        f"{labels[row]!r} at row {row}. Convert all labels to text, or none."
+        f"{labels[row]!r} at row {row}. Make all of them text, or none."
     )

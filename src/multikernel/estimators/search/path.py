@@ -202,8 +202,8 @@ def regularization_path(
     estimator._check_parameters()
     if isinstance(estimator, LearnsByCopy):
         raise ValueError(
-            f"{type(estimator).__name__} is not accepted: use the path_ of "
-            f"{type(estimator).__name__.removesuffix('CV')}CV instead."
+            f"{type(estimator).__name__} is not accepted: its search, "
+            f"{type(estimator).__name__.removesuffix('CV')}CV, publishes path_."
         )
     method = estimator._method()
     if method.why_no_path is not None:

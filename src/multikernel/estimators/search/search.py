@@ -420,6 +420,6 @@ class SearchCV(BaseMKL):
         if test.size > 1 or loss_of(self).deviance() is not None:
             return None
         return (
-            "has one sample, and R^2 requires two (scoring='neg_mean_squared_error' "
-            "requires one)"
+            "has one sample, and R^2 needs two (scoring='neg_mean_squared_error' does "
+            "with one)"
         )

@@ -52,7 +52,7 @@ def make_splits(
         sides = [f"training side of fold {k} of cv {v}" for k, v in unsolvable.items()]
         sides += [f"validation side of fold {k} of cv {v}" for k, v in unscored.items()]
         raise ValueError(
-            f"{owner}: no fold of cv can be used. The {sides[0]}: {REMEDY}."
+            f"{owner}: the {sides[0]}, and no other fold is of use: {REMEDY}."
         )
     if not quiet:
         _warn_folds(owner, lacking, unsolvable, unscored)
@@ -70,7 +70,7 @@ def _among_samples(cv: Any, samples: Samples) -> Iterable[list[Indices]]:
     for number, rows in enumerate(folds):
         sides = [fold_of_row[side][fold_of_row[side] >= 0] for side in rows]
         if not all(side.size for side in sides):
-            raise ValueError(f"Fold {number} of cv has an empty side: {REMEDY}.")
+            raise ValueError(f"Fold {number} of cv has an empty side.")
         yield sides
 
 
@@ -78,13 +78,13 @@ def _unsolvable(model: Any, samples: Samples, train: Indices) -> str | None:
     """Return why a training side cannot be learnt from, or None."""
     if samples.classes is None:
         reason = unsuitable(find_loss(model.loss), samples.targets.T[train])
-        return None if reason is None else f"cannot be fitted ({reason})"
+        return None if reason is None else f"cannot be learnt from ({reason})"
     learnt = learnt_classes(samples, train)
     if learnt is None or learnt.size >= (1 if samples.several else 2):
         return None
     absent = np.delete(samples.classes, learnt).tolist()[0]
     if samples.several:
-        return f"has the same value of label {absent} (counted from 0) in all samples"
+        return f"has label {absent} (counted from 0) the same for all samples"
     return f"holds no sample of class {absent!r}"
 
 
@@ -106,20 +106,19 @@ def _warn_folds(
     sentences = []
     if lacking:
         sentences.append(
-            f"the training side of fold {listed(lacking)} of cv lacks a class, which "
-            "its models never predict"
+            f"the training side of fold {listed(lacking)} of cv lacks a class, and "
+            "models there never predict it"
         )
     for reason in dict.fromkeys(unsolvable.values()):
         numbers = [number for number, why in unsolvable.items() if why == reason]
         sentences.append(
-            f"fold {listed(numbers)} of cv is skipped because its training side "
-            f"{reason}"
+            f"fold {listed(numbers)} of cv is left out, as its training side {reason}"
         )
     for reason in dict.fromkeys(unscored.values()):
         numbers = [number for number, why in unscored.items() if why == reason]
         sentences.append(
-            f"fold {listed(numbers)} of cv has no score because its validation side "
-            f"{reason}; mean scores ignore it"
+            f"fold {listed(numbers)} of cv has no score, as its validation side "
+            f"{reason}; mean scores are over the other folds"
         )
     if sentences:
         warn_user(
@@ -140,7 +139,7 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> Iterable[A
     splitter = _splitter(cv, labels, groups, stratify)
     if groups is None and asks_for_groups(splitter):
         raise ValueError(
-            f"cv={splitter!r} requires groups, and groups is None: call "
+            f"cv={splitter!r} keeps groups together and got none: call "
             "fit(X, y, groups=groups) with one label per sample."
         )
     folds: Iterable[Any] = splitter.split(np.zeros((len(labels), 1)), labels, groups)
@@ -156,8 +155,8 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
     n_folds, n_groups = 5 if cv is None else int(cv), len(set(groups.tolist()))
     if not 2 <= n_folds <= n_groups:
         raise ValueError(
-            f"cv={n_folds} is out of range for {n_groups} groups, because folds keep "
-            "groups together: use at least 2 and at most as many folds as groups."
+            f"cv={n_folds} is out of range for {n_groups} groups, which folds keep "
+            "together: use a number of folds from 2 to the number of groups."
         )
     stratified = stratify and labels.ndim == 1
     return (StratifiedGroupKFold if stratified else GroupKFold)(n_folds)
@@ -200,13 +199,14 @@ def _checked_rows(side: Any, n_rows: int, number: int) -> Array:
         return rows.astype(np.intp)
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         raise ValueError(
-            f"Fold {number} of cv must be a vector of row numbers or of {n_rows} "
-            f"booleans, got an array of {rows.dtype} of shape {rows.shape}."
+            f"Fold {number} of cv must give its samples as a vector of positions or of "
+            f"{n_rows} truth values, got an array of {rows.dtype} of shape "
+            f"{rows.shape}."
         )
     if rows.max() >= n_rows or rows.min() < -n_rows:
         raise ValueError(
-            f"Fold {number} of cv has row number {rows.max()}, but X has {n_rows} "
-            "rows, numbered from 0."
+            f"Fold {number} of cv asks for sample {rows.max()}, but there are "
+            f"{n_rows}, numbered from 0."
         )
     return rows
 

@@ -169,8 +169,8 @@ class SurvivalMKL(LearnsByCopy):
         index = concordance(*ends, -f, check_weights(sample_weight, f.size))
         if np.isnan(index) and self.loss is None:
             warn_user(
-                f"{type(self).__name__}: the score is nan because the time order of no "
-                "two samples is known: score more samples.",
+                f"{type(self).__name__}: the score is nan, as no two samples have "
+                "times of a known order: score more samples.",
                 UndefinedMetricWarning,
             )
         return index

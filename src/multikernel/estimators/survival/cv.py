@@ -179,7 +179,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         ends = self.loss.ends(samples.targets[0][test])
         if self.scoring is not None or has_known_order(*ends):
             return None
-        return "holds no two times whose order is known"
+        return "holds no two times of a known order"
 
     def _method(self) -> SurvivalSearch:
         search = alpha_search(self)

@@ -140,8 +140,8 @@ def _truth(owner: str, column: Array, name: Any) -> Mask:
     for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
         if is_missing(value):
             raise ValueError(
-                f"{owner}: the event indicator y[{name!r}] is missing ({value!r}) at "
-                f"row {row}: remove this sample, or correct it."
+                f"{owner}: whether the event was seen is missing ({value!r}) at row "
+                f"{row} of y[{name!r}]: leave out this sample, or correct it."
             )
     if not _is_truth(column):
         wrong = next(v for v in column.tolist() if not _is_truth(np.array([v])))
@@ -158,8 +158,8 @@ def _numbers(owner: str, column: Array, name: Any) -> Array:
     missing = np.flatnonzero(np.isnan(numbers))
     if missing.size:
         raise ValueError(
-            f"{owner}: y[{name!r}] is missing (nan) at row {missing[0]}. Remove rows "
-            "without a time; write 0 or inf for an unknown end of an interval."
+            f"{owner}: y[{name!r}] is missing (nan) at row {missing[0]}. Leave out "
+            "rows without a time; an end that is not known is 0 or infinite."
         )
     return numbers
 

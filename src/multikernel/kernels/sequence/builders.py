@@ -209,8 +209,8 @@ def why_no_sequences(found: Sequences) -> str | None:
         others = ambiguous_bases(found)
         if others:
             return (
-                f"it may be DNA with ambiguous bases: it holds {others!r} beside A, C, "
-                "G and T"
+                f"it holds {others!r} beside A, C, G and T and may be DNA with "
+                "ambiguous bases"
             )
         return "not all letters are capitals of DNA, RNA or proteins"
     if 2 * len(set(found.texts())) <= lengths.size:
