@@ -97,7 +97,7 @@ def test_categories_without_views(run, mixed):
         (("--view", "expr_0"), "--view takes name=column"),
         (("--view", "a=age", "--view", "a=site"), "--view takes name=column, a name o"),
         (("--group", "patient"), "--group is for --cv"),
-        ((), "with --category 'day', name those of sequences with --sequence"),
+        ((), "make categories of all with --category 'day', or leave the column out"),
         (("--method", "hkl", "--drop", "day"), "--drop 'site' --drop 'note'."),
         ((*VIEWS, "--method", "hkl"), "--view and --category are not for --method hkl"),
         (

@@ -300,7 +300,7 @@ def test_words_that_are_numbers_are_in_their_order():
     numbers = SpicyMKLOrdinal(KERNELS).fit(X, np.resize(["1", "10", "2"], N))
     assert numbers.classes_.tolist() == ["1", "2", "10"]
     grades = np.resize(["g1", "g10", "g2"], N)
-    with pytest.warns(DataWarning, match=r"order=\['g1', 'g2', 'g10'\]"):
+    with pytest.warns(DataWarning, match=r'order=\["g1", "g2", "g10"\]'):
         SpicyMKLOrdinal(KERNELS).fit(X, grades)
 
 

@@ -441,6 +441,7 @@ def test_default_kernels_of_sequences_beside_numbers(frame):
         (["50 %", "low"] * 30, "'50 %' reads as a number"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* stands among|.*otherwise numbers")
 def test_text_that_may_be_categories_gets_no_default(text, reason):
     X, y = splice_sites(60)
     with pytest.raises(ValueError, match="kernels") as alone:
