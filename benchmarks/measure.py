@@ -25,10 +25,14 @@ PEERS = (
 
 
 def cpu(work: Callable[[], Found]) -> tuple[Found, float]:
-    """Return what a call returns, and the processor seconds it takes."""
+    """Return the result of a call, and its processor seconds.
+
+    Seconds are at least the resolution of the clock, so that ratios exist.
+    """
     start = time.process_time()
     found = work()
-    return found, time.process_time() - start
+    least = time.get_clock_info("process_time").resolution
+    return found, max(time.process_time() - start, least)
 
 
 def installed() -> dict[str, str]:

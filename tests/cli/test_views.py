@@ -97,7 +97,7 @@ def test_categories_without_views(run, mixed):
         (("--view", "expr_0"), "--view takes name=column"),
         (("--view", "a=age", "--view", "a=site"), "--view takes name=column, a name o"),
         (("--group", "patient"), "--group is for --cv"),
-        ((), "with --category 'day', as sequences with --sequence"),
+        ((), "use --category 'day' to read all cells as categories, or ignore the"),
         (("--method", "hkl", "--drop", "day"), "--drop 'site' --drop 'note'."),
         ((*VIEWS, "--method", "hkl"), "--view and --category are not for --method hkl"),
         (

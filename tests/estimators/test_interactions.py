@@ -241,7 +241,7 @@ def test_a_prediction_evaluates_every_main_once(monkeypatch):
     assert terms.shape[-1] == 15
     # One row at a time: no memory for the mains of all rows.
     n_kept = model.support_.size
-    monkeypatch.setattr("multikernel.linalg.tables.CHUNK_BYTES", 8 * n_kept * 6 * 2)
+    monkeypatch.setattr("multikernel.linalg.tables.CHUNK_BYTES", 4 * 8 * n_kept * 6 * 2)
     Counted.calls.clear()
     np.testing.assert_allclose(model.predict(new), first, rtol=1e-12)
     assert sorted(Counted.calls) == sorted([(2, 60)] * 15 + [(1, 60)] * 5)

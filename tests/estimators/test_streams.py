@@ -225,7 +225,7 @@ def test_bad_files(name, content, message, tmp_path):
     path = tmp_path / name
     path.write_text(content)
     with pytest.raises(ValueError, match=message):
-        list(read_batches(path, drop=["z"]))
+        list(read_batches(path, drop=["z"] if "'z'" in message else ["a"]))
 
 
 def test_options_of_storages_are_checked():

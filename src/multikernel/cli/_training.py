@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -328,7 +329,7 @@ def preparation(
         return []
     if impute is None:
         numbers = table.X[table.numbers]
-        refuse_empty(numbers, numbers.count().to_numpy())
+        refuse_empty(numbers, np.asarray(numbers.count()))
     steps = [] if impute is None else [("impute", _filler(table, impute))]
     return [*steps, ("scale", scaler(table))] if scale else steps
 
