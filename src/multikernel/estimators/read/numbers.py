@@ -108,8 +108,8 @@ def refuse_other_order(X: Any) -> None:
         return
     if set(names) == set(places):
         raise ValueError(
-            f"X has the columns {listed(names)} in another order than in fit: reorder "
-            f"them as {listed(places)}."
+            f"X has the columns {listed(names)}, which are not in the same order as in "
+            f"fit: reorder them as {listed(places)}."
         )
 
 
