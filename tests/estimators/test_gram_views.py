@@ -283,9 +283,9 @@ def fitted(**changed):
         (lambda: fitted(tanimoto=Grams(K, ["drug", "age"])), "one column names"),
         (
             lambda: fitted(tanimoto=Grams(K.to_numpy(), "drug")),
-            "'drug' holds text, and",
+            "'drug' holds text, but",
         ),
-        (lambda: fitted(tanimoto=Grams(K, "age")), "'age' holds numbers, and"),
+        (lambda: fitted(tanimoto=Grams(K, "age")), "'age' holds numbers, but"),
         (
             lambda: fitted(tanimoto=PART["tanimoto"]),
             "no row of 'drug .* 15 more, which",
@@ -298,7 +298,7 @@ def fitted(**changed):
         (lambda: fitted(rest=KERNEL), "'rest' is a kernel without columns: give"),
         (
             lambda: SpicyMKLRegressor([KERNEL, GIVEN["tanimoto"]]).fit(FRAME, Y),
-            "under a",
+            "Grams must be a named view",
         ),
         (
             lambda: SpicyMKLRegressor(Views(GIVEN, missing="zero")).fit(FRAME, Y),
