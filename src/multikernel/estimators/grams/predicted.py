@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import decision_values
+from multikernel.certificates import decision_values, scaled_dual_value
 from multikernel.certificates.rounding import (
     ORDINARY,
     is_rounding,
@@ -71,7 +71,7 @@ def as_predicted(
         if not again:
             pairs = zip(problems, solutions, strict=True)
             bounded = [_with_single_values(training, *pair) for pair in pairs]
-            again = any(_is_missed(each, tol) for each in bounded)
+            again = any(each.duality_gap > tol for each in bounded)
             solutions = solutions if again else bounded
     if not (again or training.design is not None):
         return list(solutions)
@@ -85,11 +85,13 @@ def as_predicted(
         loss = float(stated.loss.value(stated.y, decision_values).sum())
         free = linear[:, outputs].reshape(stated.y.shape)
         leak = _leak(training, solution, free)
-        published = _published(problem, solution, loss, leak, tol)
+        published = _published(problem, solution, loss, leak)
         sizes = np.abs(decision_values) + np.abs(free)
         if is_rounding(stated, decision_values, sizes, published.objective):
             fields: dict[str, Any] = {"duality_gap": 0.0, "status": Status.CONVERGED}
             published = replace(published, **fields)
+        if published.status is Status.CONVERGED and published.duality_gap > tol:
+            published = replace(published, status=Status.STALLED)
         changed.append(published)
     return changed
 
@@ -147,17 +149,18 @@ def _with_single_forms(
 ) -> Solution:
     """Return a solution whose gap includes the rounding of dual norms.
 
-    If dual norms are larger by a factor, the dual value shrinks by that factor.
+    The dual point must stay feasible if its dual norms are as large as they may be.
     """
     rho, sizes = solution.dual, np.abs(training.stack.traces()) / len(problem.y)
     errors = SINGLE * float(np.sum(rho * rho)) * sizes
     forms = np.maximum(problem.gram.quadratic_forms(rho), 0.0)
-    larger = max(
-        float(errors.max()) / max(float(forms.max()), TINY),
-        float(errors.sum()) / max(float(forms.sum()), TINY),
+    computed, surely = (
+        scaled_dual_value(problem, rho, solution.norms, np.sqrt(squares))[1]
+        for squares in (forms, forms + errors)
     )
-    share = min(0.5 * larger, 1.0) * (1.0 - solution.duality_gap) - ORDINARY_SINGLE
-    return replace(solution, duality_gap=solution.duality_gap + max(share, 0.0))
+    lost = max(computed - surely, 0.0) / max(abs(solution.objective), TINY)
+    gap = solution.duality_gap + max(lost - ORDINARY_SINGLE, 0.0)
+    return replace(solution, duality_gap=gap)
 
 
 def _with_single_values(
@@ -176,11 +179,6 @@ def _with_single_values(
     hidden = float((losses - problem.loss.value(problem.y, f)).sum())
     gap = with_rounding(solution.duality_gap, hidden, solution.objective)
     return replace(solution, duality_gap=gap)
-
-
-def _is_missed(solution: Solution, tol: float) -> bool:
-    """Return whether a converged solution now has a gap above `tol`."""
-    return solution.status is Status.CONVERGED and solution.duality_gap > tol
 
 
 def _values(problem: Problem, solution: Solution) -> Array:
@@ -204,7 +202,7 @@ def _leak(training: Training, solution: Solution, linear: Array) -> float:
 
 
 def _published(
-    problem: Problem, solution: Solution, loss: float, leak: float, tol: float
+    problem: Problem, solution: Solution, loss: float, leak: float
 ) -> Solution:
     """Return a solution whose objective uses the loss of the model that predicts."""
     values = problem.loss.value(problem.y, _values(problem, solution))
@@ -217,7 +215,4 @@ def _published(
     gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
     fields: dict[str, Any] = {"objective": objective, "duality_gap": gap}
     last = [replace(line, **fields) for line in solution.history[-1:]]
-    changed = replace(solution, history=(*solution.history[:-1], *last), **fields)
-    if _is_missed(changed, tol):
-        return replace(changed, status=Status.STALLED)
-    return changed
+    return replace(solution, history=(*solution.history[:-1], *last), **fields)
