@@ -169,7 +169,8 @@ def inspect_values(case, model, outputs):
         return []
     X = case.inputs()[0]
     classifies = hasattr(model, "decision_function")
-    f = model.decision_function(X) if classifies else model.linear_predictor(X)
+    predict = model.decision_function if classifies else model.linear_predictor
+    f = predict(X) if case.offset is None else predict(X, offset=0.0 * case.offset)
     f = f.reshape(len(case.y), -1).T
     values = np.concatenate([truth.values for truth in outputs])
     sizes = np.concatenate([truth.sizes for truth in outputs])
