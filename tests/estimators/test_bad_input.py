@@ -8,6 +8,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.sparse import csr_array
@@ -185,6 +186,10 @@ SAMPLES = [
     (lambda X, y: (X[:, :, None], y, None), r"\(30, 3, 1\). Gram .* see stack_grams"),
     (lambda X, y: ({"lin": X @ X.T}, y, None), "a mapping of 'lin': .* stack_grams"),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
+    (
+        lambda X, y: (pd.DataFrame(index=range(30)), y, None),
+        "DataFrame without columns",
+    ),
     (lambda X, y: (X[:0], y[:0], None), "0 sample"),
     (lambda X, y: (X, y[:0], None), "y holds 0 samples: one target"),
     (lambda X, y: (X[:1], y[:1], None), "(at least two samples|one class)"),

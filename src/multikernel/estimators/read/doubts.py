@@ -90,8 +90,10 @@ def warn_unseen(
 
 def row_number_doubts(X: Any) -> list[str]:
     """Return a sentence if the first column of a frame holds row numbers."""
+    if not (is_frame(X) and X.shape[1]):
+        return []
     name = first_name(X)
-    if not (is_unnamed(name) and is_frame(X) and row_numbers(name, X[name])):
+    if not (is_unnamed(name) and row_numbers(name, X[name])):
         return []
     return [
         f"the first column of X, {name!r}, holds row numbers, as to_csv writes "

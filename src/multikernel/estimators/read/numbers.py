@@ -59,13 +59,16 @@ def is_stream(X: Any) -> bool:
 
 
 def refuse_frames(values: Any, name: str) -> None:
-    """Raise for lazy tables, not computed yet, and for columns that share a name."""
+    """Raise for lazy tables, tables without columns, and columns that share a name."""
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):
         raise ValueError(
             f"{name} is a {type(values).__name__}, the plan of a table that is not "
             f"computed yet: collect it first, with {name}.collect()."
         )
-    refuse_shared_names(names_of(values) or (), name)
+    columns = names_of(values)
+    if columns is not None and not len(columns):
+        raise ValueError(f"{name} is a {type(values).__name__} without columns.")
+    refuse_shared_names(columns or (), name)
 
 
 def refuse_shared_names(columns: Iterable[object], name: str) -> None:
