@@ -16,6 +16,7 @@ from multikernel.cli._methods import (
     needed_targets,
     parse_settings,
 )
+from multikernel.cli._requests import Training
 from multikernel.cli._tables import Table
 from multikernel.cli._training import KERNELS, find_kernels, make_estimator
 from multikernel.estimators import (
@@ -31,6 +32,7 @@ from multikernel.estimators.ordinal.base import OrdinalMKL
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.kernels import kernel_names
 from multikernel.kernels.graph import HermiteGrid
+from multikernel.losses import LOSSES
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_what_is_asked_for_wins():
         (
             None,
             "cubic",
-            "--loss must be one of log_loss, hinge, squared_error, epsilon",
+            "--loss must be one of log_loss, hinge, squared_hinge, squared",
         ),
         ("regression", "hinge", "--loss hinge is for classification, not for regress"),
     ],
@@ -243,3 +245,8 @@ def test_class_weights_get_the_labels(labels, given, expected):
 def test_unknown_parameters_are_named():
     with pytest.raises(ValueError, match="has no parameter alfa; it has alpha, "):
         make_estimator(SpicyMKLClassifier, {"alfa": 1})
+
+
+def test_the_help_of_loss_names_every_loss():
+    shown = Training.__dataclass_fields__["loss"].metadata["option"]
+    assert all(name in shown.help for name in LOSSES)

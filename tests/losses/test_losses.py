@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from multikernel.estimators import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.losses import (
     LOSSES,
     EpsilonInsensitiveLoss,
@@ -13,6 +14,7 @@ from multikernel.losses import (
     PoissonLoss,
     SoftmaxLoss,
     SquaredLoss,
+    loss_names,
     weighted,
 )
 from multikernel.losses.weighted import is_squared
@@ -169,3 +171,19 @@ def test_subclasses_of_the_squared_loss_are_losses_of_their_own():
     for squared, loss in ((True, SquaredLoss()), (False, Other())):
         assert is_squared(loss) is squared
         assert is_squared(weighted(loss, np.ones(3))) is squared
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_is_known_by_its_name_where_its_tasks_say_so(name):
+    rng = np.random.default_rng(0)
+    X, label = rng.standard_normal((12, 2)), np.arange(12) % 2
+    estimators = {"classification": SpicyMKLClassifier, "regression": SpicyMKLRegressor}
+    for task, estimator in estimators.items():
+        y = label if task == "classification" else 1.0 + rng.uniform(size=12)
+        if name in loss_names(task):
+            model = estimator(loss=name).fit(X, y)
+            assert model.duality_gap_ <= model.tol
+            assert hasattr(model, "epsilon_") is hasattr(LOSSES[name], "length")
+        else:
+            with pytest.raises(ValueError, match="loss must be"):
+                estimator(loss=name).fit(X, y)

@@ -10,19 +10,10 @@ import pandas as pd
 
 from multikernel import estimators
 from multikernel.cli._messages import check_choice
+from multikernel.losses import LOSSES
 
 USUAL = ("classification", "regression")
-LOSS_TASKS: Mapping[str, Sequence[str]] = {
-    "log_loss": ("classification",),
-    "hinge": ("classification",),
-    "squared_error": USUAL,
-    "epsilon_insensitive": ("regression",),
-    "squared_hinge": ("classification",),
-    "quantile": ("regression",),
-    "huber": ("regression",),
-    "poisson": ("regression",),
-    "gamma": ("regression",),
-}
+LOSS_TASKS = {name: kind.tasks for name, kind in LOSSES.items()}
 
 
 ENDINGS: Mapping[str, str] = {

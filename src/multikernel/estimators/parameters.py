@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,8 @@ from multikernel.gram.normalization import STEPS, Normalizer
 from multikernel.losses import (
     COUPLED_LOSSES,
     LOSSES,
-    EpsilonInsensitiveLoss,
-    HuberLoss,
     LogisticLoss,
     Loss,
-    PinballLoss,
     SoftmaxLoss,
     is_coupled,
 )
@@ -125,26 +123,8 @@ def penalty_weights_choice(value: Any) -> str | None:
     )
 
 
-CLASSIFIER_LOSSES = ("log_loss", "hinge", "squared_hinge", "squared_error")
-
-
-REGRESSOR_LOSSES = (
-    "squared_error",
-    "epsilon_insensitive",
-    "quantile",
-    "huber",
-    "poisson",
-    "gamma",
-)
-
-
 MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
 """What a `Loss` has."""
-
-STANDARD_EPSILON = {"epsilon_insensitive": 0.1, "huber": 0.7}
-"""What ``epsilon=None`` stands for, times the deviation of the targets. For "huber" it
-is 1.345 deviations of the error, where least squares gain 5 % from normal errors
-(Huber 1964), of a model that explains three quarters of the variance."""
 
 STANDARD_QUANTILE = 0.5
 """The ``quantile`` of estimators that have no such parameter."""
@@ -185,17 +165,15 @@ def find_loss(
 ) -> Loss:
     """Return the loss that a ``loss`` parameter stands for, an object being itself.
 
-    The `epsilon` is for the losses of `STANDARD_EPSILON`, the `quantile` for
-    "quantile".
+    The `epsilon` is the length of a loss that has one.
     """
-    if choice == "epsilon_insensitive":
-        return EpsilonInsensitiveLoss(float(epsilon))
-    if choice == "huber":
-        return HuberLoss(float(epsilon))
-    if choice == "quantile":
-        return PinballLoss(float(quantile))
-    loss: Loss = LOSSES[choice]() if isinstance(choice, str) else choice
-    return loss
+    if not isinstance(choice, str):
+        loss: Loss = choice
+        return loss
+    kind = LOSSES[choice]
+    numbers = {getattr(kind, "length", None): epsilon, "quantile": quantile}
+    arguments = signature(kind).parameters
+    return kind(**{str(k): float(v) for k, v in numbers.items() if k in arguments})
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +185,7 @@ class LossSetting:
     choice : str or Loss
         Its ``loss``.
     epsilon : float or None, default=None
-        Its ``epsilon``, for the losses of `STANDARD_EPSILON`.
+        Its ``epsilon``, for the losses that have a length.
     quantile : float, default=0.5
         Its ``quantile``, for "quantile".
     """
@@ -227,8 +205,8 @@ class LossSetting:
 
     def _relative_epsilon(self) -> float | None:
         """Return the epsilon of a loss by name that has one, for a deviation of one."""
-        named = isinstance(self.choice, str)
-        standard = STANDARD_EPSILON.get(self.choice) if named else None
+        kind = LOSSES[self.choice] if isinstance(self.choice, str) else None
+        standard: float | None = getattr(kind, "standard_length", None)
         return standard if standard is None or self.epsilon is None else self.epsilon
 
     def deviance(self) -> tuple[str, float] | None:

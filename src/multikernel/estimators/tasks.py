@@ -13,8 +13,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.parameters import (
-    CLASSIFIER_LOSSES,
-    REGRESSOR_LOSSES,
     LossChoice,
     is_likelihood,
 )
@@ -22,6 +20,7 @@ from multikernel.estimators.publish.fitted import FittedModel, warn_without_offs
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import scored_targets
+from multikernel.losses import loss_names
 from multikernel.losses.base import means_of
 
 
@@ -58,7 +57,9 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     labels a sample.
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {"loss": LossChoice(CLASSIFIER_LOSSES)}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "loss": LossChoice(loss_names("classification"))
+    }
 
     class_weight: Any
     classes_: Array
@@ -180,7 +181,9 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 class RegressorMKL(RegressorMixin, BaseMKL):
     """Base of the regressors: one real target, or several where tags say so."""
 
-    _checks: ClassVar[Mapping[str, Check]] = {"loss": LossChoice(REGRESSOR_LOSSES)}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "loss": LossChoice(loss_names("regression"))
+    }
 
     @lazy
     def predict(self, X: Any, offset: Any = None) -> Array:

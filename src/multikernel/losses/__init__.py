@@ -1,6 +1,6 @@
 """Convex losses with their conjugates; to add one, write a file and a line here."""
 
-from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.base import Loss, NamedLoss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.losses.coupled import (
     COUPLED_LOSSES,
     CoupledLoss,
@@ -24,18 +24,25 @@ from multikernel.losses.squared import SquaredLoss
 from multikernel.losses.squared_hinge import SquaredHingeLoss
 from multikernel.losses.weighted import WeightedLoss, weighted
 
-LOSSES: dict[str, type[Loss]] = {
-    "hinge": HingeLoss,
+LOSSES: dict[str, type[NamedLoss]] = {
     "log_loss": LogisticLoss,
+    "hinge": HingeLoss,
+    "squared_hinge": SquaredHingeLoss,
     "squared_error": SquaredLoss,
     "epsilon_insensitive": EpsilonInsensitiveLoss,
-    "squared_hinge": SquaredHingeLoss,
     "quantile": PinballLoss,
     "huber": HuberLoss,
     "poisson": PoissonLoss,
     "gamma": GammaLoss,
 }
-"""Every loss by the name that estimators know it by."""
+"""Every loss by the name that estimators know it by. What it is for, and which of its
+arguments is a length, are attributes of its class; see `NamedLoss`."""
+
+
+def loss_names(task: str) -> tuple[str, ...]:
+    """Return the names of the losses for "classification" or "regression"."""
+    return tuple(name for name, kind in LOSSES.items() if task in kind.tasks)
+
 
 __all__ = [
     "COUPLED_LOSSES",
@@ -50,6 +57,7 @@ __all__ = [
     "LogLogisticLoss",
     "LogisticLoss",
     "Loss",
+    "NamedLoss",
     "PinballLoss",
     "PoissonLoss",
     "PolyhedralCoupledLoss",
@@ -61,6 +69,7 @@ __all__ = [
     "SquaredLoss",
     "WeightedLoss",
     "is_coupled",
+    "loss_names",
     "project_coupled",
     "weighted",
 ]

@@ -1,6 +1,6 @@
 """Protocols of the losses: what every loss has, and what some have."""
 
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -32,6 +32,18 @@ class Loss(Protocol):
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return (lower, upper), the per-sample domain of l*(y, .); it contains 0."""
+
+
+class NamedLoss(Loss, Protocol):
+    """A loss that estimators know by a name.
+
+    If one of its arguments is a length in units of y, ``length`` is the name of this
+    argument, which the ``epsilon`` of an estimator sets, and ``standard_length`` its
+    default for targets with a deviation of one.
+    """
+
+    tasks: ClassVar[tuple[str, ...]]
+    """What the loss is for: "classification", "regression" or both."""
 
 
 @runtime_checkable

@@ -27,9 +27,11 @@ class EpsilonInsensitiveLoss:
         If epsilon is negative or not finite.
     """
 
+    tasks: ClassVar[tuple[str, ...]] = ("regression",)
     shift_equivariant: ClassVar[bool] = True
     degree: ClassVar[int] = 1
     length: ClassVar[str] = "epsilon"
+    standard_length: ClassVar[float] = 0.1
 
     epsilon: float = 0.1
 

@@ -1,6 +1,7 @@
 """The hinge loss: support vector classification."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ class HingeLoss:
 
     The conjugate is :math:`\ell^*(y, u) = y u` on :math:`-1 \le y u \le 0`.
     """
+
+    tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""

@@ -1,6 +1,7 @@
 """The logistic loss: classification with probabilities."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit, xlog1py, xlogy
@@ -15,6 +16,8 @@ class LogisticLoss:
     With :math:`a = -y u` the conjugate is the negative entropy
     :math:`a \log a + (1 - a) \log(1 - a)` on :math:`0 \le a \le 1`.
     """
+
+    tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses, without overflow for large margins."""

@@ -32,6 +32,7 @@ class PinballLoss:
        33-50. https://doi.org/10.2307/1913643
     """
 
+    tasks: ClassVar[tuple[str, ...]] = ("regression",)
     shift_equivariant: ClassVar[bool] = True
     degree: ClassVar[int] = 1
 

@@ -28,6 +28,7 @@ class PoissonLoss:
        2.3. Chapman and Hall. https://doi.org/10.1201/9780203753736
     """
 
+    tasks: ClassVar[tuple[str, ...]] = ("regression",)
     link: ClassVar[str] = "log"
     deviance: ClassVar[tuple[str, float]] = ("tweedie", 1.0)
 

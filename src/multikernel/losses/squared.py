@@ -15,6 +15,7 @@ class SquaredLoss:
     Its conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u`, finite everywhere.
     """
 
+    tasks: ClassVar[tuple[str, ...]] = ("classification", "regression")
     shift_equivariant: ClassVar[bool] = True
     degree: ClassVar[int] = 2
 

@@ -1,6 +1,7 @@
 """The squared hinge loss: classification by a margin, smooth."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ class SquaredHingeLoss:
     Targets y are -1 or +1. The conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u` on
     :math:`y u \le 0`, a domain with one end.
     """
+
+    tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""
