@@ -559,7 +559,7 @@ def test_versions_that_do_not_matter_are_not_spoken_of(
 
 
 def test_an_estimator_without_a_fit_comes_back_with_its_parameters(path):
-    model = SpicyMKLClassifier([GaussianKernel("median")], alpha=0.1, storage="memmap")
+    model = SpicyMKLClassifier([GaussianKernel("median")], alpha=0.1, storage="lazy")
     save(model, path)
     loaded = load(path)
     assert repr(loaded) == repr(model)

@@ -23,7 +23,7 @@ from output import commit
 
 from multikernel import SpicyMKLClassifier, stack_grams
 from multikernel.datasets import make_ringnorm, read_batches
-from multikernel.gram import LowRank, MemoryMapped, build_stack
+from multikernel.gram import LowRank
 from multikernel.kernels import (
     GaussianKernel,
     ParameterGrid,
@@ -85,7 +85,16 @@ def write_kernels(folder: Path, n_samples: int, n_kernels: int) -> None:
     """Write Gaussians on random subsets of the columns, unless that has been done."""
     X, _ = problem(n_samples)
     kernels = random_subset_gaussians(n_kernels, X.shape[1], random_state=0)
-    build_stack(kernels, X, storage=MemoryMapped(folder))
+    path, begun = folder / "stack.npy", folder / "begun.npy"
+    if path.exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    shape = n_kernels, n_samples, n_samples
+    array = np.lib.format.open_memmap(begun, "w+", np.float64, shape)
+    for m, room in enumerate(array):
+        room[...] = kernels[m](X)
+    array.flush()
+    begun.rename(path)
 
 
 def fit_kernels(folder: Path, where: str, n_samples: int) -> dict[str, Any]:
@@ -98,8 +107,8 @@ def fit_kernels(folder: Path, where: str, n_samples: int) -> dict[str, Any]:
     with path.open("rb") as file:  # the page cache is warm
         while file.read(2**24):
             pass
-    held = stack_grams(np.load(path)) if where == "memory" else folder
-    return measured(lambda: fitted(model.fit(held, y)))
+    array = np.load(path, mmap_mode=None if where == "memory" else "r")
+    return measured(lambda: fitted(model.fit(stack_grams(array), y)))
 
 
 def maps(options: argparse.Namespace) -> list[dict[str, Any]]:

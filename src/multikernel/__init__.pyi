@@ -75,7 +75,6 @@ from .estimators import (
     SpicyMKLSurvivalCV as SpicyMKLSurvivalCV,
     TableEncoder as TableEncoder,
     estimate_cost as estimate_cost,
-    map_grams as map_grams,
     regularization_path as regularization_path,
     stack_grams as stack_grams,
     variance_shares as variance_shares,

@@ -71,26 +71,6 @@ def fits_in_files(folder, **settings):
     SpicyMKLRegressor(kernels, **settings).fit(X, y)
 
 
-def fits_mapped(folder):
-    """Fit on whole kernels in a folder."""
-    from multikernel.gram import MemoryMapped
-
-    fits_in_files(folder, storage=MemoryMapped(folder / "stack"))
-
-
-def fits_mapped_and_centred(folder):
-    """Fit on centred kernels in a folder, which holds means as well."""
-    from multikernel.gram import MemoryMapped
-
-    stored = MemoryMapped(folder / "stack", dtype="float32")
-    fits_in_files(folder, storage=stored, normalize=["center", "trace"])
-
-
-def fits_in_temporary_files(folder):
-    """Fit on whole kernels among temporary files."""
-    fits_in_files(folder, storage="memmap")
-
-
 def fits_on_factors(folder):
     """Fit on factors in a folder."""
     from multikernel.gram import LowRank
@@ -105,14 +85,6 @@ def fits_on_batches(folder):
     X, y, kernels, _ = data()
     batches = iter([(X[:15], y[:15]), (X[15:], y[15:])])
     SpicyMKLRegressor(kernels).fit(batches, None)
-
-
-def maps_grams(folder):
-    """Copy matrices into a file."""
-    from multikernel import map_grams
-
-    X, _, kernels, _ = data()
-    map_grams([kernel(X) for kernel in kernels], folder / "grams")
 
 
 def reports(folder):
@@ -151,12 +123,8 @@ STREAM = ("@old.skops", "@data.csv", *DROP, "--stream")
 
 WORK = (
     saves,
-    fits_mapped,
-    fits_mapped_and_centred,
-    fits_in_temporary_files,
     fits_on_factors,
     fits_on_batches,
-    maps_grams,
     reports,
     commands("fit", "@data.csv", *LINEAR, "--output", "@model.skops"),
     commands("predict", "@old.skops", "@data.csv", *DROP, "--output", "@predicted.csv"),

@@ -23,7 +23,7 @@ from sklearn.base import clone
 
 from multikernel import estimators
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.gram import LowRank, MemoryMapped
+from multikernel.gram import LowRank
 from multikernel.gram.factors.workers import active_client
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 
@@ -206,8 +206,8 @@ WEIGHTS = (
 )
 
 STORAGES = (
-    "auto", "low_rank", "dense", "lazy", "memmap", MemoryMapped(),
-    LowRank(tol=1e-12), LowRank(tol=1e-12, folder="/dev/shm"), LowRank(first=2),
+    "auto", "low_rank", "dense", "lazy", LowRank(tol=1e-12),
+    LowRank(tol=1e-12, folder="/dev/shm"), LowRank(first=2),
     LowRank(max_rank=5), LowRank(folder="/tmp/nowhere/at/all"), None, 3,
 )  # fmt: skip
 

@@ -34,15 +34,6 @@ def test_a_stream_gives_the_same_model(run, csv, tmp_path, options):
     assert list(folder.iterdir()) == []
 
 
-def test_kernels_in_a_folder_are_used_again(run, csv, tmp_path):
-    options = ("--alpha", 0.02, "--storage", "memmap", "--folder", tmp_path, "--json")
-    first = report(run("fit", csv, *FIT, *options))
-    written = (tmp_path / "stack.npy").stat().st_mtime_ns
-    again = report(run("fit", csv, *FIT, *options))
-    assert (first["objective"], first["storage"]) == (again["objective"], "memmap")
-    assert (tmp_path / "stack.npy").stat().st_mtime_ns == written
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_predictions_are_written_batch_by_batch(
     run, csv, frame, tmp_path, monkeypatch, suffix
@@ -106,7 +97,7 @@ def test_a_file_without_rows_leaves_the_old_predictions(run, csv, frame, tmp_pat
         (("fit", "none.csv", "-t", "y", "--stream"), "none.csv"),
         (
             ("fit", "{csv}", *FIT, "--storage", "dense", "--folder", "x"),
-            "--folder is for --storage memmap or low_rank",
+            "--folder is for --storage low_rank",
         ),
     ],
 )
@@ -144,7 +135,6 @@ def test_a_folder_for_factors_means_batches(run, csv, tmp_path, monkeypatch):
         FIT,
         (*FIT, "--no-stream"),
         (*FIT, "--impute", "mean"),
-        (*FIT, "--storage", "memmap"),
         text,
     ):
         data = csv
@@ -154,7 +144,7 @@ def test_a_folder_for_factors_means_batches(run, csv, tmp_path, monkeypatch):
             frame.to_csv(data := tmp_path / "text.csv", index=False)
         result = run("fit", data, *options, *there)
         assert result.exit_code == 0, result.stderr
-    assert taken == ["batches", "batches", "whole", "whole", "whole", "whole"]
+    assert taken == ["batches", "batches", "whole", "whole", "whole"]
 
 
 def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):

@@ -605,3 +605,9 @@ def test_targets_that_may_be_numbers_get_one_warning(kind, number):
         warnings.simplefilter("error")
         with pytest.raises(ValueError, match="Unknown label type: continuous"):
             kind().fit(X, X[:, 0])
+
+
+def test_a_memory_view_of_text_gets_a_sentence():
+    view = memoryview(np.array(["word", "text", "word"]))
+    with pytest.raises((ValueError, TypeError)):
+        SpicyMKLRegressor().fit(view, np.arange(3.0))

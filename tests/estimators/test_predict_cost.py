@@ -10,7 +10,7 @@ from multikernel import GroupOMPRegressor, LpMKLRegressor, SpicyMKLRegressor
 from multikernel.kernels import ListDictionary
 
 N, N_NEW = 120, 50
-STORAGES = ["auto", "dense", "dense32", "lazy", "low_rank", "by_kernel", "memmap"]
+STORAGES = ["auto", "dense", "dense32", "lazy", "low_rank", "by_kernel"]
 
 
 class Counted:

@@ -17,7 +17,7 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
 )
 from multikernel.estimators.parameters import find_loss
-from multikernel.gram import LowRank, MemoryMapped
+from multikernel.gram import LowRank
 from multikernel.gram.factors import file_engine as blocked_files
 from multikernel.kernels import GaussianKernel, ParameterGrid
 
@@ -169,13 +169,12 @@ def test_a_full_disk_ends_a_stream_with_a_sentence(frame, monkeypatch, tmp_path)
     resource = pytest.importorskip("resource")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    for storage, limit in ((LowRank(folder=tmp_path), 4000), ("memmap", 4000)):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-        try:
-            with pytest.raises(OSError, match=r"needs .* and cannot have them"):
-                model(storage=storage).fit(frame[NAMES], frame["y"])
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, hard))
+    try:
+        with pytest.raises(OSError, match=r"needs .* and cannot have them"):
+            model(storage=LowRank(folder=tmp_path)).fit(frame[NAMES], frame["y"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
         with pytest.raises(OSError):  # noqa: PT011
@@ -232,8 +231,6 @@ def test_options_of_storages_are_checked():
     for make in (
         lambda: LowRank(dtype="float32"),
         lambda: LowRank(folder=3),
-        lambda: MemoryMapped(3),
-        lambda: MemoryMapped(dtype="int8"),
     ):
         with pytest.raises(ValueError, match=r"folder|dtype"):
             make()

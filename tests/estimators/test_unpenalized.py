@@ -179,7 +179,7 @@ def test_a_category_that_a_fold_lacks_is_no_error(samples):
     assert np.isfinite(search.best_score_)
 
 
-@pytest.mark.parametrize("storage", ["dense32", "lazy", "low_rank", "memmap"])
+@pytest.mark.parametrize("storage", ["dense32", "lazy", "low_rank"])
 def test_every_storage(samples, storage):
     X, y = samples
     expected = SpicyMKLRegressor(VIEWS, **SPARSE).fit(X, y)

@@ -3,6 +3,7 @@
 Tests read the tuple: one more policy is one more line.
 """
 
+import tempfile
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +16,6 @@ from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.files import joined
 from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.part import PartStack
 from multikernel.gram.products import ProductStack
@@ -66,13 +66,11 @@ def lazy_always(array: Array) -> GramStack:
 
 
 def mapped(array: Array) -> GramStack:
-    """Hold the matrices in a file."""
-    return DenseStack(joined(list(array)))
-
-
-def mapped_single(array: Array) -> GramStack:
-    """Hold the matrices in a file, rounded to seven digits."""
-    return DenseStack(joined(list(array.astype(np.float32))))
+    """Map the matrices from a file of the user's."""
+    with tempfile.TemporaryFile() as file:
+        np.save(file, array)
+        offset = file.tell() - array.nbytes
+        return DenseStack(np.memmap(file, array.dtype, "r", offset, array.shape))
 
 
 def low_rank(array: Array) -> GramStack:
@@ -107,7 +105,6 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
     lazy,
     lazy_always,
     mapped,
-    mapped_single,
     low_rank,
     landmarks,
     by_kernel,

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from multikernel import SpicyMKLRegressor
-from multikernel.gram import LowRank, MemoryMapped, build_stack
-from multikernel.gram.files import HEADER, MARKER, MATRICES, Header, joined, write_stack
-from multikernel.gram.temporary import OURS, TemporaryFolder, lock
+from multikernel.gram import LowRank
+from multikernel.gram.temporary import OURS, TemporaryFolder
 from multikernel.kernels import GaussianKernel, LinearKernel, ListDictionary
 
 pytestmark = pytest.mark.skipif(
@@ -44,16 +43,8 @@ def killed(work, end=signal.SIGKILL):
 
 
 def map_and_die(die):
-    array = joined([X @ X.T])
+    array = TemporaryFolder().scratch((3, 3), "float64")
     die(array)
-
-
-def write_and_die(die):
-    def fill(array):
-        array[0] = 1.0
-        die()
-
-    write_stack(None, Header("a test", (1, 3, 3), "float64"), fill)
 
 
 def stream_and_die(die):
@@ -65,15 +56,15 @@ def stream_and_die(die):
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("work", [map_and_die, write_and_die, stream_and_die])
+@pytest.mark.parametrize("work", [map_and_die, stream_and_die])
 def test_what_a_killed_process_leaves_is_swept_by_the_next(folder, work, end):
     killed(work, end)
     assert len(os.listdir(folder)) == 1
-    built = build_stack(KERNELS, X, storage="memmap")
+    array = TemporaryFolder().scratch((3, 3), "float64")
     (used,) = folder.iterdir()
     assert OURS.fullmatch(used.name)
-    assert (used / MATRICES).exists()
-    del built
+    assert len(os.listdir(used)) == 1
+    del array
     gc.collect()
     assert not os.listdir(folder)
 
@@ -131,7 +122,7 @@ def test_folders_that_others_can_read_and_links_stay(folder):
 
 
 def test_a_fork_leaves_the_folder_alone(folder):
-    array = joined([np.eye(3)])
+    array = TemporaryFolder().scratch((3, 3), "float64")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         child = os.fork()
@@ -141,54 +132,3 @@ def test_a_fork_leaves_the_folder_alone(folder):
         os._exit(len(os.listdir(folder)))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     assert len(os.listdir(folder)) == 1
-
-
-STEPS = ["write_matrices", "learnt", "header"]
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_a_named_folder_is_replaced_after_a_kill(tmp_path, monkeypatch, step):
-    place = tmp_path / "stack"
-
-    def build():
-        steps = ("center", "trace")
-        return build_stack(KERNELS, X, normalize=steps, storage=MemoryMapped(place))
-
-    def work(die):
-        if step == "write_matrices":
-            monkeypatch.setattr("multikernel.gram.build.write_matrices", die)
-        elif step == "learnt":
-            monkeypatch.setattr("multikernel.gram.files.np.savez", die)
-        else:
-            monkeypatch.setattr("multikernel.gram.files.Path.replace", die)
-        build()
-
-    killed(work)
-    assert {MATRICES, MARKER} <= {*os.listdir(place)}
-    assert HEADER not in os.listdir(place)
-    whole = build_stack(KERNELS, X, normalize=("center", "trace"), storage="dense")
-    for _ in range(2):
-        np.testing.assert_array_equal(
-            build().stack.columns([0]), whole.stack.columns([0])
-        )
-    assert MARKER not in os.listdir(place)
-
-
-def test_a_folder_that_is_being_written_is_refused(tmp_path):
-    with (tmp_path / MARKER).open("ab") as file:
-        lock(file.fileno())
-        with pytest.raises(FileExistsError, match="is being written into"):
-            joined([np.eye(2)], tmp_path)
-    assert joined([np.eye(2)], tmp_path).shape == (1, 2, 2)
-    assert MARKER not in os.listdir(tmp_path)
-
-
-def test_matrices_of_the_user_are_not_replaced(tmp_path):
-    np.save(tmp_path / MATRICES, np.eye(3)[None])
-    before = (tmp_path / MATRICES).read_bytes()
-    with pytest.raises(ValueError, match="was not written to its end"):
-        build_stack(KERNELS, X, storage=MemoryMapped(tmp_path))
-    with pytest.raises(FileExistsError, match=r"stack\.npy exists: name another"):
-        joined([np.eye(3)], tmp_path)
-    assert (tmp_path / MATRICES).read_bytes() == before
-    assert os.listdir(tmp_path) == [MATRICES]

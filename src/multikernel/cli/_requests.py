@@ -79,17 +79,15 @@ class Training:
     )
     tol: float | None = option("Relative duality gap to reach.")
     storage: str | None = option(
-        "How kernels are held: auto, dense, dense32, lazy, low_rank or memmap (in a "
-        "file).",
+        "How kernels are held: auto, dense, dense32, lazy or low_rank.",
         metavar="NAME",
     )
     max_rank: int | None = option(
         "Landmarks of a kernel at most, for --storage low_rank.", min=1
     )
     folder: Path | None = option(
-        "Folder of large files: whole kernels for --storage memmap, which are used "
-        "again, and factors and tables otherwise, which are temporary; then the file "
-        "is read by batches."
+        "Folder of large temporary files, of factors and tables; the file is read by "
+        "batches then."
     )
     settings: list[str] | None = option(
         "Any other parameter of the estimator, for example l1_ratio=0.5; may be "

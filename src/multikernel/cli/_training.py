@@ -37,7 +37,7 @@ from multikernel.cli._tables import Table, as_times, read_table, refuse_empty
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import default_texts
-from multikernel.gram import LowRank, MemoryMapped, Storage
+from multikernel.gram import LowRank, Storage
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
@@ -123,10 +123,8 @@ def configured_storage(asked: Training) -> Storage | None:
         raise ValueError("--max-rank is for --storage low_rank.")
     if asked.folder is None and asked.max_rank is None:
         return asked.storage
-    if asked.storage == "memmap":
-        return MemoryMapped(str(asked.folder))
     if asked.storage not in (None, "low_rank"):
-        raise ValueError("--folder is for --storage memmap or low_rank.")
+        raise ValueError("--folder is for --storage low_rank.")
     folder = None if asked.folder is None else str(asked.folder)
     return LowRank(asked.max_rank or LowRank().max_rank, folder=folder)
 

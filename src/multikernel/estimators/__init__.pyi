@@ -45,7 +45,6 @@ from .progress import ProgressBar as ProgressBar
 from .publish.fitted import variance_shares as variance_shares
 from .read.precomputed import (
     NamedGrams as NamedGrams,
-    map_grams as map_grams,
     stack_grams as stack_grams,
 )
 from .search.path import (

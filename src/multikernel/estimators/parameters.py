@@ -20,9 +20,9 @@ from multikernel._validation import (
     OneOf,
 )
 from multikernel.estimators.scale import Scale
-from multikernel.gram import LowRank, MemoryMapped
+from multikernel.gram import LowRank
+from multikernel.gram.choice import STORAGE
 from multikernel.gram.definite import CHOICES
-from multikernel.gram.files import STORAGE
 from multikernel.gram.normalization import STEPS, Normalizer
 from multikernel.losses import (
     COUPLED_LOSSES,
@@ -57,10 +57,10 @@ def normalization_steps(value: Any) -> str | None:
 
 def storage_choice(value: Any) -> str | None:
     """Check a ``storage`` parameter: a name, or the settings of one."""
-    if isinstance(value, LowRank | MemoryMapped):
+    if isinstance(value, LowRank):
         return None
     expected = OneOf(STORAGE)(value)
-    return None if expected is None else f"{expected}, a LowRank or a MemoryMapped"
+    return None if expected is None else f"{expected} or a LowRank"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@ from .base import GramStack as GramStack
 from .build import build_stack as build_stack
 from .by_kernel import ByKernelStack as ByKernelStack
 from .checks import check_gram as check_gram, repair_gram as repair_gram
+from .choice import Storage as Storage
 from .definite import check_definite as check_definite
 from .dense import DenseMatrix as DenseMatrix, DenseStack as DenseStack
 from .factors.factorise import build_low_rank as build_low_rank
@@ -10,7 +11,6 @@ from .factors.low_rank import (
     LowRankMatrix as LowRankMatrix,
     LowRankStack as LowRankStack,
 )
-from .files import MemoryMapped as MemoryMapped, Storage as Storage
 from .lazy.stack import LazyStack as LazyStack, lazy_stack as lazy_stack
 from .matrix import GramMatrix as GramMatrix
 from .normalization import (

@@ -1,12 +1,10 @@
-"""From a dictionary and data to a stack of Gram matrices, in memory or in a file."""
+"""Build the stack of Gram matrices of a dictionary on data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pickle import PicklingError
 from typing import Any
 
 import numpy as np
-from joblib import hash as fingerprint
 from numpy.typing import NDArray
 
 from multikernel._typing import Array
@@ -19,10 +17,9 @@ from multikernel._validation import (
     check_table,
     check_weights,
 )
-from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
-from multikernel.gram.choice import choose_storage
+from multikernel.gram.choice import STORAGE, Storage, choose_storage
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.dense import DenseStack, Stored
@@ -32,24 +29,12 @@ from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.products import build_products
 from multikernel.gram.factors.ranks import every_rank
-from multikernel.gram.files import (
-    STORAGE,
-    Header,
-    MemoryMapped,
-    PathLike,
-    Storage,
-    holds_stack,
-    learnt_steps,
-    open_stack,
-    write_stack,
-)
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
 from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (
     BuiltStack,
     Normalization,
     Steps,
-    check_steps,
     empty_normalization,
 )
 from multikernel.gram.products import ProductStack
@@ -58,7 +43,6 @@ from multikernel.kernels.base import (
     Kernel,
     KernelDictionary,
     check_dictionary,
-    kernel_name,
 )
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
@@ -66,9 +50,7 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import centred_later, uncentred
 from multikernel.linalg.tables import equal_shares, row_chunks
 
-STORED = AnyOf(
-    (OneOf(STORAGE), InstanceOf((LowRank, MemoryMapped), "LowRank or MemoryMapped"))
-)
+STORED = AnyOf((OneOf(STORAGE), InstanceOf(LowRank, "a LowRank")))
 
 
 def build_stack(
@@ -97,14 +79,13 @@ def build_stack(
         cosine similarity, centring.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the statistics that normalisation learns.
-    storage : {"auto", "by_kernel", "dense", "dense32", "lazy", "low_rank", \
-            "memmap"}, LowRank or MemoryMapped, default="auto"
+    storage : {"auto", "by_kernel", "dense", "dense32", "lazy", "low_rank"} or \
+            LowRank, default="auto"
         "dense" holds float64, "dense32" float32; "lazy" recomputes kernels in blocks
         whenever they are needed; "low_rank" holds factors of kernels: their features
         where they have few (`kernel_features`), and otherwise their values at
         landmarks, with bounds on what these leave (`LowRank` says how many there may
-        be); "memmap" writes whole kernels to a file (`MemoryMapped` says where).
-        "auto" takes what is predicted to be quickest of those that fit, see
+        be). "auto" takes what is predicted to be quickest of those that fit, see
         `choose_storage`.
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the memory that is available now
@@ -171,10 +152,6 @@ def build_stack(
         return _build_by_kernel(dictionary, X, *given)
     if storage == "lazy":
         return _build_lazy(dictionary, X, learnt, max_bytes)
-    if isinstance(storage, MemoryMapped) or storage == "memmap":
-        file = MemoryMapped() if isinstance(storage, str) else storage
-        mapped, learnt = map_kernels(dictionary, X, normalize, sample_weight, file)
-        return BuiltStack(mapped, learnt, zero_kernels(mapped))
     dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
     if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
         return _build_products(dictionary, X, learnt, dtype, max_bytes)
@@ -319,75 +296,3 @@ def _build_lazy(
     check_room(what, stack.block_bytes, limit, advice)
     normalized = normalize_lazily(stack, normalization)
     return BuiltStack(normalized, normalization, zero_kernels(normalized))
-
-
-def map_kernels(
-    dictionary: KernelDictionary,
-    X: Array,
-    normalize: Steps,
-    sample_weight: Array | None,
-    options: MemoryMapped,
-) -> tuple[GramStack, Normalization]:
-    """Write every Gram matrix to a file, or open the file that holds them.
-
-    Matrices that are only scaled are written as they are, and scaled as they are used;
-    returned are those that are normalised, and what was learnt. A folder that holds
-    another stack, or one that is not whole, raises a ValueError, a full disk an
-    OSError.
-    """
-    n_kernels, n_samples = len(dictionary), X.shape[0]
-    steps = check_steps(normalize)
-    learnt = empty_normalization(steps, n_kernels, n_samples, sample_weight)
-    stored = () if learnt.only_scales else steps
-    first, last = (kernel_name(dictionary[m]) for m in (0, n_kernels - 1))
-    header = Header(
-        f"{n_kernels} kernels, {first} to {last}",
-        (n_kernels, n_samples, n_samples),
-        options.dtype,
-        tuple(str(step) for step in stored),
-        _source(dictionary, X, stored, sample_weight if stored else None),
-    )
-
-    def write(array: Array) -> Normalization | None:
-        steps_here = learnt if stored else Normalization()
-        write_matrices(
-            array, make_plan(dictionary, X.shape[1]), make_samples(X), steps_here
-        )
-        return learnt if stored else None
-
-    folder = options.folder
-    if folder is not None and holds_stack(folder):
-        array = _found(folder, header)
-        learnt = learnt_steps(folder, learnt) if stored else learnt
-    else:
-        array = write_stack(folder, header, write)
-    stack = DenseStack(array)
-    return (stack if stored else learnt.learn_scales(stack)), learnt
-
-
-def _found(folder: PathLike, wanted: Header) -> Array:
-    """Return the matrices that a folder holds, if they are those that are wanted."""
-    array, header = open_stack(folder)
-    assert header is not None
-    same = (header.source, header.shape, header.dtype)
-    if not wanted.source or same != (wanted.source, wanted.shape, wanted.dtype):
-        raise ValueError(
-            f"{folder} holds another stack than is asked for ({header.name}, "
-            f"{header.dtype} of shape {header.shape}, of other kernels, samples, "
-            "weights or steps): name another folder, or remove this one."
-        )
-    return array
-
-
-def _source(
-    dictionary: KernelDictionary,
-    X: Array,
-    steps: tuple[object, ...],
-    weights: Array | None,
-) -> str:
-    """Return a hash of all that determines the matrices, "" if it has none."""
-    try:
-        source: str = fingerprint((dictionary, X, steps, weights))
-    except (PicklingError, TypeError, AttributeError):
-        return ""  # a kernel that cannot be pickled, as a function of a function
-    return source

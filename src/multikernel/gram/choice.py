@@ -7,7 +7,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import HIGH, sampled_ranks
-from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.lazy.stack import DENSE_BYTES
 from multikernel.gram.matrix import IMAGE_BYTES
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
@@ -17,6 +16,10 @@ from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncentred
 from multikernel.linalg.threads import available_threads
+
+STORAGE = ("auto", "by_kernel", "dense", "dense32", "lazy", "low_rank")
+Storage = str | LowRank
+"""The types of a ``storage`` parameter."""
 
 SMALL = 2**25
 """Entries of all matrices up to which they are held whole: a tenth of a second's work
@@ -65,7 +68,7 @@ class Choice:
 
     Parameters
     ----------
-    storage : str, LowRank or MemoryMapped
+    storage : str or LowRank
         The storage.
     reason : str
         Why, the second half of a sentence.
@@ -90,9 +93,7 @@ class Choice:
     @property
     def name(self) -> str:
         """Return the storage by name."""
-        if isinstance(self.storage, str):
-            return self.storage
-        return "low_rank" if isinstance(self.storage, LowRank) else "memmap"
+        return self.storage if isinstance(self.storage, str) else "low_rank"
 
     @property
     def advice(self) -> str:
@@ -128,7 +129,7 @@ def choose_storage(
         Training samples.
     normalize : str, sequence of str, or None
         As in `build_stack`.
-    storage : str, LowRank or MemoryMapped, default="auto"
+    storage : str or LowRank, default="auto"
         What the user asks for; anything but "auto" is kept.
     max_bytes : int, optional
         As in `build_stack`.
@@ -287,9 +288,7 @@ class Costs:
             choice = self.by_kernel(sampled_ranks(dictionary, X)) or self.dense()
         else:
             choice = self.lazy() if storage == "lazy" else self.dense()
-        half = storage == "dense32" or (
-            isinstance(storage, MemoryMapped) and storage.dtype == "float32"
-        )
+        half = storage == "dense32"
         n_bytes = self.halved(choice).n_bytes if half else choice.n_bytes
         return Choice(storage, ASKED, self.n_kernels, n_bytes, choice.seconds)
 

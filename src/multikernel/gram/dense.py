@@ -1,8 +1,7 @@
 """Gram matrices held in one array."""
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,8 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import HasProducts
 from multikernel.gram.matrix import GramMatrix, Products, products_of_arrays
-from multikernel.gram.memory import address, read_ahead
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tables import backing, read_only, write_block
+from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import compiled, run_blocks, with_one_blas_thread
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
@@ -31,10 +29,9 @@ microseconds of work, two threads waited for one another and were no faster than
 ROWS_PER_TASK = 32
 """Rows of a sum that a thread adds up at a time."""
 
-HELD_SHARE, HELD_BYTES = 16, 2**28
-"""Of a stack's bytes in a file, and in all, what a copy may take: of a few kernels, as
-solvers multiply by active ones many times, also while the file does not fit into
-memory; and of a fold, together with its stack, as BLAS is faster there."""
+HELD_BYTES = 2**28
+"""Bytes of a stack and its fold up to which the fold is copied, as BLAS is faster
+there."""
 
 CALM_ENTRIES = 2**22
 """Entries of a matrix whose product with a vector one BLAS thread makes. NumPy and
@@ -99,9 +96,7 @@ class DenseMatrix(GramMatrix):
 class DenseStack(HasProducts):
     """Gram matrices in one array; every pass is one call of BLAS on all threads.
 
-    The array may be mapped from a file: then matrices are read in order, one after
-    another, and never copied whole, so that they take as much memory as the system
-    has to spare, and no more.
+    The array may be mapped from a file; it is not copied then either.
 
     Parameters
     ----------
@@ -151,11 +146,6 @@ class DenseStack(HasProducts):
         n_kernels, n_rows, n_cols = self.array.shape
         return n_kernels, n_rows, n_cols
 
-    @cached_property
-    def in_file(self) -> bool:
-        """Return whether the array is mapped from a file."""
-        return backing(self.array) is not None
-
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         n_kernels, n_rows, n_cols = self.shape
@@ -170,18 +160,7 @@ class DenseStack(HasProducts):
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
         n_kernels, n_rows, n_cols = self.shape
         shape = n_kernels, n_rows, *v.shape[1:]
-        if not self.in_file:
-            return _products(self.array.reshape(-1, n_cols), v).reshape(shape)
-        images = np.empty(shape)
-
-        def multiply(m: int) -> None:
-            if m + 2 < n_kernels:
-                read_ahead(self.array[m + 2])
-            np.dot(self._matrix(m), v, out=images[m])
-
-        # One after another, so that the file is read in order.
-        run_blocks(multiply, range(n_kernels))
-        return images
+        return _products(self.array.reshape(-1, n_cols), v).reshape(shape)
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
@@ -192,15 +171,14 @@ class DenseStack(HasProducts):
         n_kernels, n_rows, n_cols = self.shape
         support = np.flatnonzero(weights)
         several = support.size > 7 and support.size * n_rows**2 > ENTRIES_PER_TASK
-        if several and n_rows == n_cols and not self.in_file:
+        if several and n_rows == n_cols:
             # Half of symmetric matrices: 837 of 455 samples take 0.06 s, by BLAS 0.10.
             return self._part(support).combine(weights[support])
         if self.array.dtype == np.float32:
             # In float64, a few rows of the sum at a time.
             return DenseMatrix(self.combined_rows(weights, np.arange(n_rows)))
         flat = self.array.reshape(n_kernels, n_rows * n_cols)
-        # Of a file such a product would read the matrices out of order.
-        if support.size > 1 and 2 * support.size > n_kernels and not self.in_file:
+        if support.size > 1 and 2 * support.size > n_kernels:
             return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
         total = np.zeros(n_rows * n_cols)
 
@@ -232,46 +210,30 @@ class DenseStack(HasProducts):
         return diagonals
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels.
-
-        In memory it is a view; of a file a copy of few, and a view of many.
-        """
+        """Return the stack of the chosen kernels, a view."""
         indices = np.arange(self.shape[0])[kernels]
         run = bool(indices.size) and bool(np.all(np.diff(indices) == 1))
-        if self.in_file:
-            each, whole = self.array[:1].nbytes, self.array.nbytes
-            held = indices.size * each <= min(HELD_BYTES, whole // HELD_SHARE)
-            if held:
-                return DenseStack(self.array[indices])
         if run:
             return DenseStack(self.array[indices[0] : indices[0] + indices.size])
         return self._part(indices)
 
     def once(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, by their numbers."""
-        # Reading few of them in a file again costs more than a copy.
-        return self.take(kernels) if self.in_file else self._part(np.asarray(kernels))
+        return self._part(np.asarray(kernels))
 
     def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples, a copy unless it is all of them.
-
-        Of a file it is a view where they ascend.
-        """
+        """Return the stack on the chosen samples, a copy unless it is all of them."""
         every = np.arange(self.shape[1])
         rows = every[samples]
         if np.array_equal(rows, every):
             return self
-        kernels = np.arange(self.shape[0])
-        if self.in_file and np.all(np.diff(rows) > 0):
-            return self._part(kernels, rows)
-        return self.copied(kernels, rows, rows)
+        return self.copied(np.arange(self.shape[0]), rows, rows)
 
-    def _part(self, kernels: Indices, samples: Indices | None = None) -> GramStack:
-        """Return some kernels, on some samples, by their numbers."""
+    def _part(self, kernels: Indices) -> GramStack:
+        """Return some kernels, by their numbers."""
         from multikernel.gram.part import PartStack
 
-        every = np.arange(self.shape[1])
-        return PartStack(self, every if samples is None else samples, kernels)
+        return PartStack(self, np.arange(self.shape[1]), kernels)
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
@@ -335,15 +297,6 @@ class DenseStack(HasProducts):
         """Return one matrix in float64."""
         return np.asarray(self.array[m], dtype=np.float64)
 
-    def __reduce__(self) -> Any:
-        """Return how another process finds a file; it does not get its matrices."""
-        file = backing(self.array)
-        if file is None:
-            return DenseStack, (self.array,)
-        offset = address(self.array) - address(file) + file.offset
-        arguments = str(file.filename), self.array.dtype.str, offset, self.array.shape
-        return _mapped_again, arguments
-
 
 def _products(rows: Stored, v: Array) -> Array:
     """Return the products of rows with a vector, or with several, in float64."""
@@ -370,9 +323,3 @@ def _products(rows: Stored, v: Array) -> Array:
 
     run_blocks(work, range(0, len(rows), step))
     return products
-
-
-def _mapped_again(
-    path: str, dtype: str, offset: int, shape: tuple[int, ...]
-) -> DenseStack:
-    return DenseStack(np.asarray(np.memmap(path, dtype, "r", offset, shape)))

@@ -1,6 +1,5 @@
 """Memory and disk: how much there is, how to say it, and arrays mapped from files."""
 
-import mmap
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.lib import format as npy
 
 from multikernel.exceptions import StackTooLargeError
-from multikernel.linalg.tables import backing
 
 FALLBACK_BYTES = 2**32
 """Assumed where the system does not say."""
@@ -117,26 +115,6 @@ def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
         )
 
 
-def address(array: Any) -> int:
-    """Return where an array begins in memory."""
-    pointer: int = array.__array_interface__["data"][0]
-    return pointer
-
-
-def read_ahead(array: Any) -> None:
-    """Ask the system to read an array that is mapped from a file; return at once.
-
-    It does nothing for other arrays, and where the system takes no such advice.
-    """
-    file = backing(array)
-    held = getattr(file, "base", None)
-    if file is None or not isinstance(held, mmap.mmap) or not hasattr(held, "madvise"):
-        return
-    start = address(array) - address(np.frombuffer(held, np.uint8, 1))
-    first = start - start % mmap.PAGESIZE
-    held.madvise(mmap.MADV_WILLNEED, first, start + array.nbytes - first)
-
-
 def stack_bytes(shape: tuple[int, int, int], item_bytes: int) -> int:
     """Return the bytes of a dense stack."""
     return shape[0] * shape[1] * shape[2] * item_bytes
@@ -160,7 +138,7 @@ def check_size(
         half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
         alternatives = (
             "storage='low_rank' to hold factors, storage='lazy' to recompute "
-            f"kernels in blocks, storage='memmap' to keep them in a file,{half}"
+            f"kernels in blocks,{half}"
         )
     what = f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take"
     advice = f"Use {alternatives} fewer kernels, or raise max_bytes."

@@ -109,16 +109,6 @@ def made_folder(folder: PathLike) -> Path:
     return path
 
 
-def scratch(folder: PathLike | None, shape: Sequence[int], dtype: str) -> Array:
-    """Return an array to write to, in a temporary file that goes with it.
-
-    The file is in a folder, or among the system's temporary ones.
-    """
-    if folder is not None:
-        made_folder(folder)
-    return TemporaryFolder(folder).scratch(shape, dtype)
-
-
 def _made(parent: PathLike | None) -> tuple[Path, int | None]:
     """Make a folder, and return it with what holds its lock."""
     while True:

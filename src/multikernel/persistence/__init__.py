@@ -19,8 +19,8 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from multikernel._install import how_to_install
 from multikernel.exceptions import UntrustedTypesError, VersionWarning, warn_user
-from multikernel.gram.files import PathLike as PathLike
 from multikernel.gram.memory import readable_bytes
+from multikernel.gram.temporary import PathLike as PathLike
 from multikernel.linalg.threads import aside
 from multikernel.persistence.archive import (
     Content,

@@ -21,11 +21,11 @@ from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, GramStack, LowRank, build_stack
 from multikernel.gram.capabilities import outside_products
+from multikernel.gram.choice import Storage
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.growth import on_its_columns
-from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.matrix import (
     Products,
     column_runs,
@@ -54,7 +54,7 @@ class GramOptions:
     ----------
     normalize : str, sequence of str, or None
         Steps, as in `build_stack`.
-    storage : str, LowRank or MemoryMapped
+    storage : str or LowRank
         Storage, as in `build_stack`.
     max_bytes : int or None
         Limit on the bytes, as in `build_stack`.
@@ -76,8 +76,6 @@ class GramOptions:
     @property
     def single(self) -> bool:
         """Return whether whole matrices are stored in single precision."""
-        if isinstance(self.storage, MemoryMapped):
-            return self.storage.dtype == "float32"
         return self.storage == "dense32"
 
     def scaled(self, factors: Array) -> "GramOptions":
@@ -125,10 +123,7 @@ def gram_matrices(
         "max_bytes": options.max_bytes,
     }
     if dictionary is None:
-        drawn = options.random_state
-        return precomputed_stack(
-            X, storage=options.storage, random_state=drawn, **alike
-        )
+        return precomputed_stack(X, random_state=options.random_state, **alike)
     thin = options.storage if isinstance(options.storage, LowRank) else None
     rows: SampledRows | None = X if isinstance(X, SampledRows) else None
     if rows is None and thin is not None and thin.folder is not None:

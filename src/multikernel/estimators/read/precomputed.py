@@ -1,6 +1,5 @@
 """Precomputed Gram matrices: named, with the samples first, checked, as a stack."""
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,16 +18,14 @@ from multikernel.estimators.read.matrices import (
     naming_matrices,
 )
 from multikernel.exceptions import warn_user
-from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
+from multikernel.gram import BuiltStack, DenseStack, GramStack
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.checks import take_census
-from multikernel.gram.files import PathLike, Storage, joined, open_stack
 from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep
-from multikernel.gram.temporary import scratch
-from multikernel.linalg.tables import backing, equal_shares
+from multikernel.linalg.tables import equal_shares
 from multikernel.linalg.threads import run_blocks
 
 
@@ -161,33 +158,28 @@ def stack_grams(grams: Any) -> Any:
 
     Parameters
     ----------
-    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), path, or sequence \
-            of array-like of shape (n_samples, n_fit_samples) or paths, or mapping \
-            from names to these
+    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence of \
+            array-like of shape (n_samples, n_fit_samples), or mapping from names to \
+            these
         The matrices: square for the training data, new samples in the rows for
         prediction. The names of a mapping are ``kernel_names_`` of what is fitted, and
-        new samples come under the same ones. A path leads to a file of NumPy's
-        format (.npy), or of a folder that `map_grams` or storage "memmap" has written.
+        new samples come under the same ones. An array may be a memory map.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
         With names where these were given. Of an array a view, without a copy; of a
-        path a view of the file, read only where it is asked for. Of a list a
-        view of the one array that it is copied into: a temporary file where a path or
-        a memory map is among them. `fit` uses that layout without a further copy where
-        kernels are at most scaled ("trace", "variance").
+        list a view of the one array that it is copied into. `fit` uses that layout
+        without a further copy where kernels are at most scaled ("trace", "variance").
 
     Raises
     ------
     ValueError
-        If there is no matrix, if their shapes differ, if a name is no text, or if a
-        file was not written to its end.
+        If there is no matrix, if their shapes differ, or if a name is no text.
 
     See Also
     --------
     GramRepair : Makes kernels of similarities, within the folds of a search.
-    map_grams : Writes matrices to a file, one by one.
     multikernel.kernels.PrecomputedKernel : Shares one copy across folds and clones,
         also of arrays of samples and of other kernels.
 
@@ -202,67 +194,19 @@ def stack_grams(grams: Any) -> Any:
     """
     if isinstance(grams, Mapping):
         return NamedGrams(stack_grams(list(grams.values())), tuple(grams))
-    if isinstance(grams, str | os.PathLike):
-        return np.moveaxis(open_stack(grams)[0], 0, -1)
     if isinstance(grams, np.ndarray) and grams.ndim == 3:
         return np.moveaxis(grams, 0, -1)
-    matrices = _matrices(grams)
-    if any(backing(matrix) is not None for matrix in matrices):
-        return np.moveaxis(joined(matrices), 0, -1)
-    return np.moveaxis(np.stack(matrices), 0, -1)
-
-
-def map_grams(grams: Any, folder: PathLike, *, name: str = "grams") -> Array:
-    """Write Gram matrices to a file, and return them as X, which reads the file.
-
-    Parameters
-    ----------
-    grams : sequence of array-like of shape (n_samples, n_fit_samples), or paths
-        The matrices, copied one by one; float32 where all are.
-    folder : str or path-like
-        Where to; made if it does not exist. `stack_grams` opens it again.
-    name : str, default="grams"
-        What its header calls them.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
-        For ``kernels="precomputed"``.
-
-    Raises
-    ------
-    OSError
-        If the folder holds a stack already, or the disk has no room.
-    ValueError
-        If there is no matrix, or if their shapes differ.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from multikernel.estimators import map_grams, stack_grams
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     X = map_grams([np.eye(4), np.ones((4, 4))], folder)
-    ...     same = np.array_equal(stack_grams(folder), X)
-    >>> X.shape, same
-    ((4, 4, 2), True)
-    """
-    return np.moveaxis(joined(_matrices(grams), folder, name), 0, -1)
+    return np.moveaxis(np.stack(_matrices(grams)), 0, -1)
 
 
 def _matrices(grams: Any) -> list[Array]:
-    """Return matrices one by one, those in files without reading them."""
-    if not isinstance(grams, Iterable):
+    """Return matrices of one shape as arrays."""
+    if not isinstance(grams, Iterable) or isinstance(grams, str):
         raise ValueError(
-            "Gram matrices are an array of three axes, a path, or a sequence of "
-            f"matrices and paths, got {shown(grams)}."
+            "Gram matrices are an array of three axes or a sequence of matrices, got "
+            f"{shown(grams)}."
         )
-    matrices: list[Array] = []
-    for gram in grams:
-        if isinstance(gram, str | os.PathLike):
-            matrices += list(open_stack(gram)[0])
-        else:
-            matrices.append(np.asarray(gram))
+    matrices = [np.asarray(gram) for gram in grams]
     if not matrices:
         raise ValueError("stack_grams needs at least one Gram matrix, got none.")
     for number, matrix in enumerate(matrices):
@@ -274,25 +218,17 @@ def _matrices(grams: Any) -> list[Array]:
     return matrices
 
 
-def opened(X: Any) -> Any:
-    """Return the array of kernels given as paths or with names; all else as it is."""
-    if isinstance(X, NamedGrams):
-        return X.array
-    paths = X if isinstance(X, list | tuple) else [X]
-    named = [isinstance(path, str | os.PathLike) for path in paths]
-    return stack_grams(X) if named and all(named) else X
-
-
 def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
     """Return precomputed kernels as an array, float64 or float32, without a copy.
 
-    They come samples first, (n_samples, n_fit_samples, n_kernels), or as paths. Those
-    of a fit (`reset`) are square, and the `estimator` gets their number of samples; all
-    else is looked at where they are read as a whole, by `precomputed_stack`.
+    They come samples first, (n_samples, n_fit_samples, n_kernels). Those of a fit
+    (`reset`) are square, and the `estimator` gets their number of samples; all else is
+    looked at where they are read as a whole, by `precomputed_stack`.
     """
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
-    grams = numbers.read_array(estimator, owner, opened(X), **settings)
+    array = X.array if isinstance(X, NamedGrams) else X
+    grams = numbers.read_array(estimator, owner, array, **settings)
     if grams.ndim != 3:
         raise ValueError(
             'With kernels="precomputed", X must have three dimensions, (n_samples, '
@@ -334,15 +270,14 @@ def precomputed_stack(
     X: Array,
     sample_weight: Array | None,
     normalize: Steps,
-    storage: Storage = "auto",
     max_bytes: int | None = None,
     random_state: Any = None,
 ) -> BuiltStack:
     """Return the normalised stack of a samples-first block of Gram matrices.
 
     It is a view of X, of shape (n_samples, n_samples, n_kernels), where kernels are at
-    most scaled and X has the layout of `stack_grams`; otherwise `storage` says where a
-    copy is made, of at most `max_bytes`. The weights are for the normalisation's
+    most scaled and X has the layout of `stack_grams`; otherwise a copy is made, of at
+    most `max_bytes`. The weights are for the normalisation's
     statistics, and `random_state` draws the vectors that show whether matrices are
     symmetric; zero for None.
     """
@@ -355,7 +290,8 @@ def precomputed_stack(
             "kernels do not have: divide them beforehand, or use PrecomputedKernel."
         )
     if not (normalization.only_scales and array.flags.c_contiguous):
-        array = kernels_first(X, _room(array, storage, max_bytes))
+        check_size(array.shape, array.itemsize, max_bytes, NO_COPY)
+        array = kernels_first(X, np.empty(array.shape, array.dtype))
     held = DenseStack(array)
     stack: GramStack
     census = take_census(
@@ -373,19 +309,6 @@ def precomputed_stack(
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
     return BuiltStack(stack, normalization, zero_kernels(stack))
-
-
-def _room(array: Array, storage: Storage, max_bytes: int | None) -> Array:
-    """Return room for a copy of matrices: in a temporary file where they are mapped."""
-    if (
-        isinstance(storage, MemoryMapped)
-        or storage == "memmap"
-        or backing(array) is not None
-    ):
-        folder = storage.folder if isinstance(storage, MemoryMapped) else None
-        return scratch(folder, array.shape, array.dtype.name)
-    check_size(array.shape, array.itemsize, max_bytes, NO_COPY)
-    return np.empty(array.shape, array.dtype)
 
 
 def kernels_first(X: Array, array: Array) -> Array:

@@ -13,7 +13,6 @@ from multikernel._validation import check_weights, listed
 from multikernel.estimators.read.tables import TrainingTable
 from multikernel.estimators.read.targets import read_columns
 from multikernel.gram.factors.engine import SampledRows
-from multikernel.gram.temporary import scratch
 from multikernel.linalg.tables import backing, row_hashes, row_keys
 
 Labels = Array | Indices
@@ -212,7 +211,7 @@ def read_samples(
             "taken out of a collection of Dask here: leave them out of it."
         )
     if rows.size < n_rows:
-        X = without_others(X, rows) if X.ndim == 3 else X[rows]
+        X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
     labels: Labels = table.y[rows]
     classes = None
     if classify and class_weight is not None and table.y.ndim == 2:
@@ -238,19 +237,6 @@ def read_samples(
     n_outputs = len(samples.targets)
     checked = check_offset(owner, offset, n_rows, n_outputs, alike=classes is None)
     return replace(samples, offset=checked[rows])
-
-
-def without_others(X: Array, rows: Indices) -> Array:
-    """Return the matrices between some samples, in a file where they are in one.
-
-    X has shape (n_samples, n_samples, n_kernels), as what is returned.
-    """
-    if backing(X) is None:
-        return np.asarray(X[np.ix_(rows, rows)])
-    array = scratch(None, (X.shape[2], rows.size, rows.size), X.dtype.name)
-    for m in range(X.shape[2]):
-        array[m] = X[:, :, m][np.ix_(rows, rows)]
-    return np.moveaxis(array, 0, -1)
 
 
 def check_offset(

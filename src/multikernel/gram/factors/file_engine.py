@@ -14,8 +14,7 @@ from multikernel._typing import Array
 from multikernel.gram.factors.engine import FactorBlock, RowBlocks, SampledRows, Task
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.rows import moments, normalised, raw_block, replaced
-from multikernel.gram.files import PathLike
-from multikernel.gram.temporary import TemporaryFolder, made_folder
+from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder
 from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import run_blocks
 
