@@ -356,7 +356,7 @@ def test_what_repeats_a_model_runs_as_printed(model, no_pictures):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     # Nothing is cut, and what is as by default is not printed.
     assert "..." not in body(page, "What was fitted")
-    assert "check_psd" not in body(page, "What was fitted")
+    assert "max_bytes" not in body(page, "What was fitted")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

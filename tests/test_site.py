@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from multikernel import GramRepair, SpicyMKLClassifier, TableEncoder
+from multikernel import SpicyMKLClassifier, TableEncoder
 from multikernel._install import DOCUMENTATION
 from multikernel.estimators.reference import page_template
 
@@ -120,7 +120,7 @@ def test_a_notebook_links_to_the_page_of_an_estimator_once_there_is_an_address(
     if not DOCUMENTATION:
         assert SpicyMKLClassifier()._get_doc_link() == ""
     template = page_template("https://example.org/stable/")
-    for kind in (SpicyMKLClassifier, GramRepair, TableEncoder):
+    for kind in (SpicyMKLClassifier, TableEncoder):
         monkeypatch.setattr(kind, "_doc_link_template", template)
         page = f"generated/multikernel.{kind.__name__}.html"
         assert kind()._get_doc_link() == f"https://example.org/stable/{page}"

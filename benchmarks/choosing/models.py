@@ -43,8 +43,6 @@ def ours(name: str) -> Model:
         made = getattr(estimators, name.replace("*", kind_of(split)))
         given = () if name.startswith("HKL") else (split.kernels,)
         model = made(*given)
-        if split.kernels == "precomputed":  # they are of samples that were repaired
-            model.set_params(check_psd="none")
         model.fit(split.X, split.y)
         active = model.active_kernels_
         many = isinstance(active, list) and np.ndim(active[0])

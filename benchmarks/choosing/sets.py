@@ -10,7 +10,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.datasets import load
-from multikernel.gram import repair_gram
 from multikernel.kernels import GaussianKernel, LinearKernel
 from multikernel.kernels.sequence import (
     Alphabet,
@@ -196,11 +195,17 @@ def _of_unit_trace(K: Array, K_test: Array) -> tuple[Array, Array]:
     return K / unit, K_test / unit
 
 
+def clipped(K: Array) -> Array:
+    """Return a similarity without its negative eigenvalues."""
+    eigenvalues, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    return np.asarray((vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T)
+
+
 def _of_kernels(data: Any, number: int) -> Split:
     """Return Gram matrices, made kernels where they are similarities."""
     if "K" in data:
         grams, y = np.asarray(data.K, dtype=float), data.Y[:, number]
-        grams = np.array([repair_gram(K) for K in grams])
+        grams = np.array([clipped(K) for K in grams])
     else:
         grams, y = np.array([V @ V.T for V in data.views.values()]), data.y
         norms = np.sqrt(np.einsum("mii->mi", grams))

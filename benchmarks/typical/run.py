@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -32,21 +31,18 @@ from sklearn.svm import SVC, SVR
 
 from multikernel.datasets import available, load, make_ringnorm
 from multikernel.estimators import (
-    FixedWeightsMKLClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
     HKLClassifierCV,
     HKLRegressorCV,
-    LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressorCV,
-    stack_grams,
 )
 from multikernel.gram import build_stack
-from multikernel.kernels import random_subset_gaussians, spicy_dictionary
+from multikernel.kernels import random_subset_gaussians
 from multikernel.losses import HingeLoss
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1, SquaredBlockNorm
@@ -216,28 +212,6 @@ def tiny() -> Iterator[dict[str, Any]]:
         yield row
 
 
-def checks(quick: bool) -> Iterator[dict[str, Any]]:
-    """Yield times on 837 Gram matrices, with the check of them and without."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X = StandardScaler().fit_transform(X)[:455]
-    X = X[:80, :3] if quick else X
-    kernels = spicy_dictionary(X.shape[1])
-    built = build_stack(kernels, X, normalize="trace", storage="dense", max_bytes=2**34)
-    grams = stack_grams(list(built.stack.array))
-    makers: dict[str, Callable[..., Any]] = {
-        "LpMKL, p = 2": partial(LpMKLClassifier, "precomputed", p=2.0),
-        "FixedWeightsMKL": partial(FixedWeightsMKLClassifier, "precomputed"),
-    }
-    for name, make in makers.items():
-        taken: dict[str, list[float]] = {"auto": [], "none": []}
-        for _ in range(4):  # in turn, the first of each to read and compile
-            for check, found in taken.items():
-                fit = partial(make(check_psd=check).fit, grams, y[: len(X)])
-                found.append(timed(fit)[1])
-        with_check, without = (float(np.median(found[1:])) for found in taken.values())
-        yield beside("checks", f"{name}: default check, none", with_check, without)
-
-
 def hinges(quick: bool) -> Iterator[dict[str, Any]]:
     """Yield times with the hinge loss and 2000 samples, and those of lp p = 1.
 
@@ -353,7 +327,7 @@ def place(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row.get(key) for key in ("kind", "set", "split", "method"))
 
 
-PAIRS = {"checks": checks, "hinge": hinges}
+PAIRS = {"hinge": hinges}
 """What is measured beside another way to the same."""
 
 

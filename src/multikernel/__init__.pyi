@@ -40,7 +40,6 @@ from .estimators import (
     FixedWeightsMKLClassifierCV as FixedWeightsMKLClassifierCV,
     FixedWeightsMKLRegressor as FixedWeightsMKLRegressor,
     FixedWeightsMKLRegressorCV as FixedWeightsMKLRegressorCV,
-    GramRepair as GramRepair,
     GroupOMPClassifier as GroupOMPClassifier,
     GroupOMPClassifierCV as GroupOMPClassifierCV,
     GroupOMPRegressor as GroupOMPRegressor,

@@ -54,17 +54,12 @@ class IndefiniteKernelError(ValueError):
     message : str
         What was met, and what can be done.
     kernel : int or None, default=None
-        Which of the matrices, the first of several, where that is known.
-    kernels : tuple of int, default=()
-        All of them, where several are known; ``(kernel,)`` otherwise.
+        Number of the matrix, if known.
     """
 
-    def __init__(
-        self, message: str, kernel: int | None = None, kernels: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, message: str, kernel: int | None = None) -> None:
         super().__init__(message)
         self.kernel = kernel
-        self.kernels = kernels or (() if kernel is None else (kernel,))
 
 
 class StackTooLargeError(MemoryError):

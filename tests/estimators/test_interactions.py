@@ -286,7 +286,7 @@ def test_where_no_columns_vary_together_it_is_said():
     X = np.column_stack([np.linspace(0.0, 1.0, 20), np.ones(20)])
     spec = Interactions([ColumnKernel(GaussianKernel(1.0), c) for c in (0, 1)])
     with pytest.warns(DictionaryWarning, match="the dictionary has the kernels alone"):
-        SpicyMKLRegressor(spec, check_psd="none").fit(X, np.sin(X[:, 0]))
+        SpicyMKLRegressor(spec).fit(X, np.sin(X[:, 0]))
 
 
 @pytest.mark.parametrize("storage", ["auto", "low_rank"])

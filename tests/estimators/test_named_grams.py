@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from multikernel import (
-    GramRepair,
     LpMKLRegressor,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
@@ -18,7 +17,6 @@ from multikernel import (
 from multikernel.display import KernelWeightsDisplay
 from multikernel.estimators import NamedGrams
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import repair_gram
 from multikernel.inspection import (
     bootstrap,
     group_permutation_importance,
@@ -126,73 +124,11 @@ def test_what_cannot_be_named(grams, message):
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-def test_all_indefinite_matrices_are_named_at_once():
+def test_an_indefinite_matrix_is_named():
     bent, y = similarities()
     K = {"first": bent[0], "sound": np.outer(y, y) + np.eye(30), "second": bent[1]}
-    with pytest.raises(IndefiniteKernelError, match=r"first, second: .*") as error:
-        SpicyMKLRegressor("precomputed", alpha=0.5, check_psd="all").fit(
-            stack_grams(K), y
-        )
-    assert error.value.kernels == (0, 2)
-    # Whatever meets one of them first.
-    with pytest.raises(IndefiniteKernelError, match=r"first, second: .*"):
+    with pytest.raises(IndefiniteKernelError, match=r"^(first|second): "):
         LpMKLRegressor("precomputed").fit(stack_grams(K), y)
-    for matrix in bent:
-        assert f"{np.linalg.eigvalsh(matrix)[0]:.3g}" in str(error.value)
     K["second"][3, 3] = -1.0
     with pytest.raises(IndefiniteKernelError, match=r"second: .*\[3, 3\] is -1"):
         SpicyMKLRegressor("precomputed").fit(stack_grams(K), y)
-
-
-@pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("how", ["clip", "flip"])
-def test_repairs_are_by_the_training_samples_of_a_fold(how):
-    bent, y = similarities()
-    K = stack_grams({"first": bent[0], "second": bent[1]})
-    repair = GramRepair(how)
-    repaired = repair.fit_transform(K)
-    assert repaired.names == ("first", "second")
-    for m, matrix in enumerate(bent):
-        expected = repair_gram(matrix, how)
-        np.testing.assert_allclose(np.asarray(repaired)[..., m], expected, atol=1e-12)
-        lowest = np.linalg.eigvalsh(matrix)[0]
-        assert repair.lowest_eigenvalues_[m] == pytest.approx(lowest)
-    # New samples that are those of the fit are treated as these.
-    np.testing.assert_allclose(repair.transform(K), repaired, atol=1e-12)
-    model = make_pipeline(GramRepair(how), SpicyMKLRegressor("precomputed", alpha=0.01))
-    scores = cross_val_score(model, K, y, cv=3)
-    for score, (train, test) in zip(
-        scores, ((np.r_[10:30], np.r_[:10]),), strict=False
-    ):
-        own = clone(model).fit(K[np.ix_(train, train)], y[train])
-        assert own[-1].kernel_names_ == ["first", "second"]
-        assert own.score(K[np.ix_(test, train)], y[test]) == pytest.approx(score)
-
-
-@pytest.mark.parametrize(
-    ("how", "K", "message"),
-    [
-        ("shift", np.eye(3)[:, :, None], "how must be one of 'clip', 'flip', got"),
-        ("clip", np.ones((3, 2, 1)), "square"),
-        ("clip", np.triu(np.ones((3, 3)))[:, :, None], "Gram matrix 0.* not symmetric"),
-    ],
-)
-def test_what_a_repair_refuses(how, K, message):
-    with pytest.raises(ValueError, match=message):
-        GramRepair(how).fit(K)
-
-
-def test_a_repair_refuses_other_samples():
-    repair = GramRepair().fit(np.eye(3)[:, :, None])
-    with pytest.raises(ValueError, match="fitted on 3 samples and 1 kernels"):
-        repair.transform(np.ones((2, 4, 1)))
-
-
-def test_a_repair_refuses_named_matrices_in_another_order():
-    K = {"first": np.diag([1.0, -1.0, 1.0]), "second": np.diag([-1.0, 1.0, 1.0])}
-    repair = GramRepair().fit(stack_grams(K))
-    swapped = stack_grams({name: K[name] for name in ("second", "first")})
-    with pytest.raises(ValueError, match="'second', 'first', but GramRepair was"):
-        repair.transform(swapped)
-    without = repair.transform(np.asarray(stack_grams(K)))
-    np.testing.assert_array_equal(without, np.asarray(repair.transform(stack_grams(K))))

@@ -210,9 +210,7 @@ def best_of(
     found = []
     for C in Cs:
         start = time.perf_counter()
-        model = LpMKLClassifier(
-            "precomputed", C=C, p=p, tol=TOL, normalize=None, check_psd="none"
-        )
+        model = LpMKLClassifier("precomputed", C=C, p=p, tol=TOL, normalize=None)
         with warnings.catch_warnings():
             # Few sequences are close to one another in words of twenty letters.
             warnings.simplefilter("ignore", DictionaryWarning)

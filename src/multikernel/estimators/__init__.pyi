@@ -7,7 +7,6 @@ from .fixed_weights.estimators import (
     FixedWeightsMKLClassifier as FixedWeightsMKLClassifier,
     FixedWeightsMKLRegressor as FixedWeightsMKLRegressor,
 )
-from .gram_repair import GramRepair as GramRepair
 from .group_omp.cv import (
     GroupOMPClassifierCV as GroupOMPClassifierCV,
     GroupOMPRegressorCV as GroupOMPRegressorCV,

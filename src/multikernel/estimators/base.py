@@ -133,7 +133,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         multikernel.exceptions.StackTooLargeError
             If the Gram matrices would need more than ``max_bytes``.
         multikernel.exceptions.IndefiniteKernelError
-            If a Gram matrix is not positive semidefinite, see ``check_psd``.
+            If a Gram matrix, or the sum that a model uses, is not positive
+            semidefinite.
 
         Warns
         -----

@@ -149,7 +149,6 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     max_iter: int = 200
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

@@ -86,7 +86,6 @@ class OwnParameters:
     fit_intercept: bool = True
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

@@ -22,7 +22,6 @@ from multikernel._validation import (
 from multikernel.estimators.scale import Scale
 from multikernel.gram import LowRank
 from multikernel.gram.choice import STORAGE
-from multikernel.gram.definite import CHOICES
 from multikernel.gram.normalization import STEPS, Normalizer
 from multikernel.losses import (
     COUPLED_LOSSES,
@@ -303,7 +302,6 @@ CHECKS: Mapping[str, Check] = {
     "max_iter": COUNT,
     "storage": storage_choice,
     "max_bytes": AnyOf((NOTHING, COUNT)),
-    "check_psd": OneOf(CHOICES),
     "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
     "refit": FLAG,
     "intervals": FLAG,

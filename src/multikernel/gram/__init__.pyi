@@ -1,9 +1,8 @@
 from .base import GramStack as GramStack
 from .build import build_stack as build_stack
 from .by_kernel import ByKernelStack as ByKernelStack
-from .checks import check_gram as check_gram, repair_gram as repair_gram
+from .checks import check_gram as check_gram
 from .choice import Storage as Storage
-from .definite import check_definite as check_definite
 from .dense import DenseMatrix as DenseMatrix, DenseStack as DenseStack
 from .factors.factorise import build_low_rank as build_low_rank
 from .factors.landmarks import LowRank as LowRank, kernel_features as kernel_features

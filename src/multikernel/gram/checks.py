@@ -18,8 +18,6 @@ from multikernel.kernels.base import off_diagonal_ratio
 from multikernel.linalg.tables import read_only
 from multikernel.linalg.threads import aside, compiled, run_blocks
 
-REPAIRS = ("clip", "shift", "flip")
-
 ROUNDING = 1e-6
 """Negative eigenvalue, over the trace, that passes as rounding of single precision.
 
@@ -42,97 +40,9 @@ KERNELS_PER_TASK = 64
 COLUMN_BYTES = 2**23
 """Bytes of columns that are computed, and copied once, at a time."""
 
-STEPS = 6
-"""Products that the probe makes with each matrix.
-
-Share of indefinite matrices found, by random vectors in a block and by Lanczos steps
-(455 samples, unit trace, one random direction of the eigenvalue given beside Gaussians
-of squared width 50, 4 and 0.5, 20 draws; a matrix of this size is in a core's cache
-from the first product on, which takes 0.08 ms, and every further one 0.02 ms):
-
-====== =============== =============== ===============
-lowest 8 vectors, once 1 vector, 6 x   1 vector, 8 x
-====== =============== =============== ===============
--0.05  100   50    5   100  100  100   100  100  100
--0.02   95    5    0   100  100  100   100  100  100
--0.01   95    0    0   100   75  100   100  100  100
--0.003  65    0    0    95   15   50   100   30   85
--0.001  35    0    0    70    0    0   100    5   15
-====== =============== =============== ===============
-"""
-
 FAR = 0.01
 """Where a factor lacks more than this share of its trace, its columns do not stand for
 its kernel."""
-
-
-def repair_gram(K: Array, how: str = "clip") -> Array:
-    r"""Return a positive semidefinite matrix near a symmetric one.
-
-    With the eigenvalues :math:`\lambda_i` and eigenvectors :math:`u_i`, the result is
-    :math:`\sum_i \mu_i u_i u_i^\top` with
-
-    ===========  ==================================================================
-    ``"clip"``   :math:`\mu_i = \max(\lambda_i, 0)`, the nearest one in Frobenius
-                 norm
-    ``"shift"``  :math:`\mu_i = \lambda_i - \min(\lambda_{\min}, 0)`: only the
-                 diagonal changes
-    ``"flip"``   :math:`\mu_i = |\lambda_i|`, which keeps the negative part's
-                 structure
-    ===========  ==================================================================
-
-    as compared in [1]_. New samples need the same treatment: for "clip" and "flip"
-    compute the matrix over training and new samples together and repair that; for
-    "shift" rows between new and training samples stay as they are.
-
-    Parameters
-    ----------
-    K : array-like of shape (n_samples, n_samples)
-        The matrix.
-    how : {"clip", "shift", "flip"}, default="clip"
-        What becomes of negative eigenvalues.
-
-    Returns
-    -------
-    repaired : ndarray of shape (n_samples, n_samples)
-        Exactly symmetric, and positive semidefinite to rounding; a new array.
-
-    Raises
-    ------
-    ValueError
-        If `how` is unknown, or the matrix is not square, finite and symmetric.
-
-    References
-    ----------
-    .. [1] Chen, Y., Garcia, E. K., Gupta, M. R., Rahimi, A. and Cazzanti, L. (2009).
-       Similarity-based classification: concepts and algorithms. Journal of Machine
-       Learning Research 10, 747-776. https://jmlr.org/papers/v10/chen09a.html
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import repair_gram
-    >>> repair_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    array([[1.5, 1.5],
-           [1.5, 1.5]])
-    >>> repair_gram(np.array([[1.0, 2.0], [2.0, 1.0]]), "shift")
-    array([[2., 2.],
-           [2., 2.]])
-    """
-    if how not in REPAIRS:
-        raise ValueError(
-            f"how must be one of {', '.join(map(repr, REPAIRS))}, got {how!r}."
-        )
-    matrix = np.array(K, dtype=np.float64)
-    check_symmetric(matrix, "The matrix to repair")
-    matrix = 0.5 * (matrix + matrix.T)
-    eigenvalues, vectors = aside(partial(np.linalg.eigh, matrix))
-    if how == "shift":
-        matrix.reshape(-1)[:: len(matrix) + 1] -= min(eigenvalues[0], 0.0)
-        return matrix
-    repaired = np.abs(eigenvalues) if how == "flip" else np.maximum(eigenvalues, 0.0)
-    product = (vectors * repaired) @ vectors.T
-    return np.asarray(0.5 * (product + product.T))
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:
@@ -160,7 +70,7 @@ def check_gram(K: Array, name: str = "The Gram matrix") -> None:
     Traceback (most recent call last):
         ...
     ValueError: The Gram matrix is not positive semidefinite: its smallest eigenvalue \
-is -1, its largest 3. Repair it with repair_gram(K, 'clip'), 'shift' or 'flip'.
+is -1, its largest 3. Clip its negative eigenvalues, or leave it out.
     """
     check_symmetric(K, name)
     eigenvalues = aside(partial(np.linalg.eigvalsh, K))
@@ -168,43 +78,9 @@ is -1, its largest 3. Repair it with repair_gram(K, 'clip'), 'shift' or 'flip'.
     if lowest < -ROUNDING * max(float(np.abs(K.diagonal()).sum()), highest):
         raise ValueError(
             f"{name} is not positive semidefinite: its smallest eigenvalue is "
-            f"{lowest:.3g}, its largest {highest:.3g}. Repair it with repair_gram(K, "
-            "'clip'), 'shift' or 'flip'."
+            f"{lowest:.3g}, its largest {highest:.3g}. Clip its negative eigenvalues, "
+            "or leave it out."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """What some steps of Lanczos's method and all pairs of samples say of matrices.
-
-    `write_lanczos` fills the arrays, for matrices divided by their traces.
-    """
-
-    alphas: Array
-    betas: Array
-    excess: Array
-
-    @classmethod
-    def empty(cls, n_matrices: int, n_samples: int) -> "Probe":
-        """Return a probe of `n_matrices`, whose arrays are to be filled."""
-        shape = n_matrices, min(STEPS, n_samples)
-        return cls(np.empty(shape), np.empty(shape), np.empty(n_matrices))
-
-    def part(self, chosen: slice) -> tuple[Array, Array, Array]:
-        """Return the arrays of some matrices."""
-        return self.alphas[chosen], self.betas[chosen], self.excess[chosen]
-
-    def suspects(self) -> Indices:
-        """Return which matrices are shown to be indefinite."""
-        steps = np.arange(self.alphas.shape[1])
-        T = np.zeros((*self.alphas.shape, steps.size))
-        T[:, steps, steps] = self.alphas
-        T[:, steps[1:], steps[:-1]] = self.betas[:, :-1]
-        # Entries far beyond the trace are no kernel's, and are too large for sums.
-        broken = ~np.isfinite(T).all(axis=(1, 2))
-        T[broken] = 0.0
-        lowest = np.linalg.eigvalsh(T)[:, 0]
-        return np.flatnonzero((lowest < -ROUNDING) | (self.excess > 0.0) | broken)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.gram.dense import Stored
 from multikernel.linalg.jit import loop
-from multikernel.linalg.loops import write_symmetric_product
 
 
 @loop(fastmath={"reassoc", "contract"})
@@ -203,109 +202,6 @@ def add_census(
             out[m, 0] += u[i] * b
             out[m, 1] += v[i] * a
             out[m, 2] += w[i] * c
-
-
-@loop(fastmath={"reassoc", "contract"})
-def _excess(K: Stored, diagonal: Array, trace: float, allowed: float) -> float:
-    """Return what |K_ij| is above the root of K_ii K_jj, over the trace, in all."""
-    n = diagonal.size
-    roots, total = np.empty(n), 0.0
-    for i in range(n):
-        roots[i] = np.sqrt(max(diagonal[i] / trace + allowed, 0.0))
-    for i in range(n):
-        row, largest = K[i], trace * roots[i]
-        for j in range(i):
-            above = abs(row[j]) - largest * roots[j]
-            # Not a maximum, which has to heed what is no number.
-            total += above if above > 0.0 else 0.0
-    return total / trace
-
-
-@loop()
-def _largest(K: Stored) -> float:
-    """Return the largest absolute value."""
-    largest = 0.0
-    for i in range(len(K)):
-        for j in range(len(K)):
-            largest = max(largest, abs(K[i, j]))
-    return largest
-
-
-@loop(fastmath={"reassoc", "contract"})
-def _lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    K: Stored,
-    diagonal: Array,
-    allowed: float,
-    v: Array,
-    image: Array,
-    alphas: Array,
-    betas: Array,
-) -> float:
-    """Write steps of Lanczos's method, and return the excess; see `write_lanczos`.
-
-    The first vector is `v`, of norm one, and `image` is its product; both are changed.
-    """
-    n = v.size
-    alphas[:], betas[:] = 0.0, 0.0
-    trace = 0.0
-    for i in range(n):
-        trace += abs(diagonal[i])
-    if trace == 0.0:
-        return _largest(K)
-    before, side = np.zeros(n), 0.0
-    for step in range(alphas.size):
-        if step > 0:
-            write_symmetric_product(K, v, image)
-        along = 0.0
-        for i in range(n):
-            image[i] /= trace
-            along += image[i] * v[i]
-        alphas[step] = along
-        square = 0.0
-        for i in range(n):
-            image[i] -= along * v[i] + side * before[i]
-            square += image[i] * image[i]
-        side = np.sqrt(square)
-        # But for what is allowed, the sequence has seen all that the start has a part
-        # in; the rest of the tridiagonal matrix repeats what is known.
-        if side < allowed:
-            alphas[step + 1 :] = along
-            break
-        betas[step] = side
-        # One by one: assignments of whole arrays take seconds to compile, for the
-        # words of their errors.
-        for i in range(n):
-            before[i], v[i] = v[i], image[i] / side
-    return _excess(K, diagonal, trace, allowed)
-
-
-@loop(fastmath={"reassoc", "contract"})
-def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    array: Stored,
-    places: Indices,
-    start: Array,
-    allowed: float,
-    alphas: Array,
-    betas: Array,
-    excess: Array,
-) -> None:
-    """Write the tridiagonal matrices of some steps of Lanczos's method.
-
-    Every matrix is divided by its trace. From the first product on it is in the cache,
-    if it fits. Every sequence starts at `start`, (n,), of norm one.
-
-    The entries on the diagonals, `alphas`, and at their sides, `betas`, (n_chosen,
-    n_steps), are overwritten; the last of those at a side belongs to no row. So is
-    `excess`, (n_chosen,): a sum over pairs of samples of what |K_ij| is above the root
-    of K_ii K_jj, where diagonal entries may be too small for a kernel by `allowed`.
-    """
-    diagonal, image, v = np.empty(start.size), np.empty(start.size), start.copy()
-    for c in range(places.size):
-        K = array[places[c]]
-        for i in range(start.size):
-            diagonal[i], v[i] = K[i, i], start[i]
-        write_symmetric_product(K, v, image)
-        excess[c] = _lanczos(K, diagonal, allowed, v, image, alphas[c], betas[c])
 
 
 @loop(fastmath={"reassoc", "contract"})

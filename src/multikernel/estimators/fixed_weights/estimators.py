@@ -30,7 +30,6 @@ class WeightedClassification:
     class_weight: Any = None
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 
@@ -51,7 +50,6 @@ class WeightedRegression:
     max_iter: int | None = None
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

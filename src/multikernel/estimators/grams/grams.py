@@ -60,8 +60,6 @@ class GramOptions:
         Limit on the bytes, as in `build_stack`.
     random_state : int, RandomState or None
         Draws the vectors that show whether matrices are symmetric.
-    check_psd : {"auto", "active", "all", "none"}
-        Which kernels of a fitted model are looked at, as in `check_definite`.
     tell : callable or None, default=None
         Called with the share of the kernels that has been built, where that is long.
     """
@@ -70,7 +68,6 @@ class GramOptions:
     storage: Storage
     max_bytes: int | None
     random_state: Any = None
-    check_psd: str = "auto"
     tell: Callable[[float], None] | None = None
 
     @property

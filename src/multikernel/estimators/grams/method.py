@@ -112,7 +112,7 @@ def fitted_attributes(
         # Functions over columns of factors are sums of dual points on the way.
         in_use = dual.any(axis=0) & bool(expansion.active.size)
     kernel_weights = np.array([s.kernel_weights for s in solutions])
-    checked = training.check_active(expansion.active, kernel_weights)
+    training.check_sums(expansion.active, kernel_weights)
     return described_terms(training, expansion) | {
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": expansion.active,
@@ -125,7 +125,6 @@ def fitted_attributes(
         "history_": history_array(solutions, scales),
         "solver_": steps_taken(solutions),
         **status_attributes(worst_status(solutions)),
-        "psd_checked_": checked,
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **described_effects(training.design, expansion.effects),
         **training.stored,

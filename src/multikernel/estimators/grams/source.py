@@ -190,7 +190,7 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
 
     Fields of a `GramSource` that its method wants otherwise are given by name.
     """
-    held = model.storage, model.max_bytes, model.random_state, model.check_psd
+    held = model.storage, model.max_bytes, model.random_state
     return GramSource(
         type(model).__name__,
         model.kernels,

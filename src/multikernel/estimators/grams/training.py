@@ -28,14 +28,15 @@ from multikernel.estimators.read.matrices import by_name
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
-from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
+from multikernel.gram import BuiltStack, GramStack, build_part
 from multikernel.gram.capabilities import pass_numbers
-from multikernel.gram.definite import WITHOUT_PROOF
+from multikernel.gram.definite import is_proven
 from multikernel.gram.part import view_part
 from multikernel.gram.projected import LeastSquares
-from multikernel.gram.refine import refined
+from multikernel.gram.refine import landmarks_of, refined
 from multikernel.gram.rounded import drowned, with_rounding
 from multikernel.kernels import KernelDictionary
+from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.answers import check_answers
@@ -47,12 +48,11 @@ from multikernel.solvers import FreeColumns, FreeThresholds, Solver
 from multikernel.solvers.base import tolerance_of
 from multikernel.solvers.free_thresholds import has_free_thresholds
 
-SEARCHED = 2**28
-"""Entries of a stack up to which all its matrices are looked at once one of them has
-been found to be no kernel: 2 GB, which the search reads in about 10 s."""
-
-NOT_WITHOUT = "the solver met one, so that check_psd='none' is no way out."
-"""Advice where it is no check that stands in the way."""
+NOT_PROVEN = (
+    "The weighted sum of Gram matrices that the model uses is not positive "
+    "semidefinite, so the duality gap proves nothing. Clip the negative eigenvalues of "
+    "the matrices, or leave some out."
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -157,6 +157,8 @@ class Training:
         The samples among the rows of the table; by default all, in its order.
     is_part : bool, default=False
         Whether these are the samples of a fold, with normalized matrices.
+    is_checked : bool, default=False
+        Whether the matrices are parts of matrices that are checked elsewhere.
     """
 
     samples: Samples
@@ -173,6 +175,7 @@ class Training:
     options_for: Callable[[KernelDictionary], GramOptions] | None = None
     taken: Indices | None = None
     is_part: bool = False
+    is_checked: bool = False
     _rounded: tuple[BuiltStack, GramStack] | None = field(default=None, init=False)
 
     @property
@@ -257,24 +260,26 @@ class Training:
 
     @contextmanager
     def naming_errors(self) -> Iterator[None]:
-        """Add a kernel's readable name to complaints about its matrix.
-
-        Where matrices are held, all that are no kernels are searched for.
-        """
+        """Add a kernel's readable name to complaints about its matrix."""
         try:
-            try:
-                yield
-            except IndefiniteKernelError as error:
-                if error.kernel is None and self.stack.in_memory:
-                    check_combination(self.stack, np.ones(self.stack.shape[0]))
-                raise self._of_all(error) from error
+            yield
         except IndefiniteKernelError as error:
-            hidden = self._drowned(error)
+            found = self._of_one(error)
+            hidden = self._drowned(found)
             if hidden:
                 raise ValueError(self._only_rounding(hidden)) from error
-            if error.kernel is None or (self.precomputed and not self.names.given):
-                raise
-            raise by_name(error, self.names(error.kernels)) from error
+            if found.kernel is None or (self.precomputed and not self.names.given):
+                raise found from error
+            raise by_name(found, self.names([found.kernel])[0]) from error
+
+    def _of_one(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
+        """Return an error about one kernel where a search finds it in the sum."""
+        if error.kernel is None and self.stack.in_memory:
+            try:
+                check_combination(self.stack, np.ones(self.stack.shape[0]))
+            except IndefiniteKernelError as found:
+                return found
+        return error
 
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
         """Return the kernels of an error that rounding may have made indefinite."""
@@ -283,7 +288,8 @@ class Training:
         if asked and not learnt:
             # Matrices of searches are normalized for each fold.
             whole, _ = self.part(np.arange(self.rows.size))
-        kernels = error.kernels or range(self.stack.shape[0])
+        every = range(self.stack.shape[0])
+        kernels = every if error.kernel is None else [error.kernel]
         return drowned(whole.rounded_stack, kernels)
 
     def _only_rounding(self, kernels: list[int]) -> str:
@@ -295,24 +301,6 @@ class Training:
             "only. Standardize the columns, use narrower kernels, or remove these "
             "kernels."
         )
-
-    def _of_all(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
-        """Return a complaint about all matrices that are no kernels, as one is none."""
-        n_entries = np.prod(self.stack.shape, dtype=float)
-        searched = len(error.kernels) > 1
-        if searched or not self.stack.in_memory or n_entries > SEARCHED:
-            return error
-        try:
-            nowhere = np.empty(0, dtype=np.intp)
-            check_definite(self.stack, self.dictionary, nowhere, "all")
-        except IndefiniteKernelError as every:
-            if len(every.kernels) == 1:
-                return error  # what was met says more of a single one
-            if WITHOUT_PROOF in str(error):
-                return every
-            text = str(every).replace(WITHOUT_PROOF, NOT_WITHOUT)
-            return IndefiniteKernelError(text, every.kernel, every.kernels)
-        return error
 
     def refine(self, solutions: Sequence[Solution]) -> bool:
         """Bring the matrices nearer to their kernels where these keep a gap open.
@@ -341,18 +329,39 @@ class Training:
         self.built = gram_matrices(dictionary, self.X, options, self.samples.weights)
         self.dictionary, self.options = dictionary, options
 
-    def check_active(self, active: Indices, weights: Array) -> str:
-        """Raise if a kernel of a model is no kernel, as the options ask for.
+    def _needs_proof(self, active: Indices) -> bool:
+        """Return whether neither formulas nor factors make the kernels kernels."""
+        if self.is_checked or landmarks_of(self.stack) is not None:
+            return False
+        if self.dictionary is None:
+            return True
+        return not all(is_built_in(self.dictionary[m]) for m in active.tolist())
 
-        The `weights`, (n_kernels,) or (n_outputs, n_kernels), are of the sums that it
-        uses. What kernels are known to be some by is the ``psd_checked_`` of a fit.
+    def check_sums(self, active: Indices, weights: Array) -> None:
+        """Raise if a weighted sum of a model is not positive semidefinite.
+
+        The `active` kernels have `weights`, (n_kernels,) or (n_outputs, n_kernels).
+        Each sum is proven (see `is_proven`), or searched for a negative direction if it
+        is not held whole.
         """
-        how = self.options.check_psd
-        return check_definite(self.stack, self.dictionary, active, how, weights)
+        if not self._needs_proof(active):
+            return
+        sums = np.unique(np.atleast_2d(weights), axis=0)
+        combine, units = self.stack.combine, np.eye(self.stack.shape[0])[active]
+        # Sums of positive semidefinite kernels need no proof of their own.
+        if len(units) < len(sums) and all(is_proven(combine(unit)) for unit in units):
+            return
+        for each in sums[sums.any(axis=1)]:
+            total = combine(each)
+            if is_proven(total):
+                continue
+            check_combination(self.stack, each)
+            if total.array is not None:
+                raise IndefiniteKernelError(NOT_PROVEN)
 
     def unchecked(self) -> "Training":
         """Return the same matrices, whose whole is checked elsewhere."""
-        return replace(self, options=replace(self.options, check_psd="none"))
+        return replace(self, is_checked=True)
 
     def among(self, samples: Samples) -> "Training":
         """Return the same data with `samples`, which differ in their labels at most."""

@@ -91,11 +91,8 @@ def _refuse_distances(training: "Training", degenerate: Indices) -> None:
 
     A positive semidefinite kernel without variance is constant on the samples.
     """
-    if training.options.check_psd == "none":
-        return
     dictionary, X = training.dictionary, training.samples.seen
     rows = evenly_spaced(len(X), LOOKED_AT)
-    wrong: dict[int, Array] = {}
     for m in degenerate.tolist():
         if dictionary is None:
             K = X[np.ix_(rows, rows, [m])][:, :, 0]
@@ -106,23 +103,22 @@ def _refuse_distances(training: "Training", degenerate: Indices) -> None:
         # Rounding may hide the variance of kernels that differ by less.
         allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
         if np.ptp(K) > allowed * np.abs(K).max():
-            wrong[m] = K
-    if not wrong:
-        return
-    first, *others = wrong
+            _refuse(training, m, has_diagonal=bool(K.diagonal().any()))
+
+
+def _refuse(training: "Training", m: int, *, has_diagonal: bool) -> None:
+    """Raise for a matrix without variance that is not constant."""
     what = "its diagonal is smaller than its other values on average"
-    if not wrong[first].diagonal().any():
+    if not has_diagonal:
         what = "its diagonal is 0 and other values are not"
-    also = f", nor is {listed(others)}" if others else ""
     error = IndefiniteKernelError(
-        f"Gram matrix {first} is not positive semidefinite{also}: {what}. If this is "
-        "a matrix D of distances, pass a kernel of D, such as exp(-D). Otherwise "
-        "remove the matrix.",
-        first,
-        tuple(wrong),
+        f"Gram matrix {m} is not positive semidefinite: {what}. If this is a matrix D "
+        "of distances, pass a kernel of D, such as exp(-D). Otherwise remove the "
+        "matrix.",
+        m,
     )
     named = not training.precomputed or training.names.given
-    raise by_name(error, training.names(list(wrong))) if named else error
+    raise by_name(error, training.names([m])[0]) if named else error
 
 
 def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> None:

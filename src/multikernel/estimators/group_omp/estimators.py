@@ -36,7 +36,6 @@ class GreedyClassification:
     class_weight: Any = None
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 
@@ -64,7 +63,6 @@ class GreedyRegression:
     fit_intercept: bool = True
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

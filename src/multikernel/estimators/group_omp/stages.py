@@ -277,8 +277,6 @@ class Stages:
         enumerations.
     norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
         Block norms and shares of the variance, see `staged_terms`.
-    psd_checked : str, default="none"
-        What the matrices are known by, see `check_definite`.
     """
 
     model: StagedModel
@@ -291,7 +289,6 @@ class Stages:
     status: str
     norms: Array
     shares: Array
-    psd_checked: str = "none"
 
     def __post_init__(self) -> None:
         n_models, n_kept, n_outputs = self.model.coefs.shape
@@ -376,7 +373,6 @@ class Stages:
                 "history_": self.history,
                 **status_attributes(Status[self.status]),
                 "solver_": "GroupOMP",
-                "psd_checked_": self.psd_checked,
                 "_model": model,
                 "_stages": self,
             }
@@ -389,7 +385,7 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     The `scale` turns an objective of `Problem` into the estimator's.
     """
     samples = training.samples
-    checked = training.check_active(path.order, path.solution().kernel_weights)
+    training.check_sums(path.order, path.solution().kernel_weights)
     published = published_path(path, training)
     model, used_rows = staged_model(published, training)
     norms, shares = staged_terms(path, published.coefs, training)
@@ -402,7 +398,6 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
         shape=(path.problem.gram.shape[0], samples.y.shape[0]),
         strength=path.problem.regularizer.alpha,
         status=path.status.name,
-        psd_checked=checked,
         norms=norms,
         shares=shares,
     )

@@ -56,7 +56,6 @@ OF_MATRICES = (
     "category_features_, categories_",
     "support_",
     "storage_, storage_reason_",
-    "psd_checked_",
 )
 """Attributes of other fits: a graph has no views, and no matrices that are held."""
 

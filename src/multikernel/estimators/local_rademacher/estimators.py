@@ -35,7 +35,6 @@ class TailClassification:
     class_weight: Any = None
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 
@@ -59,7 +58,6 @@ class TailRegression:
     max_iter: int | None = None
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

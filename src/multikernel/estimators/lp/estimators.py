@@ -31,7 +31,6 @@ class LpClassification:
     class_weight: Any = None
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 
@@ -56,7 +55,6 @@ class LpRegression:
     max_iter: int | None = None
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

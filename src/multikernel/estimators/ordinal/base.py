@@ -63,7 +63,6 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     max_iter: int = 100
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

@@ -30,18 +30,18 @@ def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
     except IndefiniteKernelError as error:
         if names is None or error.kernel is None:
             raise
-        raise by_name(error, [names[m] for m in error.kernels]) from error
+        raise by_name(error, names[error.kernel]) from error
     except MatrixError as error:
         if names is None:
             raise
         raise ValueError(f"{names[error.kernel]}: {error}") from error
 
 
-def by_name(error: IndefiniteKernelError, names: list[str]) -> IndefiniteKernelError:
-    """Return the error with the names of its kernels as a prefix, added once."""
-    start = f"{', '.join(names)}: "
+def by_name(error: IndefiniteKernelError, name: str) -> IndefiniteKernelError:
+    """Return the error with the name of its kernel as a prefix, added once."""
+    start = f"{name}: "
     text = start + str(error).removeprefix(start)
-    return IndefiniteKernelError(text, error.kernel, error.kernels)
+    return IndefiniteKernelError(text, error.kernel)
 
 
 def check_finite_grams(X: Array) -> None:

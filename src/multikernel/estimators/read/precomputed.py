@@ -179,7 +179,6 @@ def stack_grams(grams: Any) -> Any:
 
     See Also
     --------
-    GramRepair : Makes kernels of similarities, within the folds of a search.
     multikernel.kernels.PrecomputedKernel : Shares one copy across folds and clones,
         also of arrays of samples and of other kernels.
 

@@ -40,7 +40,6 @@ class SparseClassification:
     class_weight: Any = None
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 
@@ -65,7 +64,6 @@ class SparseRegression:
     max_iter: int = 100
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

@@ -49,7 +49,6 @@ class SurvivalMKL(LearnsByCopy):
     max_iter: int = 100
     storage: Storage = "auto"
     max_bytes: int | None = None
-    check_psd: str = "auto"
     verbose: int = 0
     random_state: Any = None
 

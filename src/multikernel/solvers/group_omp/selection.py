@@ -413,7 +413,7 @@ class _Race:
         raise IndefiniteKernelError(
             f"Gram matrix {kernels[worst]} is not positive semidefinite: it has an "
             f"eigenvalue of {forms[worst]:.3g} or less, where its trace is "
-            f"{self.traces.raw[kernels[worst]]:.3g}. Repair it with repair_gram(K, "
-            "'clip'), 'shift' or 'flip', or leave it out.",
+            f"{self.traces.raw[kernels[worst]]:.3g}. Clip its negative "
+            "eigenvalues, or leave it out.",
             kernel=int(kernels[worst]),
         )
