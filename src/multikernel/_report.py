@@ -14,7 +14,6 @@ import numpy as np
 from multikernel import _cautions
 from multikernel._outcomes import CURVE_SIZE, MOST_CURVES, outcomes_on, picture_of
 from multikernel._outcomes_of_times import outcomes_of_times
-from multikernel._repeat import code_of
 from multikernel.display import (
     ContributionDisplay,
     ConvergenceDisplay,
@@ -38,6 +37,9 @@ from multikernel.persistence.places import find_place, write_to
 
 STYLE = Path(__file__).parent / "report.css"
 
+MOST_LETTERS = 10_000
+"""Letters of the parameters that a page shows."""
+
 MOST_GROUPS = 10
 """Outputs that are drawn with a group of bars each; of more, tables say it."""
 
@@ -53,7 +55,7 @@ def report(
 ) -> str:
     """Return what a fitted model is and says as one self-contained HTML page.
 
-    What was fitted and how to repeat it, the certificate, scores, a confusion matrix or
+    What was fitted, the certificate, scores, a confusion matrix or
     pictures of predictions and residuals (for times to an event, Kaplan-Meier curves of
     predicted thirds, and calibration at the median time), tables of kernels and views,
     pictures of weights, views, path, shape functions and the largest interactions of
@@ -360,7 +362,7 @@ def _curves(
 
 
 def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
-    """Return what was fitted, with what, and how to do it again."""
+    """Return what was fitted, and with which versions."""
     stored = {"storage": inner.storage_} if hasattr(inner, "storage_") else {}
     if hasattr(inner, "n_iter_"):
         stored["iterations"] = int(np.max(inner.n_iter_))
@@ -368,14 +370,9 @@ def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
         name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")
     }
-    code, unknown = code_of(model, inner)
-    names = ", ".join(f"{name} ({what})" for name, what in unknown.items())
-    given = f" Give {html.escape(names)} yourself." if names else ""
-    return (
-        _facts({**found, **stored, **versions})
-        + f"<p>To repeat it, with your X and y:{given}</p>"
-        + f"<pre>{html.escape(code, quote=False)}</pre>"
-    )
+    # By default scikit-learn leaves out all after 700 letters.
+    code = html.escape(model.__repr__(N_CHAR_MAX=MOST_LETTERS), quote=False)
+    return f"{_facts({**found, **stored, **versions})}<pre>{code}</pre>"
 
 
 def _warned(model: Any, said: list[str]) -> str:

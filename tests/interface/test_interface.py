@@ -11,7 +11,7 @@ The public interface is not the stored one:
 
 If the change is intended, run `make interface` to store it, and add a line under "API"
 in CHANGELOG.md. A removed or renamed name works for two more minor versions with a
-warning (multikernel._deprecation). List a changed default under "Changed models". A new
+FutureWarning. List a changed default under "Changed models". A new
 file format must still read the earlier ones. docs/project/versions.rst has the policy.
 """
 
