@@ -13,7 +13,7 @@ from multikernel._validation import check_weights, listed
 from multikernel.estimators.read.tables import TrainingTable
 from multikernel.estimators.read.targets import read_columns
 from multikernel.gram.factors.engine import SampledRows
-from multikernel.linalg.tables import backing, row_hashes, row_keys
+from multikernel.linalg.tables import backing, row_keys
 
 Labels = Array | Indices
 """Targets of a regression, or class indices."""
@@ -348,7 +348,7 @@ def in_order(samples: Samples) -> Samples:
     Copies come to stand together. Precomputed kernels have no data to compare, and
     stay as they are, as does a table in a file, which no copy of would fit.
     """
-    keys = _keys(samples)
+    keys = _keys(samples, slice(None))
     if keys is None:
         return samples
     order = np.argsort(keys, kind="stable")
@@ -356,23 +356,16 @@ def in_order(samples: Samples) -> Samples:
 
 
 def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
-    """Return samples where each stands for all its copies.
+    """Return samples where each stands for all its copies, which stand together.
 
     First come the positions of the `chosen` that stay, one for each group of copies,
     and then these samples with the weights of their copies, without X.
     """
-    part = samples.subset(chosen)
-    if not _may_have_copies(samples, chosen):
+    part, keys = samples.subset(chosen), _keys(samples, chosen)
+    if keys is None or not (keys[1:] == keys[:-1]).any():
         return chosen, part
-    keys = _keys(samples)
-    _, firsts, owners = np.unique(keys[chosen], return_index=True, return_inverse=True)
-    if firsts.size == chosen.size:
-        return chosen, part
-    # Copies stand together, the groups in the order of their first ones.
-    position = np.empty_like(firsts)
-    order = np.argsort(firsts)
-    position[order] = np.arange(firsts.size)
-    firsts, owners = firsts[order], position[owners]
+    owners = np.cumsum(np.append(0, keys[1:] != keys[:-1]))
+    _, firsts = np.unique(owners, return_index=True)
     weights = np.ones(chosen.size) if part.sample_weight is None else part.sample_weight
     totals = np.asarray(np.bincount(owners, weights), dtype=np.float64)
     copies = Copies(part.rows, owners, weights / totals[owners])
@@ -389,29 +382,13 @@ def distinct(samples: Samples) -> Samples:
     return replace(merged, X=samples.X[firsts])
 
 
-def _may_have_copies(samples: Samples, chosen: Indices) -> bool:
-    """Return whether some samples may be equal; False is certain."""
-    table = _table(samples)
-    if table is None:
-        return False
-    X, others = table
-    hashes = row_hashes(X) + np.uint64(3) * row_hashes(others)
-    return np.unique(hashes[chosen]).size < chosen.size
-
-
-def _keys(samples: Samples) -> Any:
-    """Return one value per sample, the same for the same data and label.
+def _keys(samples: Samples, chosen: Indices | slice) -> Any:
+    """Return one value per sample, the same for the same data, label and offset.
 
     None where samples are no rows of a table in memory.
     """
-    table = _table(samples)
-    return None if table is None else row_keys(np.column_stack(table))
-
-
-def _table(samples: Samples) -> tuple[Array, Array] | None:
-    """Return data and labels as two tables, None where `_keys` has none."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:
         return None
-    offset = () if samples.offset is None else (samples.offset,)
-    return X, np.column_stack([samples.labels, *offset])
+    offset = () if samples.offset is None else (samples.offset[chosen],)
+    return row_keys(np.column_stack([X[chosen], samples.labels[chosen], *offset]))
