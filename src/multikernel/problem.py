@@ -125,9 +125,6 @@ class Progress:
         Share of a search, a path or a fit of several problems that is done: it never
         falls. None in a fit of a single problem, which does not know how many
         iterations it will take.
-    left : float or None, default=None
-        Seconds that the rest of a search may take, within a factor of two as a rule;
-        None where nobody knows.
     note : str, default=""
         How far a search with a strength for every target is, in words.
     """
@@ -140,7 +137,6 @@ class Progress:
     passes: float = 0.0
     inner_steps: int = 0
     done: float | None = None
-    left: float | None = None
     note: str = ""
 
 

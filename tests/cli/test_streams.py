@@ -1,15 +1,12 @@
 """Files read batch by batch: the same models, and predictions as they come."""
 
-import io
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from multikernel.cli import _large, _training
-from multikernel.cli._console import LiveShare
 from multikernel.cli._large import by_batches
 from multikernel.persistence import load
 
@@ -163,25 +160,3 @@ def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):
 def test_a_strength_that_was_given_is_not_called_chosen(run, csv):
     assert "chosen" not in run("fit", csv, *FIT, "--alpha", 0.02).stdout
     assert "alpha chosen" in run("fit", csv, *FIT, "--cv", 3).stdout
-
-
-def test_a_log_gets_a_line_now_and_then():
-    screen = io.StringIO()
-    console = Console(file=screen, width=120)
-    with LiveShare("Reading rows.csv", console=console, quiet=0.0) as tell:
-        tell(0.05)
-        tell(0.5)
-    lines = screen.getvalue().splitlines()
-    # A pace of less than a tenth is no forecast.
-    assert lines[0] == "Reading rows.csv: 5%, 0 s so far"
-    assert lines[1] == "Reading rows.csv: 50%, 0 s so far, about 0 s left"
-
-
-def test_a_terminal_gets_percentage_and_time_left():
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=160)
-    with LiveShare("Reading rows.csv", console=console) as tell:
-        tell(0.25)
-        tell._bar.refresh()
-    assert "25%" in screen.getvalue()
-    assert "left" in screen.getvalue()

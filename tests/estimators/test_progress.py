@@ -20,7 +20,6 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     regularization_path,
 )
-from multikernel.estimators.forecast import Work
 from multikernel.estimators.progress import Watch
 from multikernel.gram.factors import file_engine
 from multikernel.gram.factors.file_engine import FileEngine
@@ -84,19 +83,29 @@ def test_the_strengths_of_a_path_are_parts_of_one_share():
     assert shares == sorted(shares)
 
 
-def test_a_log_gets_percentages_and_the_time_left(monkeypatch):
+def test_a_log_gets_percentages(monkeypatch):
     log = io.StringIO()
     clock = iter([0.0, 30.0, 30.5, 300.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
     bar = ProgressBar("search", every=10.0, file=log)
-    for done, left in ((0.0, None), (0.25, 90.0), (0.3, 80.0), (0.5, 300.0)):
-        line = Progress(1, 0.0, 1.0, 0.02, 7, done=done, left=left)
-        assert bar(line) is False
-    lines = log.getvalue().splitlines()
-    assert lines[0].startswith("search: 0%, 0 s so far, iteration 1, gap 2.0e-02")
-    assert lines[1].startswith("search: 25%, 30 s so far, about 90 s left, ")
-    assert lines[2].startswith("search: 50%, 5 min so far, about 5 min left, ")
-    assert len(lines) == 3
+    for done in (0.0, 0.25, 0.3, 0.5):
+        assert bar(Progress(1, 0.0, 1.0, 0.02, 7, done=done)) is False
+    first, second = log.getvalue().splitlines()
+    assert first.startswith("search: 25%, 30 s so far, iteration 1, gap 2.0e-02")
+    assert second.startswith("search: 50%, 5 min so far, ")
+
+
+def test_the_share_of_a_whole_call_never_falls():
+    """Rounds of building, classes and refinements once brought it back to zero."""
+    log = io.StringIO()
+    bar = ProgressBar("x", every=0.0, file=log)
+    for share in (0.2, 0.5, 0.1, 0.9):
+        bar.building(share)
+    for done in (0.0, 0.5, 1.0, 0.1):
+        bar(Progress(0, 0.1, 1.0, 0.1, 1, done=done))
+    bar.building(0.3)
+    shown = [line.split()[1].rstrip(",") for line in log.getvalue().splitlines()]
+    assert shown == ["2%", "5%", "5%", "9%", "10%", "55%", "100%", "100%", "100%"]
 
 
 def test_a_terminal_gets_one_line():
@@ -117,14 +126,16 @@ def test_a_search_ends_at_the_whole():
     """The last line is shown however soon it comes; a search that is stopped ends
     where it was."""
     log = io.StringIO()
-    bar = ProgressBar(every=1e9, file=log)
+    bar = ProgressBar(every=0.0, file=log)
     for _ in range(2):
         SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=2).fit(X, Y, callback=bar)
-    first, last, again, end = log.getvalue().splitlines()
-    assert first.startswith("fit: 0%")
-    assert again.startswith("fit: 0%")
-    assert last.startswith("fit: 100%, 0 s so far, about 0 s left")
-    assert end.startswith("fit: 100%")
+        lines = log.getvalue().splitlines()
+        assert lines[-1].startswith("fit: 100%, 0 s so far, iteration")
+    assert sum(line.startswith("fit: 0%") for line in lines) >= 2
+    quiet = io.StringIO()
+    bar = ProgressBar(every=1e9, file=quiet)
+    SpicyMKLRegressor(KERNELS).fit(X, Y, callback=bar)
+    assert not quiet.getvalue()
 
     class Stops(ProgressBar):
         def __call__(self, line):
@@ -133,7 +144,7 @@ def test_a_search_ends_at_the_whole():
 
     log = io.StringIO()
     SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=2).fit(
-        X, Y, callback=Stops(every=1e9, file=log)
+        X, Y, callback=Stops(every=0.0, file=log)
     )
     assert "100%" not in log.getvalue()
 
@@ -179,7 +190,7 @@ def test_candidates_that_are_left_out_count_as_done():
 def test_a_long_search_says_once_how_far_it_is(caplog):
     clock = iter([60.0, 61.0, 93.0, 93.0])
     watch = Watch([], clock=lambda: next(clock))
-    watch.expect(Work(101), "SpicyMKLClassifierCV", 2.5e9)
+    watch.expect(101, 1, "SpicyMKLClassifierCV", 2.5e9)
     watch.advance(1)
     assert not caplog.records
     watch.advance(9)
@@ -205,21 +216,6 @@ def test_only_long_searches_say_so(slow, caplog, monkeypatch):
     assert len(messages) == slow
     beginning = "SpicyMKLRegressorCV has made 1 of its 9 solves at most: "
     assert all(text.startswith(beginning) for text in messages)
-
-
-@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
-def test_folds_one_after_another_have_a_forecast(monkeypatch):
-    """From the end of the first one on; no fold takes another's time for its own."""
-    ticks = iter(np.arange(1e6) * 10.0)
-    monkeypatch.setattr("time.perf_counter", lambda: float(next(ticks)))
-    search = "multikernel.estimators.search.folds"
-    monkeypatch.setattr(f"{search}.TOGETHER_BYTES", 0)
-    lines = []
-    model = SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=5)
-    model.fit(X, Y, callback=lambda line: lines.append((line.done, line.left)))
-    assert {left for done, left in lines if done < 0.15} == {None}
-    assert None not in {left for done, left in lines if 0.25 < done < 0.4}
-    assert lines[-1][1] is None
 
 
 def test_building_goes_on_from_round_to_round():

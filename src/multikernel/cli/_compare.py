@@ -1,5 +1,6 @@
 """What `multikernel compare` does."""
 
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -7,11 +8,11 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 
 from multikernel.cli import _report, _training
-from multikernel.cli._console import LiveShare
 from multikernel.cli._methods import METHODS, SPECIAL, Entry, find_method, find_task
 from multikernel.cli._outputs import find_output
 from multikernel.cli._requests import Compare
 from multikernel.cli._tables import Table
+from multikernel.estimators import ProgressBar
 
 
 def run_compare(asked: Compare) -> None:
@@ -31,9 +32,9 @@ def run_compare(asked: Compare) -> None:
     models = {name: _model(asked, METHODS[name], table) for name in names}
     splits = _splits(table, task, asked.folds)
     lines = []
-    with LiveShare("Comparing") as tell:
+    with closing(ProgressBar("Comparing")) as bar:
         for number, (name, model) in enumerate(models.items()):
-            tell.show(number / len(models), None, METHODS[name].title)
+            bar.show(METHODS[name].title, number / len(models))
             lines.append(_line(asked, name, model, table, splits))
     lines.sort(key=lambda line: -line["score"])
     report = {

@@ -1,6 +1,7 @@
 """What `multikernel demo` does."""
 
 import warnings
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from multikernel.cli import _report
-from multikernel.cli._console import LiveFit
 from multikernel.cli._fitting import fit_table
 from multikernel.cli._messages import say
 from multikernel.cli._requests import Demo
@@ -19,7 +19,7 @@ from multikernel.display import (
     KernelWeightsDisplay,
     RegularizationPathDisplay,
 )
-from multikernel.estimators import SpicyMKLClassifier, regularization_path
+from multikernel.estimators import ProgressBar, SpicyMKLClassifier, regularization_path
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram.temporary import made_folder
 from multikernel.kernels import spicy_dictionary
@@ -86,7 +86,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
         return []
     made_folder(output)
     model = pipeline["model"]
-    with LiveFit("Regularization path", tol=model.tol, n_samples=len(table.y)) as watch:
+    with closing(ProgressBar("Regularization path")) as watch:
         path = regularization_path(
             model, prepared(table), table.y, n_alphas=20, callback=watch
         )

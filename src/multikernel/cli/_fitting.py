@@ -1,6 +1,7 @@
 """What `multikernel fit` does."""
 
 import time
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from sklearn.pipeline import Pipeline
 
 from multikernel._cautions import one_class
 from multikernel.cli import _large, _report, _training
-from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import say
 from multikernel.cli._methods import Entry, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
 from multikernel.cli._requests import Fit
 from multikernel.cli._tables import Table
+from multikernel.estimators import ProgressBar
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.persistence import dumped
 from multikernel.persistence.places import write_to
@@ -98,7 +99,7 @@ def fit_table(
         raise ValueError(
             "--impute is for files that are read as a whole: add --no-stream."
         )
-    with LiveFit(title, tol=estimator.tol, n_samples=len(table.X)) as watch:
+    with closing(ProgressBar(title)) as watch:
         if isinstance(table, _large.LargeTable):
             pipeline, score = table.fitted(estimator, scale=scale, watch=watch)
         else:

@@ -1,7 +1,7 @@
 """Data larger than memory: files read by batches, or in partitions on a cluster."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from glob import glob
@@ -16,7 +16,6 @@ from sklearn.utils import gen_batches
 
 from multikernel._install import how_to_install
 from multikernel.cli._columns import PLAIN, ColumnChoice, parted
-from multikernel.cli._console import LiveShare
 from multikernel.cli._doubts import caution_ids, find_wanted, leave_out
 from multikernel.cli._frames import LOOK_ROWS, Plan, naming_damage, read_frame
 from multikernel.cli._tables import Table, check_reach, features_of, refuse_empty
@@ -26,6 +25,7 @@ from multikernel.datasets import read_batches
 from multikernel.datasets.csv_batches import number_types
 from multikernel.datasets.csv_form import MISSING, find_form
 from multikernel.datasets.files import BATCH_ROWS, FORMATS as STREAMED, check_columns
+from multikernel.estimators import ProgressBar
 from multikernel.estimators.read.batches import spool
 from multikernel.gram.memory import available_bytes
 from multikernel.gram.temporary import made_folder
@@ -85,7 +85,11 @@ class SpooledTable(Table):
 
     def fitted(self, model: Any, *, scale: bool, watch: Any) -> tuple[Pipeline, float]:
         """Fit a model; return it behind its scaler, with its score."""
-        steps = [("scale", self.scale(watch.scaling))] if scale else []
+
+        def tell(share: float) -> None:
+            watch.show(f"scaling columns, {share:.0%}")
+
+        steps = [("scale", self.scale(tell))] if scale else []
         model.fit(self.X, self.y, callback=watch)
         batches = gen_batches(len(self), BATCH_ROWS)
         parts = [model.predict(self.X.iloc[rows]) for rows in batches]
@@ -151,7 +155,8 @@ def opened_batches(
     path: Path, drop: Sequence[str], doing: str, text: Sequence[str] = ()
 ) -> Iterator[Iterator[Any]]:
     """Lend the batches of a file, without some columns, and show how far one is."""
-    with LiveShare(f"{doing} {path.name}") as tell:
+    with closing(ProgressBar(f"{doing} {path.name}")) as bar:
+        tell = partial(bar.show, "")
         yield read_batches(path, drop=drop, text=text, tell=tell)
 
 

@@ -1,20 +1,20 @@
 """What `multikernel path` does."""
 
 import time
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from multikernel.cli import _report, _training
-from multikernel.cli._console import LiveFit
 from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
 from multikernel.cli._requests import FollowPath
 from multikernel.cli._tables import Table
 from multikernel.display import RegularizationPathDisplay
-from multikernel.estimators import NamedPath, regularization_path
+from multikernel.estimators import NamedPath, ProgressBar, regularization_path
 
 
 def run_path(asked: FollowPath) -> None:
@@ -50,7 +50,7 @@ def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return the path over a table."""
     estimator = _training.asked_estimator(asked, method, table, {})
     X = _training.prepared(table, scale=asked.scale, impute=asked.impute)
-    live = LiveFit(method.title, tol=estimator.tol, n_samples=len(table.y))
+    live = closing(ProgressBar(method.title))
     with _training.blaming_settings(asked), live as watch:
         return regularization_path(
             estimator,

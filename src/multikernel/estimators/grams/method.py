@@ -75,7 +75,7 @@ class GramMethod(ABC):
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions of all outputs, with their gaps, from warm starts."""
-        watch.expect_problems(len(problems.each))
+        watch.expect(len(problems.each))
         solutions = solve_outputs(problems, data, watch, starts)
         # Products of three kernels, where they are asked for; else the same solutions.
         solutions = solve_with_thirds(problems.recipe, data, watch, solutions)

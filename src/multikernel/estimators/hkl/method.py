@@ -161,7 +161,7 @@ class HullMethod:
         self, problem: HullTask, data: HullData, watch: Watch
     ) -> Sequence[HullSolution]:
         """Return the solutions of all outputs."""
-        watch.expect_problems(len(problem.problems))
+        watch.expect(len(problem.problems))
         solutions = []
         for each in problem.problems:
             solutions.append(self.solver.solve(each, watch))

@@ -96,7 +96,7 @@ class TailMethod(MarginMethod):
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions; "dc" has random starts, and no others."""
-        watch.expect_problems(len(problems.each))
+        watch.expect(len(problems.each))
         solutions = solve_outputs(problems, data, watch)
         return finished_tails(data, problems.recipe, solutions)
 

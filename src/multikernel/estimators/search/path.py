@@ -12,7 +12,6 @@ from multikernel.certificates import largest_alphas
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import callback_choice, read
-from multikernel.estimators.forecast import Work
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.solving import solve_strengths
 from multikernel.estimators.progress import watching
@@ -216,7 +215,7 @@ def regularization_path(
         alphas = strength_grid(problems.each, n_alphas, alpha_min_ratio)
         strengths = np.outer(alphas, [each.regularizer.alpha for each in problems.each])
         watch = watching(estimator, problems.objective_scale, callback)
-        watch.expect(Work(len(alphas) * len(problems.each)))
+        watch.expect(len(alphas) * len(problems.each))
         paths = solve_strengths(problems, training, strengths, watch)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]

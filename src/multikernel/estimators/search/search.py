@@ -12,7 +12,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link
-from multikernel.estimators.forecast import Work
 from multikernel.estimators.method import (
     Candidates,
     D,
@@ -139,8 +138,6 @@ class Search(Generic[D, P, S]):
             folds,
             folds.candidates.refit,
             n_outputs=1 if samples.shared else len(samples.targets),
-            # Side by side they may end early, and all end together.
-            n_folds=0 if folds.together else n_folds,
         )
         scores = Scores.empty(n_folds, len(folds.candidates))
         runs: dict[int, FoldRun[D]] = {}
@@ -152,13 +149,11 @@ class Search(Generic[D, P, S]):
             runs[number].step(means)
 
         def finish(number: int) -> None:
-            watch.fold_begun(number)
             begin(number)
             while not runs[number].ended:
                 step(None, number)
             # With its kernels: there may be room for one fold's alone.
             runs.pop(number)
-            watch.fold_ended(number)
 
         with quiet_metrics(samples, folds.splits):
             if folds.together:
@@ -176,16 +171,14 @@ class Search(Generic[D, P, S]):
         fit: Callable[..., dict[str, Any]],
         *,
         n_outputs: int,
-        n_folds: int = 0,
         n_blocks: int = 1,
     ) -> Keeper | None:
         """Say what is to be done, and return what keeps the models of the folds."""
         refit, keeper = bool(self.model.refit), keeping_folds(folds, fit)
         rounds = len(folds.splits) * (2 if keeper else 1) + refit
         n_solves = len(folds.candidates) * rounds * n_blocks
-        work = Work(n_solves, n_outputs, n_folds, folds.jobs, refit)
         n_bytes = (1 + folds.n_copies) * folds.data.n_bytes
-        folds.watch.expect(work, self.source.owner, n_bytes)
+        folds.watch.expect(n_solves, n_outputs, self.source.owner, n_bytes)
         return keeper
 
     def publish(
