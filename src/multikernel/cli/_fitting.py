@@ -100,6 +100,7 @@ def fit_table(
             "--impute is for files that are read as a whole: add --no-stream."
         )
     with closing(ProgressBar(title)) as watch:
+        watch.show("building kernels")
         if isinstance(table, _large.LargeTable):
             pipeline, score = table.fitted(estimator, scale=scale, watch=watch)
         else:
