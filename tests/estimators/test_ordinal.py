@@ -19,7 +19,13 @@ from multikernel import (
 )
 from multikernel.estimators.ordinal.base import classes_in_order, grades_of
 from multikernel.estimators.survival.likelihood import concordance
-from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
+from multikernel.kernels import (
+    GaussianKernel,
+    LinearKernel,
+    ParameterGrid,
+    PolynomialKernel,
+    per_column,
+)
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((120, 3))
@@ -163,3 +169,17 @@ def test_grades_count_from_the_lowest_class():
     classes = classes_in_order("Model", ["b", "c", "a"], None, np.array(["a", "b"]))
     assert classes.tolist() == ["b", "a"]
     assert grades_of(classes, np.array(["a", "b", "b"])).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_a_sample_far_from_its_class_stalls_no_fit(seed):
+    # Its loss is nearly a line, so that the parabola with its curvature is very wide.
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((90, 2))
+    X[0, 0] = -4.0
+    score = X[:, 0] + 0.3 * random.standard_normal(90)
+    y = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3]))
+    y[0] = 2
+    kernels = per_column(LinearKernel(), 2)
+    model = SpicyMKLOrdinal(kernels, alpha=1e-3, tol=1e-6).fit(X, y)
+    assert model.status_ == "converged"

@@ -37,7 +37,7 @@ from multikernel.certificates.gap import NUDGE
 from multikernel.certificates.progress import metered
 from multikernel.certificates.rounding import largest_dual_norms
 from multikernel.gram.projected import Projection
-from multikernel.linalg import EPS
+from multikernel.linalg import EPS, TINY
 from multikernel.losses import SquaredLoss
 from multikernel.losses.cumulative import (
     CLOSED,
@@ -54,6 +54,11 @@ CLOSE = 1e-10
 FLAT = 1e-12
 """Thresholds that follow f take all curvature away along some directions, as along the
 constant: to this share it is rounding."""
+
+LINE_WEIGHT = 0.01
+"""Least curvature of a sample far from its class, as a share of that of a parabola from
+its loss to zero. Without it, and with ``TIGHTEST`` 1e-10, 7 of 65 ordinal fits stalled
+above a tolerance of 1e-5, with both 1 of 65 in half the time."""
 
 
 def has_free_thresholds(loss: Any) -> bool:
@@ -165,15 +170,27 @@ class _Thresholds:
         """Return that there is nothing to round."""
         return np.zeros(1)
 
+    def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
+        """Return slopes and the parts of the curvature, bounded from below.
+
+        Far from its class the loss of a sample is nearly a line. A parabola with the
+        curvature of the loss reaches so far that rounding hides the other samples.
+        """
+        y, codes = self.problem.y, self._codes
+        loss, plain = self.at(parameters).loss, CumulativeLogitLoss(parameters)
+        slopes = loss.gradient(y, f)
+        at_lower, at_upper, between = plain.bends(codes, f, self._weights)
+        flat = LEAST_WEIGHT * max(at_lower.max(), at_upper.max())
+        line = LINE_WEIGHT * slopes**2 / np.maximum(loss.value(y, f), TINY)
+        least = np.maximum(flat, line)
+        at_lower = np.where(codes > 0, np.maximum(at_lower, least), 0.0)
+        at_upper = np.where(codes < parameters.size, np.maximum(at_upper, least), 0.0)
+        return slopes, at_lower, at_upper, between
+
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
         """Return the squares that touch the loss with the best thresholds beside f."""
-        codes, loss = self._codes, CumulativeLogitLoss(parameters)
-        slopes = self.at(parameters).loss.gradient(self.problem.y, f)
-        at_lower, at_upper, between = loss.bends(codes, f, self._weights)
-        least = LEAST_WEIGHT * max(at_lower.max(), at_upper.max())
-        at_lower = np.where(codes > 0, np.maximum(at_lower, least), 0.0)
-        top = parameters.size
-        at_upper = np.where(codes < top, np.maximum(at_upper, least), 0.0)
+        codes, top = self._codes, parameters.size
+        slopes, at_lower, at_upper, between = self._bends(f, parameters)
         weights = at_lower + at_upper
         B = np.zeros((codes.size, top + 2))
         rows = np.arange(codes.size)

@@ -65,8 +65,8 @@ converge (103 without this rule), and the longest time falls from 10 s to 5 s.""
 FLAT = 1e-6
 """A relative decrease of the objective below this counts as no progress."""
 
-LOOSEST, TIGHTEST = 1e-2, 1e-10
-"""Relative gaps between which that is kept."""
+LOOSEST, TIGHTEST = 1e-2, 1e-13
+"""Bounds of the relative tolerance of a least squares problem."""
 
 
 @dataclass(frozen=True)
