@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from multikernel import (
     LpMKLClassifier,
@@ -96,3 +97,37 @@ def test_corners_of_huber_are_in_the_deviation_of_the_targets():
         for unit in (1.0, 1024.0)
     ]
     assert alphas[1] == pytest.approx(1024.0 * alphas[0], rel=1e-6)
+
+
+def test_a_constant_offset_changes_nothing():
+    X, random = sample(3)
+    counts = random.poisson(3.0, size=60).astype(float)
+    constant = np.full(60, 0.7)
+    for model, y in [
+        (SpicyMKLRegressor(KERNELS, loss="poisson", alpha="null"), counts),
+        (SpicyMKLRegressor(KERNELS, loss="gamma", alpha="null"), counts + 1.0),
+        (SpicyMKLRegressor(KERNELS, alpha="null"), counts),
+        (SpicyMKLClassifier(KERNELS, alpha="null"), counts > 3.0),
+    ]:
+        plain = model.fit(X, y).alpha_
+        assert model.fit(X, y, offset=constant).alpha_ == pytest.approx(plain, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "squared_error"])
+def test_the_strength_is_that_of_noise_beside_the_offset(loss):
+    # The offset explains the targets: no kernel may enter.
+    entered = 0
+    for seed in range(30):
+        X, random = sample(seed)
+        offset = 2.0 * X[:, 1]
+        y = offset + random.normal(size=60)
+        if loss == "poisson":
+            y = random.poisson(np.exp(offset + 0.5)).astype(float)
+        model = SpicyMKLRegressor(KERNELS, loss=loss, alpha="null")
+        entered += model.fit(X, y, offset=offset).active_kernels_.size > 0
+        # Without the offset its effect counts as noise.
+        assert model.alpha_ < 0.9 * clone(model).fit(X, y).alpha_
+        if loss == "squared_error":
+            same = model.alpha_
+            assert same == pytest.approx(model.fit(X, y - offset).alpha_, rel=1e-9)
+    assert entered <= 5

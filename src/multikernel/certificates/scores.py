@@ -7,6 +7,7 @@ leaves the kernel out. Permuted residuals say how large that is for noise.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,9 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.linalg import EPS
 from multikernel.linalg.chi_squares import chi_squares_tail
-from multikernel.losses import LogisticLoss, PoissonLoss
+from multikernel.losses import LogisticLoss, PoissonLoss, weighted
 from multikernel.losses.base import SmoothConjugateLoss, degree, link_of
+from multikernel.losses.offset import with_offset
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1
 
@@ -92,7 +94,10 @@ def rank_of_level(level: float, n_permutations: int) -> int:
 
 
 def null_model(
-    loss: SmoothConjugateLoss, targets: Array, columns: Array | None = None
+    loss: SmoothConjugateLoss,
+    targets: Array,
+    columns: Array | None = None,
+    offset: Array | None = None,
 ) -> NullModel:
     """Return the model of some columns and a constant.
 
@@ -104,6 +109,8 @@ def null_model(
         The targets.
     columns : ndarray of shape (n_samples, n_columns), optional
         What targets may depend on without any kernel.
+    offset : ndarray of shape (n_samples, n_outputs), optional
+        Known part of the decision values.
 
     Returns
     -------
@@ -118,14 +125,18 @@ def null_model(
     rho, curvature = np.empty((2, *targets.shape))
     nothing = LowRankStack(np.zeros((len(targets), 1)), np.array([0, 1]))
     for output, y in enumerate(np.ascontiguousarray(targets.T)):
-        problem = Problem(nothing, y, loss, BlockL1(1.0))
+        each: Any = loss
+        if offset is not None:
+            moved, y, factors = with_offset(loss, y, offset[:, output])
+            each = weighted(moved, factors)
+        problem = Problem(nothing, y, each, BlockL1(1.0))
         if columns is not None:
             problem = replace(problem, columns=columns)
         rho[:, output] = constant_model(problem).dual
         # The curvature of a loss is one over its conjugate's.
-        curvature[:, output] = 1.0 / loss.conjugate_hessian(y, -rho[:, output])
+        curvature[:, output] = 1.0 / each.conjugate_hessian(y, -rho[:, output])
     canonical = isinstance(loss, CANONICAL)
-    if columns is None or not canonical:
+    if (columns is None and offset is None) or not canonical:
         # Residuals of equal weight: without columns permutations of them are exact.
         curvature[:] = curvature.mean(axis=0)
     both = constant if columns is None else np.column_stack([constant, columns])

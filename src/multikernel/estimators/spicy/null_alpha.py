@@ -15,7 +15,7 @@ from multikernel.certificates.scores import (
     rank_of_level,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.losses.base import Loss, is_smooth
+from multikernel.losses.base import Loss, is_shift_equivariant, is_smooth
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,11 @@ class NullAlpha:
                 f"{owner}: alpha='null' is for smooth losses with an intercept and "
                 "without sample or class weights; choose alpha by a search."
             )
-        targets = in_unit(loss, samples.targets.T)
+        targets, offset = samples.targets.T, samples.offset
+        if offset is not None and is_shift_equivariant(loss):
+            targets, offset = targets - offset, None
         columns = None if data.design is None else data.design(data.X)
-        null = null_model(loss, targets, columns)
+        null = null_model(loss, in_unit(loss, targets), columns, offset)
         random = check_random_state(self.random_state)
         labels = np.zeros(len(targets))
         draws = null.permuted(list(permutations(labels, self.n_permutations, random)))
