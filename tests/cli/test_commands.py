@@ -156,8 +156,8 @@ def test_fit_of_local_rademacher_models(run, csv):
         (("--method", "lp", "-C", 1, "--cv", 3), "-C and --cv exclude each other"),
         (("--alpha", 1, "--cv", 3), "--alpha and --cv exclude each other"),
         (("--method", "lp", "-p", 0.5), "p must be a number of at least 1"),
-        (("--method", "spicy", "-C", 1), "SpicyMKLClassifier has no parameter C"),
-        (("--method", "lp", "--alpha", 1), "LpMKLClassifier has no parameter alpha"),
+        (("--method", "spicy", "-C", 1), "has no parameter 'C': did you mean alpha?"),
+        (("--method", "lp", "--alpha", 1), "has no parameter 'alpha': did you mean C?"),
     ],
 )
 def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
@@ -275,7 +275,7 @@ def test_path(run, csv, tmp_path):
         (("--target", "outcome"), "SpicyMKLClassifier"),
         ((*FIT, "--alpha", "-1"), "alpha"),
         ((*FIT, "--alpha", "1", "--cv", "3"), "--alpha and --cv exclude each other"),
-        ((*FIT, "--set", "alfa=1"), "has no parameter alfa"),
+        ((*FIT, "--set", "alfa=1"), "has no parameter 'alfa'"),
         ((*FIT, "--method", "magic"), "--method must be one of"),
         ((*FIT, "-o", "/nowhere/model.skops"), "folder /nowhere does not exist"),
         ((*FIT, "-o", "/"), "Cannot save to /: it is a folder"),

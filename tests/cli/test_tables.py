@@ -99,17 +99,11 @@ def test_empty_files(tmp_path, ending, kind):
 def test_npz_with_gram_matrices(gram_file):
     table = read_table(gram_file, ["y"], [])
     assert table.precomputed
-    assert table.kernel_names == ("by age", "by dose", "by width")
+    assert table.X.names == ("by age", "by dose", "by width")
     with np.load(gram_file) as archive:
         K = archive["K"]
     assert table.X.shape == (60, 60, 3)
     np.testing.assert_array_equal(table.X[:, :, 1], K[1])
-
-
-def test_unnamed_gram_matrices_are_numbered(tmp_path):
-    np.savez(tmp_path / "data.npz", K=np.ones((2, 3, 3)), y=np.arange(3))
-    table = read_table(tmp_path / "data.npz", ["y"], [])
-    assert table.kernel_names == ("gram 0", "gram 1")
 
 
 @pytest.mark.parametrize(

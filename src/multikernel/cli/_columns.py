@@ -216,18 +216,14 @@ class SequenceChoice:
                 "it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
                 "to skip these letters, or --alphabet protein."
             )
-        for name, letters_of_kind in KNOWN.items():
-            if letters <= set(letters_of_kind):
-                return name
-        if any({each.upper() for each in letters} <= set(k) for k in KNOWN.values()):
-            raise ValueError(
-                f"Column {column!r} has lower-case letters, which often mark repeats: "
-                "--ignore-case reads them as upper case."
-            )
+        fits = (name for name, known in KNOWN.items() if letters <= set(known))
+        if (name := next(fits, None)) is not None:
+            return name
         raise ValueError(
             f"The letters of column {column!r}, {''.join(sorted(letters))}, are those "
             "of no alphabet: name one with --alphabet dna, rna or protein, and use "
-            "--skip-letters or --ignore-case for others."
+            "--skip-letters for other letters, or --ignore-case for lower-case ones, "
+            "which often mark repeats."
         )
 
 

@@ -48,11 +48,11 @@ def run_fit(asked: Fit) -> None:
     report = {
         "n_samples": len(table.X),
         **facts,
-        **_report.model_report(pipeline, table.kernel_names),
+        **_report.model_report(pipeline),
         "model_file": file_name(asked.output, destination),
     }
     with beside(destination, asked.output):
-        _report.give(report, _show, json=asked.json)
+        (_report.print_json if asked.json else _show)(report)
 
 
 def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:

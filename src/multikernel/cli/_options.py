@@ -27,17 +27,6 @@ def argument(help: str) -> Any:
     return field(metadata={"option": made})
 
 
-def complete(name: str) -> Callable[[], list[str]]:
-    """Return what a shell asks for the values of an option, a table of methods."""
-
-    def values() -> list[str]:
-        from multikernel.cli import _methods
-
-        return list(getattr(_methods, name))
-
-    return values
-
-
 def command(request: type, function: str) -> Callable[..., None]:
     """Return a command, which makes a request and hands it to a function.
 

@@ -4,7 +4,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,21 +23,18 @@ CHOSEN = ("alpha", "C", "p", "theta")
 """What cross-validation may have chosen."""
 
 
-def model_report(
-    estimator: Any, kernel_names: Sequence[str] | None = None
-) -> dict[str, Any]:
+def model_report(estimator: Any) -> dict[str, Any]:
     """Collect what a fitted model, alone or in a pipeline, has to say of itself.
 
-    `kernel_names` are for precomputed kernels. The list ``kernels`` has each
-    active kernel, the largest weight first (norm, for the nodes of a hull) or, where
-    kernels were selected one after the other, in that order; for several classes also
-    ``class``, for several targets with selections of their own ``target``, and
-    diagnostics have one value for each then. Where there are views, ``views`` are the
-    sums over each. A search has what it chose (such as ``alpha``), its mean ``score``
-    and what that is, ``scoring``.
+    The list ``kernels`` has each active kernel, the largest weight first (norm, for the
+    nodes of a hull) or, where kernels were selected one after the other, in that order;
+    for several classes also ``class``, for several targets with selections of their own
+    ``target``, and diagnostics have one value for each then. Where there are views,
+    ``views`` are the sums over each. A search has what it chose (such as ``alpha``),
+    its mean ``score`` and what that is, ``scoring``.
     """
     model = final_estimator(estimator)
-    names = model.kernel_names_ if kernel_names is None else kernel_names
+    names = model.kernel_names_
     # Weights of the nodes of a graph fall with depth, whatever their functions do.
     graph = hasattr(model, "hull_")
     weights = np.atleast_2d(model.node_norms_ if graph else model.kernel_weights_)
@@ -123,16 +120,6 @@ def print_json(report: Mapping[str, Any]) -> None:
     Infinity, a value of p, is written as text.
     """
     sys.stdout.write(json.dumps(_jsonable(report), indent=2, allow_nan=False) + "\n")
-
-
-def give(
-    report: dict[str, Any], show: Callable[[dict[str, Any]], None], *, json: bool
-) -> None:
-    """Write a report to standard output as JSON, or as a function shows it."""
-    if json:
-        print_json(report)
-    else:
-        show(report)
 
 
 def _jsonable(value: Any) -> Any:

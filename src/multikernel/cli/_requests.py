@@ -6,7 +6,7 @@ None stands for what the data or the estimators settle.
 from dataclasses import dataclass
 from pathlib import Path
 
-from multikernel.cli._options import argument, complete, option
+from multikernel.cli._options import argument, option
 
 FILES = "CSV, TSV, Parquet, FASTA or npz file, or - for CSV on standard input"
 SEVERAL = f"{FILES}; several FASTA files have a column class, their names."
@@ -50,18 +50,15 @@ class Training:
         "Method: spicy, gomp, hkl, lp, rademacher or uniform; alignment, easy or "
         "single (the best kernel alone) to compare with; one-class without a target.",
         default="spicy",
-        autocompletion=complete("METHODS"),
     )
     task: str | None = option(
         "classification or regression, read off the targets if not given; or "
         "survival, of times to an event, with --event; or ordinal, of ordered classes, "
         'words among them in the order of --set \'order=["low", "high"]\'.',
-        autocompletion=complete("TASKS"),
     )
     loss: str | None = option(
         "log_loss, hinge, squared_hinge or squared_error for classes; squared_error, "
         "epsilon_insensitive, huber, quantile, poisson or gamma for numbers.",
-        autocompletion=complete("LOSS_TASKS"),
         metavar="NAME",
     )
     kernels: str = option(

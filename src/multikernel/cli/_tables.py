@@ -28,7 +28,7 @@ from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read
 from multikernel.cli._outputs import ending
 from multikernel.cli._targets import read_targets, refuse_odd_cells
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
-from multikernel.estimators import stack_grams
+from multikernel.estimators import NamedGrams, stack_grams
 from multikernel.estimators.read.kinds import (
     ADVICE,
     TEXTS,
@@ -43,7 +43,6 @@ FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)
 STDIN = "standard input"
 SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
-NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -57,8 +56,6 @@ class Table:
         The features as a data frame, or precomputed Gram matrices, samples first.
     y : ndarray of shape (n_samples,), DataFrame or None
         The targets; several as a data frame with their names.
-    kernel_names : tuple of str or None
-        Names of precomputed kernels; None tells that `X` holds features.
     sequences : tuple of str
         Columns of `X` that hold sequences.
     categories : tuple of str
@@ -71,7 +68,6 @@ class Table:
 
     X: Any
     y: Any
-    kernel_names: tuple[str, ...] | None = None
     sequences: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     views: Mapping[str, list[str]] = field(default_factory=dict)
@@ -86,7 +82,7 @@ class Table:
     @property
     def precomputed(self) -> bool:
         """Return whether `X` holds Gram matrices."""
-        return self.kernel_names is not None
+        return np.ndim(self.X) == 3
 
 
 def read_table(
@@ -155,7 +151,7 @@ def read_table(
         X = X.astype(dict.fromkeys(words, "category"))
     if only is None:
         caution_ids(X, (*strings, *words))
-    return Table(X, y, None, tuple(strings), tuple(words), views, groups)
+    return Table(X, y, tuple(strings), tuple(words), views, groups)
 
 
 def as_times(table: Table, event: str | None) -> Table:
@@ -214,14 +210,16 @@ def _read_npz(
         raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
     if array.dtype.kind not in NUMBERS:
         raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
-    names_key, letter, axis = NAMED[key]
-    names = [f"{letter}{index}" for index in range(array.shape[axis])]
+    names, names_key = None, "kernel_names" if key == "K" else "feature_names"
     if names_key in arrays:
-        names = _checked_names(path, names_key, arrays[names_key], len(names))
+        n_names = array.shape[0 if key == "K" else 1]
+        names = _checked_names(path, names_key, arrays[names_key], n_names)
     n_rows = array.shape[1 if key == "K" else 0]
     y = read_targets(path, target, arrays, n_rows, choice)
     if key == "K":
-        return Table(stack_grams(array), y, tuple(names))
+        grams = stack_grams(array)
+        return Table(NamedGrams(grams, tuple(names)) if names else grams, y)
+    names = names or [f"x{index}" for index in range(array.shape[1])]
     frame = pd.DataFrame(array, columns=names)
     drop = parted(drop, names)
     check_columns(path, frame.columns, drop)

@@ -22,8 +22,6 @@ from multikernel.cli._columns import (
 from multikernel.cli._messages import check_choice
 from multikernel.cli._methods import (
     LOSS_TASKS,
-    METHODS,
-    TASKS,
     USUAL,
     Entry,
     find_task,
@@ -102,7 +100,6 @@ def asked_estimator(
         kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
     parameters = {"kernels": kernels, **given, **method.parameters, **settings}
     kind = method.estimator(task, cv=cv)
-    check_strength(kind, task, strength)
     return make_estimator(kind, {**parameters, **strength})
 
 
@@ -256,39 +253,12 @@ def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
     return {"other columns": others} | views
 
 
-def check_strength(kind: type, task: str, strength: Mapping[str, Any]) -> None:
-    """Raise for an option of another method: say whose it is, and what this one has."""
-    names = kind().get_params(deep=False)
-    for name in strength:
-        if name in OPTIONS and name not in names:
-            has = [
-                key
-                for key, method in METHODS.items()
-                if task in (method.tasks or TASKS)
-                and name in method.estimator(task)().get_params(deep=False)
-            ]
-            options = [option for key, option in OPTIONS.items() if key in names]
-            raise ValueError(
-                f"{kind.__name__} has no parameter {name}: {OPTIONS[name]} is for "
-                f"--method {_joined_by_or(has)}, and this method takes "
-                f"{' and '.join(options) or 'neither'}."
-            )
-
-
-def _joined_by_or(names: list[str]) -> str:
-    return ", ".join(names[:-1]) + " or " * (len(names) > 1) + names[-1]
-
-
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
     """Return an estimator, or say which parameter it does not have."""
-    names = kind().get_params(deep=False)
-    unknown = [name for name in parameters if name not in names]
-    if unknown:
-        raise ValueError(
-            f"{kind.__name__} has no parameter {', '.join(unknown)}; it has "
-            f"{', '.join(names)}."
-        )
-    return kind(**parameters)
+    try:
+        return kind(**parameters)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
 
 
 def scaler(table: Table) -> Any:
