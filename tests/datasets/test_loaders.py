@@ -1,18 +1,16 @@
-"""Loading by name: the folder first, then scikit-learn, then OpenML."""
+"""Loading by name: the folder first, then scikit-learn."""
 
 import os
 import shutil
 import subprocess
 from pathlib import Path
-from urllib.error import URLError
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
-from sklearn.utils import Bunch
 
 from multikernel import stack_grams
-from multikernel.datasets import available, load, loaders
+from multikernel.datasets import available, load
 
 
 @pytest.fixture
@@ -140,7 +138,7 @@ def test_bundled_sets_need_no_folder(nothing_local):
     assert available() == ("breast_cancer", "diabetes", "digits", "iris", "wine")
 
 
-@pytest.mark.parametrize("name", ["liver", "wpbc", "ringnorm", "splice", "mnist"])
+@pytest.mark.parametrize("name", ["liver", "sonar", "ringnorm", "splice", "mnist"])
 def test_missing_file_is_named(nothing_local, name):
     with pytest.raises(FileNotFoundError, match=r"MULTIKERNEL_DATA .* holds \w+\.npz"):
         load(name)
@@ -150,38 +148,6 @@ def test_unknown_name_lists_what_there_is(folder):
     np.savez(folder / "mine.npz", X=np.zeros((1, 1)))
     with pytest.raises(ValueError, match=r"'nope'; available here: .*mine"):
         load("nope")
-
-
-def test_openml_unreachable_says_so(nothing_local, monkeypatch):
-    def unreachable(**_):
-        raise URLError("no route")
-
-    monkeypatch.setattr(loaders.datasets, "fetch_openml", unreachable)
-    with pytest.raises(FileNotFoundError, match=r"OpenML could not be reached.*npz"):
-        load("sonar")
-
-
-def fake_openml(n_positive):
-    def fetch(data_id, **_):
-        target = np.array(["Mine"] * 208, dtype=object)
-        target[:n_positive] = "Rock"
-        names = [f"V{k}" for k in range(60)]
-        return Bunch(data=np.ones((208, 60)), target=target, feature_names=names)
-
-    return fetch
-
-
-def test_openml_counterpart(nothing_local, monkeypatch):
-    monkeypatch.setattr(loaders.datasets, "fetch_openml", fake_openml(97))
-    data = load("sonar")
-    assert data.X.shape == (208, 60)
-    assert (data.y == 1).sum() == 97
-
-
-def test_openml_set_that_is_another_one_is_refused(nothing_local, monkeypatch):
-    monkeypatch.setattr(loaders.datasets, "fetch_openml", fake_openml(50))
-    with pytest.raises(ValueError, match="is not 'sonar' as expected"):
-        load("sonar")
 
 
 @pytest.mark.data("liver", "pima", "ionosphere", "wpbc", "sonar", "ringnorm", "splice")

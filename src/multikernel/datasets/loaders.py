@@ -1,4 +1,4 @@
-"""Real data sets by name: from a folder, from scikit-learn, or from OpenML.
+"""Real data sets by name: from a folder, or from scikit-learn.
 
 The folder is the one that the environment variable ``MULTIKERNEL_DATA`` names; it
 holds one ``NAME.npz`` per set and is only ever read.
@@ -6,7 +6,6 @@ holds one ``NAME.npz`` per set and is only ever read.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,29 +37,11 @@ _BUNDLED = {
 }
 
 
-@dataclass(frozen=True)
-class _OpenMLSource:
-    """A counterpart on OpenML, with the facts that prove it is the same set."""
-
-    data_id: int
-    positive: str
-    shape: tuple[int, int]
-    n_positive: int
-
-
-_OPENML: Mapping[str, _OpenMLSource] = {
-    "pima": _OpenMLSource(37, "tested_positive", (768, 8), 268),
-    "ionosphere": _OpenMLSource(59, "g", (351, 34), 225),
-    "sonar": _OpenMLSource(40, "Rock", (208, 60), 97),
-}
-
-
 def load(name: str, *, as_frame: bool = False) -> Bunch:
     """Load a data set by name.
 
     The folder named by the environment variable ``MULTIKERNEL_DATA`` is looked in
-    first, then scikit-learn's bundled sets; three sets have a counterpart on OpenML,
-    which is downloaded (and cached by scikit-learn) if the folder lacks them.
+    first, then scikit-learn's bundled sets.
 
     Parameters
     ----------
@@ -116,8 +97,6 @@ def _loaded(name: str) -> Bunch:
         return _read_npz(name, path)
     if name in _BUNDLED:
         return _bundled(name)
-    if name in _OPENML:
-        return _from_openml(name)
     if name in _FILES:
         raise FileNotFoundError(
             f"Data set {name!r} is not on this machine: set the environment variable "
@@ -227,26 +206,3 @@ def _bundled(name: str) -> Bunch:
         y = 2 * y - 1
     feature_names = [str(feature) for feature in source.feature_names]
     return Bunch(name=name, X=source.data, y=y, feature_names=feature_names)
-
-
-def _from_openml(name: str) -> Bunch:
-    spec = _OPENML[name]
-    try:
-        source = datasets.fetch_openml(
-            data_id=spec.data_id, as_frame=False, parser="liac-arff", n_retries=1
-        )
-    except OSError as error:
-        raise FileNotFoundError(
-            f"Data set {name!r} is not on this machine and OpenML could not be reached "
-            f"({error}): set the environment variable {DATA_VARIABLE} to a folder that "
-            f"holds {_FILES[name]}.npz, or connect to the network."
-        ) from error
-    y = np.where(source.target == spec.positive, 1, -1)
-    if source.data.shape != spec.shape or int((y > 0).sum()) != spec.n_positive:
-        raise ValueError(
-            f"OpenML's data set {spec.data_id} is not {name!r} as expected: shape "
-            f"{source.data.shape} with {int((y > 0).sum())} positive samples instead "
-            f"of {spec.shape} with {spec.n_positive}."
-        )
-    X = np.asarray(source.data, dtype=np.float64)
-    return Bunch(name=name, X=X, y=y, feature_names=list(source.feature_names))
