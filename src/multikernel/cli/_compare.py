@@ -43,7 +43,7 @@ def run_compare(asked: Compare) -> None:
         "scoring": asked.scoring or _report.SCORES[task],
         "methods": lines,
     }
-    _report.give(report, _show, json=asked.json)
+    (_report.print_json if asked.json else _show)(report)
 
 
 def _suited(task: str, table: Table) -> list[str]:

@@ -2,7 +2,6 @@
 
 import time
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,6 @@ def run_path(asked: FollowPath) -> None:
     start = time.perf_counter()
     path = _followed(asked, method, table)
     seconds = time.perf_counter() - start
-    if table.kernel_names is not None:
-        path = replace(path, kernel_names=list(table.kernel_names))
     if asked.plot is not None:
         _report.save_plot(RegularizationPathDisplay.from_path(path), picture)
     report = {
@@ -43,7 +40,7 @@ def run_path(asked: FollowPath) -> None:
         "plot": file_name(asked.plot, picture),
     }
     with beside(picture, asked.plot):
-        _report.give(report, _show_path, json=asked.json)
+        (_report.print_json if asked.json else _show_path)(report)
 
 
 def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:

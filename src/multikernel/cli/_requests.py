@@ -186,7 +186,6 @@ class Compare(Training):
         "Method to compare, as for fit; may be repeated. All that suit the targets if "
         "not given.",
         "--method",
-        autocompletion=complete("METHODS"),
     )
     folds: int = option("Folds that all methods are scored on.", default=5, min=2)
     scoring: str | None = option(
