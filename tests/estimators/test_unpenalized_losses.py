@@ -255,3 +255,18 @@ def test_a_loss_that_ends_has_best_coefficients_on_one_side():
     kernels = {"u": Unpenalized([0]), "g": ([1], GaussianKernel(1.0))}
     model = SpicyMKLClassifier(kernels, loss="squared_hinge").fit(X, events)
     assert model.duality_gap_ <= model.tol
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_search_names_the_fold_without_a_finite_model(n_jobs):
+    rng = np.random.default_rng(0)
+    y = rng.random(60) < 0.5
+    column = y.copy()
+    column[[30, 33]] = ~column[[30, 33]]  # both rows are in fold 2
+    X = np.c_[column, rng.normal(size=60)]
+    kernels = {"u": Unpenalized([0]), "g": ([1], GaussianKernel(1.0))}
+    SpicyMKLClassifier(kernels).fit(X, y)
+    search = SpicyMKLClassifierCV(kernels, cv=KFold(5), n_jobs=n_jobs)
+    message = "training side of fold 2 of cv, which validates on rows 24, .* folds"
+    with pytest.raises(ValueError, match=message):
+        search.fit(X, y)

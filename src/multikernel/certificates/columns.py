@@ -72,6 +72,10 @@ CLOSED = 1e-12
 last digits was nine tenths of a search: 300 steps in vain a point."""
 
 
+class UnboundedModelError(ValueError):
+    """The best model without kernels has infinite coefficients."""
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnModel:
     """The best model without kernels.
@@ -177,7 +181,7 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
         f = f + length * step
         intercept += length * (float(b[0]) - intercept)
         effects = effects + length * (coefs[:, 0] - effects)
-    raise ValueError(
+    raise UnboundedModelError(
         "The fit of the unpenalized columns alone did not converge: their coefficients "
         "may be infinite, for example if the columns separate the classes, or if an "
         "indicator is 1 only for samples of one class, without counts or without "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates.columns import best_columns
+from multikernel.certificates.columns import UnboundedModelError, best_columns
 from multikernel.certificates.forms import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.capabilities import tall_form
@@ -319,7 +319,7 @@ def _bisect(
 def _widen_end(b: float, reach: float) -> float:
     """Double a bracket end, and say what is wrong when it runs away."""
     if abs(b) > FARTHEST * reach:
-        raise ValueError(
+        raise UnboundedModelError(
             "The best constant model is infinite: the targets hold one class only."
         )
     return 2.0 * b

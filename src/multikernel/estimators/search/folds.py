@@ -16,12 +16,14 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import listed
+from multikernel.certificates.columns import UnboundedModelError
 from multikernel.estimators.fit import find_link
 from multikernel.estimators.method import Candidates, D, Data, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.search.splits import Split, learnt_classes
+from multikernel.estimators.search.splits import REMEDY, Split, learnt_classes
 from multikernel.linalg.threads import run_blocks
 from multikernel.losses.base import means_of
 
@@ -84,8 +86,24 @@ class Folds(Generic[D]):
         return len(self.splits) if self.together else self.jobs
 
     def each(self, work: Callable[[int], None]) -> None:
-        """Call `work` with the number of every fold."""
-        for_each(len(self.splits), self.jobs, self.watch, work)
+        """Call `work` with the number of every fold; errors of a model name the fold."""
+
+        def named(number: int) -> None:
+            try:
+                work(number)
+            except UnboundedModelError as error:
+                raise ValueError(self._of_fold(number, str(error))) from error
+
+        for_each(len(self.splits), self.jobs, self.watch, named)
+
+    def _of_fold(self, number: int, reason: str) -> str:
+        """Return the error message for a training side without a finite model."""
+        test = self.data.samples.rows[self.splits[number][1]].tolist()
+        return (
+            f"{type(self.model).__name__}: the training side of fold {number} of cv, "
+            f"which validates on rows {listed(test)}, has no finite model. {reason} "
+            f"If a fit on all samples works, {REMEDY}."
+        )
 
 
 @contextmanager
