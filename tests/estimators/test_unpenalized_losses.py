@@ -262,7 +262,8 @@ def test_a_search_names_the_fold_without_a_finite_model(n_jobs):
     rng = np.random.default_rng(0)
     y = rng.random(60) < 0.5
     column = y.copy()
-    column[[30, 33]] = ~column[[30, 33]]  # both rows are in fold 2
+    wrong = [24 + int(np.argmax(y[24:36] == side)) for side in (True, False)]
+    column[wrong] = ~column[wrong]  # both rows are in fold 2
     X = np.c_[column, rng.normal(size=60)]
     kernels = {"u": Unpenalized([0]), "g": ([1], GaussianKernel(1.0))}
     SpicyMKLClassifier(kernels).fit(X, y)

@@ -18,7 +18,7 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
 )
-from multikernel.exceptions import DictionaryWarning
+from multikernel.exceptions import DegenerateKernelWarning, DictionaryWarning
 from multikernel.gram import DenseStack
 from multikernel.gram.checks import kernel_shapes
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
@@ -127,3 +127,15 @@ def test_warnings_point_at_the_call_of_the_user(model):
         model.fit(X, Y)
     assert any(" stopped " in str(warning.message) for warning in caught)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("mean", [1e6, 1e8])
+def test_a_column_far_from_zero_is_not_called_constant(mean):
+    data = X.assign(b=mean + X["b"], c=1.0)
+    kernels = [ColumnKernel(LinearKernel(), name) for name in "abc"]
+    message = (
+        r"1 of 3 .* zero or constant .*'linear\(\)\[c\]'; .* 1 of 3 .* less than the "
+        r"rounding of their values: 'linear\(\)\[b\]'; subtract a constant"
+    )
+    with pytest.warns(DegenerateKernelWarning, match=message):
+        SpicyMKLRegressor(kernels).fit(data, Y)

@@ -34,6 +34,7 @@ from multikernel.kernels.base import MEMORISES
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.gaussian import is_radial
 from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.linalg import EPS
 from multikernel.linalg.tables import evenly_spaced
 
 if TYPE_CHECKING:
@@ -64,6 +65,15 @@ SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 LOOKED_AT = 1000
 """Number of samples on which kernels without variance are checked."""
 
+FEW = 30
+"""Number of samples on which a kernel without variance may be constant."""
+
+ROUNDED_AWAY = (
+    "vary by less than the rounding of their values: {}; subtract a constant from "
+    "their inputs, for example with StandardScaler"
+)
+"""Cause and advice for kernels of columns that are far from zero."""
+
 
 def warn_degenerate(training: "Training") -> None:
     """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
@@ -74,16 +84,36 @@ def warn_degenerate(training: "Training") -> None:
     degenerate = training.built.degenerate
     if degenerate.size:
         _refuse_distances(training, degenerate)
-        names = training.names(degenerate[:5].tolist())
-        warn_user(
-            f"{training.owner} leaves out {degenerate.size} of "
-            f"{training.stack.shape[0]} kernels, which are zero or constant on the "
-            f"training data: {listed(names, degenerate.size)}.",
-            DegenerateKernelWarning,
-        )
+        varies = np.array([_varies(training, m) for m in degenerate.tolist()])
+        sentences = []
+        for which, cause in [
+            (~varies, "are zero or constant on the training data: {}"),
+            (varies, ROUNDED_AWAY),
+        ]:
+            kernels = degenerate[which]
+            if kernels.size:
+                names = listed(training.names(kernels[:5].tolist()), kernels.size)
+                of = f"{kernels.size} of {training.stack.shape[0]} kernels"
+                sentences.append(f"leaves out {of}, which {cause.format(names)}")
+        warn_user(f"{training.owner} {'; '.join(sentences)}.", DegenerateKernelWarning)
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
             warn_short(training, step.short, step.theta)
+
+
+def _varies(training: "Training", m: int) -> bool:
+    """Return whether the values of a kernel differ on some training samples."""
+    K = _matrix(training, m, FEW)
+    return bool(np.ptp(K) > 8.0 * EPS * np.abs(K).max())
+
+
+def _matrix(training: "Training", m: int, n_rows: int) -> Array:
+    """Return the Gram matrix of a kernel on at most `n_rows` training samples."""
+    X = training.samples.seen
+    rows = evenly_spaced(len(X), n_rows)
+    if training.dictionary is None:
+        return np.asarray(X[np.ix_(rows, rows, [m])][:, :, 0])
+    return training.dictionary[m](X[rows])
 
 
 def _refuse_distances(training: "Training", degenerate: Indices) -> None:
@@ -91,15 +121,11 @@ def _refuse_distances(training: "Training", degenerate: Indices) -> None:
 
     A positive semidefinite kernel without variance is constant on the samples.
     """
-    dictionary, X = training.dictionary, training.samples.seen
-    rows = evenly_spaced(len(X), LOOKED_AT)
+    dictionary = training.dictionary
     for m in degenerate.tolist():
-        if dictionary is None:
-            K = X[np.ix_(rows, rows, [m])][:, :, 0]
-        elif not is_built_in(dictionary[m]):
-            K = dictionary[m](X[rows])
-        else:
+        if dictionary is not None and is_built_in(dictionary[m]):
             continue
+        K = _matrix(training, m, LOOKED_AT)
         # Rounding may hide the variance of kernels that differ by less.
         allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
         if np.ptp(K) > allowed * np.abs(K).max():

@@ -86,7 +86,7 @@ class Folds(Generic[D]):
         return len(self.splits) if self.together else self.jobs
 
     def each(self, work: Callable[[int], None]) -> None:
-        """Call `work` with the number of every fold; errors of a model name the fold."""
+        """Call `work` with the number of every fold, which errors name."""
 
         def named(number: int) -> None:
             try:
