@@ -173,7 +173,9 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
 
     def work(start: int) -> None:
         some = np.arange(start, min(start + step, n_kernels))
-        array, places = _read(stack.take(some), rows)
+        # Kernels that are not held are computed at these rows alone.
+        part = stack.take(some) if stack.in_memory else stack.once(some)
+        array, places = _read(part, rows)
         write(read_only(array), places, rows, sums[some[0] : some[-1] + 1])
 
     run_blocks(work, range(0, n_kernels, step))
