@@ -190,11 +190,10 @@ def _certificate(model: Any) -> str:
         return f"<p>{html.escape(status)} This method carries no certificate.</p>"
     held = _held_gap(model)
     seen = "" if held == gap else f", and {held:.2g} over the kernels looked at"
-    text = " ".join([status, getattr(model, "offered_", "")]).strip()
     return (
         f"<p>No other choice of functions lowers the objective by more than "
         f"<strong>{gap:.2g}</strong> of its value (the relative duality gap{seen}; "
-        f"asked for were {model.tol:g}). {html.escape(text)}</p>"
+        f"asked for were {model.tol:g}). {html.escape(status)}</p>"
     )
 
 

@@ -141,7 +141,7 @@ def test_without_mains_and_without_anything():
     ("kernels", "sentence"),
     [
         ("precomputed", "nobody knows the columns of Gram matrices"),
-        (Interactions(), "order=3 for products of three"),
+        (Interactions(), "kernels are Interactions themselves"),
     ],
 )
 def test_what_has_no_interactions_is_refused(kernels, sentence):

@@ -24,7 +24,6 @@ from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import check_model
-from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import row_keys
 from multikernel.problem import Solution
 
@@ -82,7 +81,6 @@ def refit(
         # One sentence for all of them comes below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         training = source.prepare(read(estimator, source, *data))
-        _check_kernels(owner, training)
         warn_repeated(owner, training.samples, "aggregate each group into one row")
         with training.naming_errors():
             resamples = Resamples(estimator, method, training)
@@ -129,16 +127,6 @@ def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
 def _equal_pairs(counts: Indices) -> float:
     """Return twice the number of pairs of equal values, from their counts."""
     return float(np.sum(counts * (counts - 1.0)))
-
-
-def _check_kernels(owner: str, training: Any) -> None:
-    """Raise where each resample would have kernels of its own."""
-    dictionary = getattr(training, "dictionary", None)
-    if isinstance(dictionary, InteractionDictionary) and dictionary.order > 2:
-        raise ValueError(
-            f"{owner} compares fits over the same kernels, and Interactions of order 3 "
-            "offer each resample products of its own: take order=2."
-        )
 
 
 class Resamples:

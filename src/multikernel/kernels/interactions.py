@@ -12,7 +12,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import (
     FLAG,
     POSITIVE,
-    OneOf,
     check_parameter,
     check_places,
     check_shapes,
@@ -62,13 +61,6 @@ class Interactions:
         normalised; positive. A function of an interaction costs 1 / sqrt(weight) times
         as much as an equally large function of a main kernel, so that fewer of
         hundreds of interactions enter by chance. It is 1 where there are no mains.
-    order : {2, 3}, default=2
-        How many kernels a product has at most. With 3, for SpicyMKL alone, a fit with
-        all pairs is followed by one that is also offered each pair in use times each
-        third kernel, until no pair comes into use that was not. No other product of
-        three is looked at, so the duality gap of the fit is over what was offered:
-        ``offered_`` says that. A regularization path, and the folds of a search, have
-        pairs alone.
 
     Raises
     ------
@@ -104,16 +96,14 @@ class Interactions:
     mains: bool = True
     between: Any = None
     weight: float = 0.15
-    order: int = 2
 
     def __post_init__(self) -> None:
         check_parameter("Interactions", "mains", self.mains, FLAG)
-        check_parameter("Interactions", "order", self.order, OneOf((2, 3)))
         check_parameter("Interactions", "weight", self.weight, POSITIVE)
         if isinstance(self.kernels, Interactions):
             raise ValueError(
                 "Interactions: kernels are Interactions themselves; give the kernels "
-                "of the columns, and order=3 for products of three."
+                "of the columns."
             )
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError(
@@ -135,24 +125,18 @@ class Interactions:
 class InteractionDictionary:
     """Products of at most two of some kernels, never written out.
 
-    One of the two may be a product itself: so there are products of three.
-
     Parameters
     ----------
     mains : ListDictionary
-        The kernels that terms are made of, the products among them last.
+        The kernels that terms are made of.
     terms : ndarray of shape (n_kernels, 2)
         The numbers of both factors; the second is -1 for a kernel alone.
     labels : tuple of str
-        What the mains that are no products are called in the names of products.
+        What the mains are called in the names of products.
     main_views : tuple of str or None, default=None
-        The view of each of these.
+        The view of each main.
     weight : float, default=1.0
         What products are multiplied by once they are normalised.
-    order : int, default=2
-        How many kernels are to be multiplied at most.
-    pairs : tuple of (int, int), default=()
-        The mains that are products, by the numbers of their factors.
     """
 
     mains: ListDictionary
@@ -160,8 +144,6 @@ class InteractionDictionary:
     labels: tuple[str, ...]
     main_views: tuple[str, ...] | None = None
     weight: float = 1.0
-    order: int = 2
-    pairs: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         owner, n_mains = "InteractionDictionary", len(self.mains)
@@ -169,9 +151,9 @@ class InteractionDictionary:
         check_places(owner, "first mains", self.terms[:, 0], n_mains)
         check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
         for texts in (self.labels, self.main_views or self.labels):
-            if len(texts) != self.n_single:
+            if len(texts) != n_mains:
                 raise ValueError(
-                    f"{owner}: {self.n_single} mains have {len(texts)} labels or views."
+                    f"{owner}: {n_mains} mains have {len(texts)} labels or views."
                 )
 
     def __len__(self) -> int:
@@ -184,17 +166,10 @@ class InteractionDictionary:
             return factors[0]
         return ProductKernel(factors, self.name(index))
 
-    @property
-    def n_single(self) -> int:
-        """Return how many mains are no products."""
-        return len(self.mains) - len(self.pairs)
-
     def factors(self, index: int) -> tuple[int, ...]:
-        """Return the mains that a kernel is made of, each of them no product."""
+        """Return the mains that a kernel is made of."""
         first, second = self.terms[index].tolist()
-        beyond = first - self.n_single
-        single = (first,) if beyond < 0 else self.pairs[beyond]
-        return single if second < 0 else (*single, second)
+        return (first,) if second < 0 else (first, second)
 
     @property
     def n_products(self) -> int:
@@ -285,7 +260,6 @@ def with_interactions(
         terms,
         _labels(mains, names),
         weight=float(spec.weight) if alone else 1.0,
-        order=spec.order,
     )
 
 

@@ -12,7 +12,7 @@ from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.predicted import as_predicted
-from multikernel.estimators.grams.solving import solve_outputs, solve_with_thirds
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Problems, Recipe, Scales, Training
 from multikernel.estimators.method import Solved
@@ -77,8 +77,6 @@ class GramMethod(ABC):
         """Return the solutions of all outputs, with their gaps, from warm starts."""
         watch.expect(len(problems.each))
         solutions = solve_outputs(problems, data, watch, starts)
-        # Products of three kernels, where they are asked for; else the same solutions.
-        solutions = solve_with_thirds(problems.recipe, data, watch, solutions)
         return finished(data, problems.recipe, solutions)
 
     def publish(

@@ -137,9 +137,6 @@ class GramSource:
             self.merges_copies,
             stored,
             design,
-            lambda other: self._scaled(
-                replace(options, normalize=self.options.normalize), other, samples
-            ),
         )
         if not self.parts:
             warn_degenerate(training)
@@ -149,26 +146,7 @@ class GramSource:
     def dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return the kernels, None for precomputed ones."""
         paired = self.paired and holds_products(self.options)
-        dictionary = choose_dictionary(samples, bounded=self.novelty, paired=paired)
-        self._check_order(dictionary)
-        return dictionary
-
-    def _check_order(self, dictionary: KernelDictionary | None) -> None:
-        """Raise where products of three are asked for, and no method offers them."""
-        if not isinstance(dictionary, InteractionDictionary) or dictionary.order < 3:
-            return
-        if not self.paired:
-            raise ValueError(
-                f"{self.owner}: Interactions of order 3 go by the pairs that a sparse "
-                "convex model uses: take SpicyMKL, or order=2."
-            )
-        if self.penalty_weights is not None and not isinstance(
-            self.penalty_weights, Mapping
-        ):
-            raise ValueError(
-                f"{self.owner}: with Interactions of order 3 nobody knows beforehand "
-                "how many kernels there are: give penalty_weights as a dict of names."
-            )
+        return choose_dictionary(samples, bounded=self.novelty, paired=paired)
 
     def _scaled(
         self,

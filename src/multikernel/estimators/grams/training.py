@@ -1,6 +1,6 @@
 """What a method on Gram matrices learns from, and what it makes a problem of."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -151,8 +151,6 @@ class Training:
         Fitted attributes that say how matrices are held.
     design : Design, optional
         Columns without a penalty.
-    options_for : callable, optional
-        Returns the options by which matrices of another dictionary are built.
     taken : ndarray of shape (n_samples,), optional
         The samples among the rows of the table; by default all, in its order.
     is_part : bool, default=False
@@ -172,7 +170,6 @@ class Training:
     merges_copies: bool
     stored: Mapping[str, str]
     design: Design | None = None
-    options_for: Callable[[KernelDictionary], GramOptions] | None = None
     taken: Indices | None = None
     is_part: bool = False
     is_checked: bool = False
@@ -321,13 +318,6 @@ class Training:
         if finer is not None:
             self.built = replace(self.built, stack=finer)
         return finer is not None
-
-    def rebuild(self, dictionary: KernelDictionary) -> None:
-        """Take another dictionary, and compute its matrices."""
-        assert self.options_for is not None
-        options = self.options_for(dictionary)
-        self.built = gram_matrices(dictionary, self.X, options, self.samples.weights)
-        self.dictionary, self.options = dictionary, options
 
     def _needs_proof(self, active: Indices) -> bool:
         """Return whether neither formulas nor factors make the kernels kernels."""

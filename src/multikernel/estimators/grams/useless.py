@@ -112,7 +112,7 @@ def _matrix(training: "Training", m: int, n_rows: int) -> Array:
     X = training.samples.seen
     rows = evenly_spaced(len(X), n_rows)
     if training.dictionary is None:
-        return np.asarray(X[np.ix_(rows, rows, [m])][:, :, 0])
+        return np.asarray(X[np.ix_(rows, rows)][:, :, m])
     return training.dictionary[m](X[rows])
 
 

@@ -205,13 +205,11 @@ def fitted_html(model: Any) -> str:
     state = vars(model).get("_state")
     if state is None or state.model is None:
         return ""
-    sentences = " ".join(
-        [f"{_sentence(facts(model))}.", getattr(model, "offered_", "")]
-    )
+    sentence = f"{_sentence(facts(model))}."
     bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
     tables = "".join(html_table(summary_columns(model, by)) for by in bys)
     return (
-        f"<div><p>{html.escape(sentences.strip())}</p>{tables}<p>Shares of the "
+        f"<div><p>{html.escape(sentence)}</p>{tables}<p>Shares of the "
         "variance sum to one; a negative one belongs to a term that works against the "
         "others.</p></div>"
     )

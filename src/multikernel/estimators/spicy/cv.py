@@ -18,11 +18,9 @@ from multikernel.estimators.grams.shortlist import (
     is_shortened,
 )
 from multikernel.estimators.grams.solving import (
-    among_more,
     follow_listed,
     follow_outputs,
     follow_to,
-    solve_with_thirds,
 )
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import AnyMethod, Solved
@@ -135,9 +133,6 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
         follow = follow_unproved if is_shortened(training) else follow_outputs
         path = follow_to(way, recipe, training, watch, follow)
         alphas = alphas[-len(path) :]
-        path.append(solve_with_thirds(recipe, training, watch, path.pop()))
-        n_kernels = training.stack.shape[0]
-        path = [[among_more(each, n_kernels) for each in step] for step in path]
         path[-1] = finished(training, recipe, path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(recipe, training, path[-1])
         paths = list(zip(*path, strict=True))
@@ -167,8 +162,7 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
         loose = self.with_tol(loosened(self.method.tol))._recipes(training)
         way = loose[: int(best.max()) + 1]
         path = refit_targets(way, last, training, watch, best, blocks)
-        solutions = solve_with_thirds(last, training, watch, path.solutions)
-        solutions = finished(training, last, solutions, stopped=watch.stopped)
+        solutions = finished(training, last, path.solutions, stopped=watch.stopped)
         attributes = fitted_attributes(last, training, solutions)
         attributes["alphas_"] = self.alphas
         attributes["n_iter_"] = single(np.maximum(path.n_iter, 1))
