@@ -117,6 +117,33 @@ def bands() -> list[Any]:
     ]
 
 
+def narrow(n_columns: int) -> Callable[[int], Data]:
+    """Return the data of `table` with its first columns alone."""
+
+    def draw(n_samples: int) -> Data:
+        X, y = table(n_samples)
+        return X[:, :n_columns], y
+
+    return draw
+
+
+def wider(n_samples: int) -> Data:
+    """Return a number that depends on two of 1000 columns, and on their product."""
+    X = np.random.default_rng(0).standard_normal((n_samples, 1000))
+    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 0]
+
+
+def many_bands(n_kernels: int) -> list[Any]:
+    """Return Gaussian kernels on all columns, from narrow to broad."""
+    return [GaussianKernel(s) for s in np.geomspace(0.1, 100.0, n_kernels)]
+
+
+def in_factors(**settings: Any) -> Any:
+    """Return a classifier on one Gaussian kernel for each column, in factors."""
+    kernels = per_column(GaussianKernel("median"), settings.pop("n_columns", 20))
+    return mk.SpicyMKLClassifier(kernels, storage="low_rank", **settings)
+
+
 CALLS = {
     "search, 2 targets": Call(separate, voxels(2), 200),
     "search, 40 targets": Call(separate, voxels(40), 200),
@@ -143,6 +170,72 @@ CALLS = {
         ),
         wide,
         400,
+    ),
+    "factors, 40000 rows, tol 1e-6": Call(
+        lambda: in_factors(alpha=0.02, tol=1e-6, n_columns=8), narrow(8), 40_000
+    ),
+    "factors, 20000 rows, alpha 0.001": Call(
+        lambda: in_factors(alpha=0.001, tol=1e-6, n_columns=5), narrow(5), 20_000
+    ),
+    "hinge, 40 kernels, alpha 0.001": Call(
+        lambda: mk.SpicyMKLClassifier(many_bands(40), loss="hinge", alpha=0.001),
+        table,
+        1500,
+    ),
+    "quantile, 40 kernels": Call(
+        lambda: mk.SpicyMKLRegressor(
+            many_bands(40), loss="quantile", quantile=0.9, alpha=0.01
+        ),
+        numbers,
+        1000,
+    ),
+    "epsilon, 40 kernels": Call(
+        lambda: mk.SpicyMKLRegressor(
+            many_bands(40), loss="epsilon_insensitive", epsilon=0.3, alpha=0.01
+        ),
+        numbers,
+        1000,
+    ),
+    "search, hinge, 837 kernels": Call(
+        lambda: mk.SpicyMKLClassifierCV(bands(), loss="hinge", cv=3), cancer, 200
+    ),
+    "search, 5000 kernels": Call(
+        lambda: mk.SpicyMKLClassifierCV(many_bands(5000), cv=3), cancer, 100
+    ),
+    "500500 kernels": Call(
+        lambda: mk.SpicyMKLRegressor(
+            Interactions(per_column(GaussianKernel("median"), 1000))
+        ),
+        wider,
+        200,
+    ),
+    "837 kernels, lazy": Call(
+        lambda: mk.SpicyMKLClassifier(bands(), storage="lazy"), cancer, 569
+    ),
+    "softmax": Call(
+        lambda: mk.SpicyMKLClassifier(selection="shared", alpha=0.003), digits, 400
+    ),
+    "softmax, tol 1e-5": Call(
+        lambda: mk.SpicyMKLClassifier(
+            many_bands(20), selection="shared", alpha=0.003, tol=1e-5
+        ),
+        digits,
+        400,
+    ),
+    "hinge of all classes": Call(
+        lambda: mk.SpicyMKLClassifier(
+            many_bands(20), loss="hinge", selection="shared", alpha=0.01
+        ),
+        digits,
+        300,
+    ),
+    "shared, 100 targets": Call(
+        lambda: mk.SpicyMKLRegressor(spaces(), loss="squared_error"), voxels(100), 500
+    ),
+    "shared, 100 targets, 50 kernels": Call(
+        lambda: mk.SpicyMKLRegressor(many_bands(50), loss="squared_error"),
+        voxels(100),
+        500,
     ),
     "Group-OMP search": Call(mk.GroupOMPRegressorCV, numbers, 400),
     "lp, p = 1": Call(lambda: mk.LpMKLClassifier(p=1.0), cancer, 400),
@@ -177,13 +270,6 @@ def spans() -> None:
     solver.targets_of = lambda problems: ManyTargets([centred(p) for p in problems])
 
 
-def sample() -> None:
-    """Start on all samples."""
-    from multikernel.solvers.spicy import solver
-
-    solver.start_on_some = lambda *arguments: None
-
-
 def machines_first() -> None:
     """Start piecewise linear losses without machines."""
     from multikernel.solvers.spicy import working_set
@@ -210,6 +296,25 @@ def screening() -> None:
     from multikernel.solvers.spicy import solver
 
     solver.screening = lambda problem: solver.DualNorms(problem.gram, several=True)
+
+
+def exact_preconditioner() -> None:
+    """Precondition steps of joint losses by their diagonal alone."""
+    from multikernel.solvers.spicy import simplices
+
+    nearby = simplices._nearby
+
+    def diagonal(softness: Any, hessian: Any, *, centred: bool, loose: float) -> Any:
+        return nearby(softness, hessian, centred=centred, loose=np.inf)
+
+    simplices._nearby = diagonal
+
+
+def halved_steps() -> None:
+    """Solve for all outputs of a joint step as if their curvatures differed."""
+    from multikernel.solvers.spicy import kernels
+
+    kernels.SummedHessian.root = kernels.ProductHessian.root = lambda *arguments: None
 
 
 def rough_forms() -> None:
@@ -260,18 +365,29 @@ MECHANISMS = {
         (f"{SPICY}/spans.py", f"{SPICY}/span_loops.py"),
         ("search, 2 targets", "search, 40 targets", "search, 200 targets"),
     ),
-    "sample": Mechanism(
-        sample,
-        (f"{SPICY}/sample.py",),
-        ("fit, 5000 rows", "fit, 20000 rows", "fit, numbers, 20000 rows"),
-    ),
     "machines first": Mechanism(
         machines_first,
         (f"{SPICY}/weights.py",),
-        ("hinge, 400 rows", "hinge, 2000 rows", "hinge, 837 kernels", "search, hinge"),
+        (
+            "hinge, 400 rows",
+            "hinge, 2000 rows",
+            "hinge, 837 kernels",
+            "search, hinge",
+            "hinge, 40 kernels, alpha 0.001",
+            "quantile, 40 kernels",
+            "epsilon, 40 kernels",
+        ),
     ),
     "turned outputs": Mechanism(
         turned_outputs, ("solvers/outputs.py",), ("shared, 400 targets",)
+    ),
+    "exact preconditioner": Mechanism(
+        exact_preconditioner,
+        (),
+        ("softmax", "softmax, tol 1e-5", "hinge of all classes"),
+    ),
+    "halved steps": Mechanism(
+        halved_steps, (), ("shared, 100 targets", "shared, 100 targets, 50 kernels")
     ),
     "corners": Mechanism(
         corners,
@@ -281,10 +397,26 @@ MECHANISMS = {
     "screening": Mechanism(
         screening,
         (f"{SPICY}/screening.py",),
-        ("837 kernels", "hinge, 837 kernels", "20100 kernels", "search, 400 rows"),
+        (
+            "837 kernels",
+            "hinge, 837 kernels",
+            "20100 kernels",
+            "search, 400 rows",
+            "search, hinge, 837 kernels",
+            "search, 5000 kernels",
+            "837 kernels, lazy",
+        ),
     ),
     "rough forms": Mechanism(
-        rough_forms, (), ("20100 kernels", "search, 400 rows", "fit, 5000 rows")
+        rough_forms,
+        (),
+        (
+            "20100 kernels",
+            "search, 400 rows",
+            "fit, 5000 rows",
+            "500500 kernels",
+            "837 kernels, lazy",
+        ),
     ),
     "short list": Mechanism(
         shortlist,

@@ -25,14 +25,10 @@ set, on which the paper's iteration (`algorithm`) runs to a share of that gap. W
 loss asks of its Newton steps is in `sides` (separable losses; `corners` once a path of
 a loss with corners is begun) and `simplices` (joint losses), what the kernels ask in
 `kernels`; most kernels of a large dictionary are screened without a look (`screening`).
-Without a warm start it may open in one of two ways:
-
-- **On some of the samples** (`sample`; "sample"): the 1-norm, a smooth loss, one output
-  and no sample weights, kernels in factors, and 100 times more samples than columns of
-  these. The solution on 20 samples a column, corrected on all, is where it begins.
-- **By machines** (`weights`; "machines"): whole matrices, and a loss with one corner
-  between two lines a sample, as the hinge. Support vector machines on weighted sums are
-  far quicker than a barrier from far away, and are left once they gain little.
+Without a warm start it may begin with machines (`weights`; "machines") on whole
+matrices, if the loss has one corner between two lines for each sample, as the hinge.
+Support vector machines on weighted sums are far quicker than a barrier from far away.
+They stop once they gain little.
 
 ``SpicyMKL(algorithm="augmented_lagrangian")`` takes the working sets alone, from the
 constant model: the paper's algorithm and nothing before it.

@@ -128,19 +128,6 @@ class Settings:
     With 1500 samples, 40 kernels and shares of 0.43 to 0.8 they took 1.4 to 4.4 times
     as long as a barrier, with shares below 0.3 a fifth to a half."""
 
-    # A start on some of many samples.
-
-    sampled: int = 20
-    many: int = 5
-    corrections: int = 8
-    near: float = 0.01
-    """The sample has `sampled` samples for each column of the factors, and is taken if
-    there are `many` times more samples: 100 000 samples with 496 columns took 2.0 s in
-    place of 4.9, to a gap of 2e-7. Then at most `corrections` steps are taken on all
-    samples, each gaining a digit; they are given up if they gain nothing, as on samples
-    of twice the columns. A start whose relative gap is above `near` costs more than
-    none."""
-
     # Sides: interior steps and corners.
 
     interior: float = 0.99

@@ -26,7 +26,6 @@ from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import incumbents
 from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.many import ManyTargets, PathOfMany
-from multikernel.solvers.spicy.sample import start_on_some
 from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.spans import SpannedTargets
@@ -146,10 +145,6 @@ class SpicyMKL:
             incumbents(self, problem, [problem.regularizer], callback, *PATIENCE)
         )
         search = self._search(incumbent)
-        if init is None and self.algorithm == "auto":
-            init = start_on_some(incumbent.problem, self.solve, self.tol)
-            if init is not None:
-                search.note("sample")
         search.start(init)
         return search.run(self.tol, self.max_iter)
 
