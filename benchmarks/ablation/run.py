@@ -291,13 +291,6 @@ def corners() -> None:
     sides.BarrierSide.again = lambda self, ratio=1.0: None
 
 
-def screening() -> None:
-    """Evaluate the dual norms of all kernels at each step."""
-    from multikernel.solvers.spicy import solver
-
-    solver.screening = lambda problem: solver.DualNorms(problem.gram, several=True)
-
-
 def exact_preconditioner() -> None:
     """Precondition steps of joint losses by their diagonal alone."""
     from multikernel.solvers.spicy import simplices
@@ -319,12 +312,12 @@ def halved_steps() -> None:
 
 def rough_forms() -> None:
     """Evaluate all forms in double precision."""
-    from multikernel.solvers.spicy import screening
+    from multikernel.solvers.spicy import working_set
 
     def exact(stack: Any, v: Any) -> Any:
         return stack.quadratic_forms(v), np.zeros(stack.shape[0])
 
-    screening.rough_forms = exact
+    working_set.rough_forms = exact
 
 
 def shortlist() -> None:
@@ -393,19 +386,6 @@ MECHANISMS = {
         corners,
         (f"{SPICY}/corners.py",),
         ("hinge, 400 rows", "hinge, 2000 rows", "hinge, 837 kernels", "search, hinge"),
-    ),
-    "screening": Mechanism(
-        screening,
-        (f"{SPICY}/screening.py",),
-        (
-            "837 kernels",
-            "hinge, 837 kernels",
-            "20100 kernels",
-            "search, 400 rows",
-            "search, hinge, 837 kernels",
-            "search, 5000 kernels",
-            "837 kernels, lazy",
-        ),
     ),
     "rough forms": Mechanism(
         rough_forms,

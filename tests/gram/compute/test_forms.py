@@ -13,7 +13,7 @@ from multikernel.kernels import (
     PolynomialKernel,
     random_subset_gaussians,
 )
-from multikernel.solvers.spicy.screening import DualNorms
+from multikernel.solvers.spicy.working_set import dual_norms_above
 
 
 def samples(n, d, offset=0.0):
@@ -80,8 +80,8 @@ def test_kernels_that_are_not_gaussian_have_no_error():
 
 @pytest.mark.parametrize("share", [0.05, 0.8])
 def test_bounds_on_dual_norms_hold_in_single_precision(share):
-    # So few samples that no images are kept: each bound is a form and its error. Half
-    # of the forms themselves are too low, and would prove too much.
+    # Each bound is a form and its error. Half of the forms themselves are too low, and
+    # would prove too much.
     X = samples(30, 10)
     lazy = lazy_stack(random_subset_gaussians(2000, 10, random_state=1), X)
     stack = ScaledStack(lazy, np.linspace(0.5, 2.0, 2000))
@@ -90,7 +90,7 @@ def test_bounds_on_dual_norms_hold_in_single_precision(share):
     assert np.any(stack.rough_forms(rho)[0] < exact**2 * (1.0 - 1e-12))
     level = float(np.quantile(exact, 1.0 - share))
     metered = MeteredStack(stack, Meter(2000 * 30 * 30))
-    bounds = DualNorms(metered)(rho, level)
+    bounds = dual_norms_above(metered, rho, level)
     assert np.all(bounds >= exact * (1.0 - 1e-12))
     np.testing.assert_array_equal(bounds > level, exact > level)
     above = bounds > level

@@ -24,7 +24,7 @@ A pass over all kernels certifies the gap and adds the most violated ones to a w
 set, on which the paper's iteration (`algorithm`) runs to a share of that gap. What the
 loss asks of its Newton steps is in `sides` (separable losses; `corners` once a path of
 a loss with corners is begun) and `simplices` (joint losses), what the kernels ask in
-`kernels`; most kernels of a large dictionary are screened without a look (`screening`).
+`kernels`.
 Without a warm start it may begin with machines (`weights`; "machines") on whole
 matrices, if the loss has one corner between two lines for each sample, as the hinge.
 Support vector machines on weighted sums are far quicker than a barrier from far away.

@@ -206,7 +206,7 @@ class Settings:
     images are computed by one product."""
 
     most_kernels: int = 128
-    """Kernels that targets side by side may have: of more, screening looks at few. With
+    """Kernels that targets side by side may have: of more, working sets use few. With
     more than samples, weights are not told apart and go on changing sides: 20 samples
     and 128 kernels took 75 times as long as one by one."""
 
@@ -274,32 +274,6 @@ class Settings:
     """Targets, and samples per kernel, from which on spaces are formed. With spaces and
     without 40 targets, as above, took 2.1 and 2.4 s, six 0.50 and 0.48, three 0.44 and
     0.36, two 0.34 and 0.26."""
-
-    # Screening: images of earlier dual points.
-
-    max_bytes: int = 2**28
-    share: float = 0.1
-    """Images may take this many bytes, or the share of the stack's bytes (as float64):
-    screening must not be what fills the memory."""
-
-    least: int = 4
-    most: int = 16
-    """Images: with room for fewer the bounds are too loose to earn their arithmetic,
-    and with more that arithmetic, of k^2 numbers a kernel, outgrows the product it
-    saves."""
-
-    exact: int = 10_000
-    """Kernels whose bounds in single precision are made exact however large a share
-    they are: with few kernels most are in use, and a gap below 1e-5 rests on all of
-    them. Of a million, whose first passes find most above the level, a pass in double
-    precision takes 33 s."""
-
-    subset: float = 0.1
-    """With more than this share of the kernels in doubt a whole pass, one call of BLAS,
-    is the better buy."""
-
-    dependent: float = 1e-3
-    """At least this share of a change must be new, or its image drowns in rounding."""
 
 
 SETTINGS = Settings()

@@ -26,7 +26,6 @@ from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import incumbents
 from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.many import ManyTargets, PathOfMany
-from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.spans import SpannedTargets
 from multikernel.solvers.spicy.working_set import WorkingSet
@@ -148,14 +147,10 @@ class SpicyMKL:
         search.start(init)
         return search.run(self.tol, self.max_iter)
 
-    def _search(
-        self, incumbent: Incumbent, bounds: DualNorms | None = None
-    ) -> WorkingSet:
+    def _search(self, incumbent: Incumbent) -> WorkingSet:
         """Return the working set of a problem, before its first step."""
         incumbent.steps = ()
-        if bounds is None:
-            bounds = screening(incumbent.problem)
-        return WorkingSet(incumbent, bounds, machines=self.algorithm == "auto")
+        return WorkingSet(incumbent, machines=self.algorithm == "auto")
 
     def follow(
         self,
@@ -166,11 +161,9 @@ class SpicyMKL:
     ) -> Iterator[Solution]:
         """Yield the solutions for regularisers in turn; see `PathSolver.follow`.
 
-        Everything is carried over from one to the next: the model, the dual point,
-        the penalty parameter, and the images by which most kernels are screened
-        without looking at them. Strengths are best in falling order. Where a
-        regulariser equals the one before it, which `max_iter` has ended, its steps go
-        on.
+        Each solve starts from the model, the dual point and the penalty parameter of
+        the one before. Strengths are best in falling order. Where a regulariser equals
+        the one before it, which `max_iter` has ended, its steps go on.
         """
         if has_spare_outputs(problem):
             turned = TurnedOutputs.of(problem)
@@ -182,11 +175,9 @@ class SpicyMKL:
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
             if search is None:
                 search = self._search(incumbent)
-                if problem.fit_intercept:
-                    search.bounds.remember(np.ones(problem.gram.shape[1]))
                 search.start(init)
             elif not search.unfinished(incumbent.problem.regularizer):
-                last, search = search, self._search(incumbent, search.bounds)
+                last, search = search, self._search(incumbent)
                 search.go_on_from(last)
             solution = search.run(self.tol, self.max_iter)
             search.rest()

@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import (
     Model,
+    check_forms,
     constant_model,
     evaluated,
     half_range,
@@ -22,6 +23,7 @@ from multikernel.gram.capabilities import (
     makes_factors,
     own_expansions,
     pass_numbers,
+    rough_forms,
 )
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import per_kernel
@@ -39,7 +41,6 @@ from multikernel.losses.weighted import finite_ends
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
-from multikernel.solvers.spicy.screening import DualNorms
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.sides import (
     BarrierSide,
@@ -51,6 +52,10 @@ from multikernel.solvers.spicy.sides import (
 from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
 from multikernel.solvers.spicy.weights import has_quick_machines, weighted_sums
 
+MOST_EXACT = 10_000
+"""Most kernels whose rough dual norms are made exact: the first passes over half a
+million pairs find most of them above the level."""
+
 
 @dataclass
 class WorkingSet:
@@ -60,14 +65,11 @@ class WorkingSet:
     ----------
     incumbent : Incumbent
         The whole problem, and the best that is known of it.
-    bounds : DualNorms
-        Screens kernels; may be shared between problems on the same stack.
     machines : bool, default=False
         Whether the first step may be one of machines on weighted sums.
     """
 
     incumbent: Incumbent
-    bounds: DualNorms
     machines: bool = field(default=False, kw_only=True)
     working: Model = field(init=False)  # the last one
     rho: Array = field(init=False)
@@ -224,7 +226,9 @@ class WorkingSet:
         part = self._part(kernels)
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
-        self.sizes = self.bounds(self.rho, self._regularizer.threshold)
+        self.sizes = dual_norms_above(
+            self.problem.gram, self.rho, self._regularizer.threshold
+        )
         self._offer(model, afresh=afresh)
 
     def _offer(self, model: Model, *, afresh: bool = False) -> None:
@@ -337,6 +341,24 @@ class WorkingSet:
         if all_bytes >= 8.0 * n_samples**2 * n_kernels:
             return False
         return bool(copied > max(SETTINGS.copy_bytes, SETTINGS.copy_share * all_bytes))
+
+
+def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
+    """Return upper bounds on the dual norms, (n_kernels,), exact above a level.
+
+    A first look may be in single precision. Kernels above the level are evaluated
+    again in double precision unless they are so many that a whole pass costs less.
+    """
+    forms, errors = rough_forms(gram, rho)
+    forms += errors
+    check_forms(gram, forms, rho)
+    doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
+    if 0 < doubtful.size <= MOST_EXACT:
+        exact = gram.once(doubtful).quadratic_forms(rho)
+        if exact.min() < 0.0:
+            check_forms(gram.take(doubtful), exact, rho, doubtful)
+        forms[doubtful] = exact
+    return np.sqrt(np.maximum(forms, 0.0))
 
 
 def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
