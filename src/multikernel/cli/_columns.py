@@ -222,8 +222,8 @@ class SequenceChoice:
         raise ValueError(
             f"The letters of column {column!r}, {''.join(sorted(letters))}, are those "
             "of no alphabet: name one with --alphabet dna, rna or protein, and use "
-            "--skip-letters for other letters, or --ignore-case for lower-case ones, "
-            "which often mark repeats."
+            "--skip-letters for others. Lower-case letters often mark repeats: "
+            "--ignore-case reads them as upper case."
         )
 
 
