@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 import numpy as np
@@ -200,6 +200,18 @@ def watching(estimator: Any, scale: float | Array, callback: Callback | None) ->
     return Watch([*lines, *([] if callback is None else [callback])])
 
 
+@dataclass
+class _Bar:
+    """What a progress bar knows of one fit: times, share, and what shows a line."""
+
+    started: float = 0.0
+    said: float = 0.0
+    share: float = 0.0
+    built: float = 0.0
+    show: Callable[[str], None] | None = None
+    end: Callable[[], None] = lambda: None
+
+
 class ProgressBar:
     r"""A callback that shows how far a fit is, in notebooks, on terminals and in logs.
 
@@ -234,23 +246,17 @@ class ProgressBar:
         self, title: str = "fit", *, every: float = 10.0, file: TextIO | None = None
     ) -> None:
         self.title, self.every, self.file = title, every, file
-        self._begin()
-
-    def _begin(self) -> None:
-        """Forget an earlier fit: the next one has its own line, time and share."""
-        self._started, self._said, self._share, self._built = 0.0, 0.0, 0.0, 0.0
-        self._show: Callable[[str], None] | None = None
-        self._end: Callable[[], None] = lambda: None
+        self._bar = _Bar()
 
     def building(self, share: float) -> None:
         """Show how much of the kernels has been computed."""
-        self._built = BUILDING
+        self._bar.built = BUILDING
         self.show("building kernels", BUILDING * share)
 
     def __call__(self, line: Progress) -> bool:
         """Show one line of progress; never asks a solver to stop."""
-        rest = 1.0 - self._built
-        share = None if line.done is None else self._built + rest * line.done
+        rest = 1.0 - self._bar.built
+        share = None if line.done is None else self._bar.built + rest * line.done
         gap = "" if math.isnan(line.duality_gap) else f"gap {line.duality_gap:.1e}, "
         note = f"{line.note}, " if line.note else ""
         state = f"{note}iteration {line.iteration}, {gap}{line.n_active} active kernels"
@@ -259,37 +265,37 @@ class ProgressBar:
 
     def finished(self, line: Progress) -> None:
         """Show the last line of a fit, however soon after the one before."""
-        if self._said != self._started:
-            self._said = -math.inf
+        if self._bar.said != self._bar.started:
+            self._bar.said = -math.inf
         self(line)
         self.close()
 
     def close(self) -> None:
         """End the line."""
-        self._end()
-        self._begin()
+        self._bar.end()
+        self._bar = _Bar()
 
     def show(self, state: str, share: float | None = None) -> None:
         """Show how things stand, if it is time to, with the share that is done."""
         now = time.perf_counter()
-        if self._show is None:
-            self._started = self._said = now
-            self._show = self._place()
+        if self._bar.show is None:
+            self._bar.started = self._bar.said = now
+            self._bar.show = self._place()
         if share is not None:
-            self._share = max(self._share, min(share, 1.0))
-        if now - self._said < self.every:
+            self._bar.share = max(self._bar.share, min(share, 1.0))
+        if now - self._bar.said < self.every:
             return
-        self._said = now
-        done = [] if share is None else [f"{self._share:.0%}"]
-        done += [elapsed(now - self._started)] if done else []
-        self._show(f"{self.title}: {', '.join(filter(None, [*done, state]))}")
+        self._bar.said = now
+        done = [] if share is None else [f"{self._bar.share:.0%}"]
+        done += [elapsed(now - self._bar.started)] if done else []
+        self._bar.show(f"{self.title}: {', '.join(filter(None, [*done, state]))}")
 
     def _place(self) -> Callable[[str], None]:
         """Return what shows a line: in a notebook, on a terminal, or in a log."""
         shell = sys.modules.get("IPython")
         notebook = shell is not None and shell.get_ipython() is not None
         if notebook and self.file is None:
-            self.every, self._said = min(self.every, 0.5), -math.inf
+            self.every, self._bar.said = min(self.every, 0.5), -math.inf
             display: Any = importlib.import_module("IPython.display")
             handle = display.display(display.HTML(""), display_id=True)
             if handle is not None:
@@ -298,7 +304,7 @@ class ProgressBar:
                 )
         file = sys.stderr if self.file is None else self.file
         if file.isatty():
-            self.every, self._said = min(self.every, 0.1), -math.inf
-            self._end = lambda: print(file=file, flush=True)
+            self.every, self._bar.said = min(self.every, 0.1), -math.inf
+            self._bar.end = lambda: print(file=file, flush=True)
             return lambda text: print(f"\r\x1b[K{text}", end="", file=file, flush=True)
         return lambda text: print(text, file=file, flush=True)
