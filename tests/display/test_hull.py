@@ -44,14 +44,16 @@ def test_a_hull_of_nothing_is_drawn():
 
 
 def test_paths_name_the_strongest(model):
-    display = HullPathDisplay.from_estimator(model, max_nodes=3)
+    display = HullPathDisplay.from_estimator(model, max_labels=3)
     path = model.hull_path_
     norms = path.norms[0].max(axis=0)
     strongest = [path.names[k] for k in np.argsort(-norms)[:3]]
-    assert [line.get_label() for line in display.lines_] == strongest
-    assert [text.get_text() for text in display.ax_.texts] == strongest
-    assert len(display.ax_.lines) == len(path.names) + 1  # and the chosen alpha
-    np.testing.assert_array_equal(display.lines_[0].get_xdata(), path.alphas)
+    assert [line.get_label() for line in display.line_] == strongest
+    ends = [text.get_text() for text in display.ax_.texts]
+    assert ends == [*strongest, f"alpha = {model.best_params_['alpha']:.3g}"]
+    drawn = np.count_nonzero(norms > 0.0)
+    assert len(display.ax_.lines) == drawn + 1  # and the chosen alpha
+    np.testing.assert_array_equal(display.line_[0].get_xdata(), path.alphas)
 
 
 def test_given_axes_are_used_and_wrong_ones_refused():
@@ -73,5 +75,5 @@ def test_other_models_are_refused(kind):
 def test_sizes_that_disagree_are_refused():
     with pytest.raises(ValueError, match="one of each is needed"):
         HullDisplay([1.0], ["a", "b"], [()])
-    with pytest.raises(ValueError, match="1 strengths and 2 names"):
+    with pytest.raises(ValueError, match="values must have shape"):
         HullPathDisplay([1.0], [[1.0]], ["a", "b"])

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from multikernel.display import _style
 from multikernel.display._style import Axes, Figure
+from multikernel.display.path import RegularizationPathDisplay
 from multikernel.inspection.pipelines import model_with
 
 STRONGEST = 12
@@ -166,7 +167,7 @@ class HullDisplay:
         ax.tick_params(length=0)
 
 
-class HullPathDisplay:
+class HullPathDisplay(RegularizationPathDisplay):
     """Norms of the nodes along the path of an `HKLRegressorCV` or `HKLClassifierCV`.
 
     The strongest nodes have a color and a name at the end of their line; the others
@@ -175,7 +176,7 @@ class HullPathDisplay:
     Parameters
     ----------
     alphas : array-like of shape (n_alphas,)
-        Strengths, descending.
+        Strengths.
     norms : array-like of shape (n_alphas, n_nodes)
         Norms of the nodes' functions.
     names : sequence of str, of length n_nodes
@@ -189,7 +190,7 @@ class HullPathDisplay:
         Axes with the lines.
     figure_ : matplotlib Figure
         Figure that holds them.
-    lines_ : list of Line2D
+    line_ : list of Line2D
         The lines of the named nodes, strongest first.
 
     Raises
@@ -201,13 +202,9 @@ class HullPathDisplay:
     --------
     >>> from multikernel.display import HullPathDisplay
     >>> path = HullPathDisplay([1.0, 0.1], [[0.0, 0.1], [0.5, 0.4]], ["x1", "x2"])
-    >>> [line.get_label() for line in path.plot().lines_]
+    >>> [line.get_label() for line in path.plot().line_]
     ['x1', 'x2']
     """
-
-    ax_: Axes
-    figure_: Figure
-    lines_: Any
 
     def __init__(
         self,
@@ -217,18 +214,17 @@ class HullPathDisplay:
         *,
         chosen: float | None = None,
     ) -> None:
-        self.alphas = np.asarray(alphas, dtype=np.float64)
-        self.norms = np.asarray(norms, dtype=np.float64)
-        self.names, self.chosen = tuple(names), chosen
-        if self.norms.shape != (self.alphas.size, len(self.names)):
-            raise ValueError(
-                f"Norms have shape {self.norms.shape}, and there are "
-                f"{self.alphas.size} strengths and {len(self.names)} names."
-            )
+        what = "norm of the node's function"
+        super().__init__(alphas, norms, names, value_name=what, best_alpha=chosen)
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: Axes | None = None, max_nodes: int = 8
+        cls,
+        estimator: Any,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+        max_labels: int = 8,
+        **line_kwargs: Any,
     ) -> "HullPathDisplay":
         """Draw the path of a fitted search.
 
@@ -239,7 +235,9 @@ class HullPathDisplay:
             one.
         ax : matplotlib Axes, default=None
             See `plot`.
-        max_nodes : int, default=8
+        max_labels : int, default=8
+            See `plot`.
+        **line_kwargs : dict
             See `plot`.
 
         Raises
@@ -249,49 +247,8 @@ class HullPathDisplay:
         """
         kinds = "a fitted HKLClassifierCV or HKLRegressorCV"
         model = model_with("hull_path_", estimator, kinds)
-        path = model.hull_path_
+        path, chosen = model.hull_path_, model.best_params_["alpha"]
         norms = np.sqrt((path.norms**2).sum(axis=0))
-        display = cls(
-            path.alphas, norms, path.names, chosen=model.best_params_["alpha"]
-        )
-        return display.plot(ax=ax, max_nodes=max_nodes)
-
-    def plot(self, ax: Axes | None = None, *, max_nodes: int = 8) -> "HullPathDisplay":
-        """Draw a line per node, from strong regularization to weak.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure when None.
-        max_nodes : int, default=8
-            Most nodes with a name.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 4.2))
-        self.ax_, self.figure_, self.lines_ = panel, _style.figure_of(panel), []
-        strongest = np.argsort(-self.norms.max(axis=0, initial=0.0), kind="stable")
-        named = strongest[:max_nodes]
-        for k in strongest[max_nodes:]:
-            panel.plot(self.alphas, self.norms[:, k], color=_style.QUIET, linewidth=0.8)
-        for number, k in enumerate(named):
-            name = _style.literal(self.names[k])
-            style: dict[str, Any] = {"color": _style.color(number), "label": name}
-            self.lines_ += panel.plot(self.alphas, self.norms[:, k], **style)
-        panel.set_xscale("log")
-        if self.alphas.size > 1:
-            panel.set_xlim(self.alphas[0], self.alphas[-1])
-        _style.tidy(panel, grid="y")
-        panel.set_ylim(bottom=0.0)
-        panel.set_xlabel("alpha")
-        panel.set_ylabel("norm of the node's function")
-        _style.label_ends(panel, self.lines_, [self.names[k] for k in named])
-        if self.chosen is not None:
-            panel.axvline(self.chosen, **_style.DASHED)
-        n_entered = int(np.count_nonzero(self.norms.any(axis=0)))
-        title = f"{n_entered} nodes come in, {named.size} named"
-        _style.headline(panel, title)
-        return self
+        display = cls(path.alphas, norms, path.names, chosen=chosen)
+        display.plot(ax, max_labels=max_labels, **line_kwargs)
+        return display
