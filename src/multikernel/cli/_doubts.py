@@ -7,8 +7,9 @@ the reading.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 
 LEAST_IDS = 10
 """Minimum number of increasing rows before a column counts as possible row ids."""
+
+Cell = tuple[int, str]
+"""The row and the text of a cell."""
 
 Texts = Callable[[Sequence[str]], pd.DataFrame]
 """Reads the named columns of a file as text, without conversion."""
@@ -107,32 +111,9 @@ def settle(
 ) -> pd.DataFrame:
     """Return a copy of `frame` with numeric text columns converted to numbers."""
     frame = frame.copy(deep=False)
-    commas = _settle_words(form, frame, wanted)
-    if commas:
-        _refuse_points(path, frame, wanted, commas, texts)
-        row, cell = _first(texts(commas[:1])[commas[0]], lambda text: "," in text)
-        note(
-            f"Commas are read as decimal points: column {commas[0]!r} holds {cell!r} "
-            f"at row {row}.",
-            commas,
-        )
-    return frame
-
-
-def _first(cells: pd.Series, fits: Callable[[str], bool]) -> tuple[int, str]:
-    """Return the row and the text of the first cell for which `fits` is true."""
-    return next(
-        (row, cell)
-        for row, cell in enumerate(cells.tolist())
-        if isinstance(cell, str) and fits(cell)
-    )
-
-
-def _settle_words(form: CsvForm, frame: pd.DataFrame, wanted: Wanted) -> list[str]:
-    """Convert numeric text columns in place; return columns with decimal commas."""
-    commas: list[str] = []
-    gaps: dict[str, tuple[int, str]] = {}
-    words: dict[str, tuple[int, str]] = {}
+    commas: dict[str, Cell] = {}
+    gaps: dict[str, Cell] = {}
+    words: dict[str, Cell] = {}
     for name in _text_columns(frame, wanted.texts | wanted.ignored):
         column = frame[name]
         cells = column.dropna()
@@ -147,19 +128,32 @@ def _settle_words(form: CsvForm, frame: pd.DataFrame, wanted: Wanted) -> list[st
         if numbers is None:
             continue
         if mark == ",":
-            commas.append(name)
+            commas[name] = _first(column, lambda text: "," in text)
         frame[name] = numbers.reindex(frame.index)
-    if gaps:
-        name, (row, word) = next(iter(gaps.items()))
-        note(f"Column {name!r} holds {word!r} at row {row}, read as missing.", [*gaps])
-    if words and not wanted.is_known:
-        name, (row, word) = next(iter(words.items()))
-        note(
-            f"Column {name!r} holds {word!r} at row {row}, read as a category: only "
-            "empty cells are missing.",
-            [*words],
-        )
-    return commas
+    if commas:
+        _refuse_points(path, frame, wanted, commas, texts)
+    held = "olumn {!r} holds {!r} at row {}"
+    _note_cells(f"C{held}, read as missing.", gaps)
+    if not wanted.is_known:
+        rule = "only empty cells are missing"
+        _note_cells(f"C{held}, read as a category: {rule}.", words)
+    _note_cells(f"Commas are read as decimal points: c{held}.", commas)
+    return frame
+
+
+def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
+    """Print one note on columns, if any; `text` takes name, cell and row of one."""
+    for name, (row, cell) in islice(cells.items(), 1):
+        note(text.format(name, cell, row), [*cells])
+
+
+def _first(cells: pd.Series, fits: Callable[[str], bool]) -> Cell:
+    """Return the row and the text of the first cell for which `fits` is true."""
+    return next(
+        (row, cell)
+        for row, cell in enumerate(cells.tolist())
+        if isinstance(cell, str) and fits(cell)
+    )
 
 
 def _text_columns(frame: pd.DataFrame, others: frozenset[str]) -> list[Any]:
@@ -191,7 +185,7 @@ def _refuse_points(
     path: Path,
     frame: pd.DataFrame,
     wanted: Wanted,
-    commas: Sequence[str],
+    commas: Mapping[str, Cell],
     texts: Texts,
 ) -> None:
     """Raise if another column has decimal points beside those with decimal commas."""
@@ -200,13 +194,12 @@ def _refuse_points(
         for name, kind in frame.dtypes.items()
         if kind.kind == "f" and name not in {*commas, *wanted.ignored}
     ]
-    written = texts([*floats, commas[0]])
+    written = texts(floats) if floats else frame[[]]
     for name in floats:
-        pointed = written[name].str.contains(".", regex=False, na=False)
-        if pointed.any():
+        if written[name].str.contains(".", regex=False, na=False).any():
             point = _first(written[name], lambda text: "." in text)
-            comma = _first(written[commas[0]], lambda text: "," in text)
-            raise ValueError(mixed_marks(path, (commas[0], *comma), (name, *point)))
+            comma = next(iter(commas.items()))
+            raise ValueError(mixed_marks(path, (comma[0], *comma[1]), (name, *point)))
 
 
 def may_lose_text(chunks: Iterable[bytes], separator: str) -> bool:
