@@ -4,11 +4,12 @@ Compiled code does not check array sizes, so altered arrays could crash the proc
 checks cover every object whose predictions call such code.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+
+from multikernel.persistence.values import parts_of
 
 ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
 
@@ -31,21 +32,7 @@ def check_loaded(root: Any) -> None:
         elif id(item) not in seen:
             seen.add(id(item))
             stack.append((item, True))
-            stack += [(part, False) for part in _referred_objects(item)]
-
-
-def _referred_objects(item: Any) -> Iterator[Any]:
-    """Yield the objects that `item` refers to, except plain numbers and text."""
-    if isinstance(item, Mapping):
-        yield from item.keys()
-        yield from item.values()
-    elif isinstance(item, list | tuple | set | frozenset):
-        yield from item
-    elif isinstance(item, np.ndarray):
-        if item.dtype.kind == "O":
-            yield from item.flat
-    elif not isinstance(item, type) and hasattr(item, "__dict__"):
-        yield from vars(item).values()
+            stack += [(part, False) for _, _, part in parts_of(item)]
 
 
 def _check_state(item: Any) -> None:

@@ -12,6 +12,7 @@ from collections.abc import (
     Iterable,
     Iterator,
     KeysView,
+    Mapping,
     ValuesView,
 )
 from copy import copy
@@ -259,21 +260,27 @@ def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
     path, item = type(root).__name__, root
     seen = {id(root)}
     while True:
-        parts = (each for each in _named_parts(item) if id(each[1]) not in seen)
-        part = next((each for each in parts if fails(each[1])), None)
+        parts = (each for each in parts_of(item) if id(each[2]) not in seen)
+        part = next((each for each in parts if fails(each[2])), None)
         if part is None:
             return path, item
-        path, item = path + part[0], part[1]
+        form, key, item = part
+        path += form.format(key)
         seen.add(id(item))
 
 
-def _named_parts(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of an object, each with its path as a Python expression."""
-    if isinstance(item, dict):
-        yield from ((f"[{key!r}]", value) for key, value in item.items())
-    elif isinstance(item, list | tuple) or (
-        isinstance(item, np.ndarray) and item.dtype.kind == "O" and item.ndim == 1
-    ):
-        yield from ((f"[{number}]", part) for number, part in enumerate(item))
+def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parts of an object: the form of an expression, its key, and the part.
+
+    Nothing is computed from the parts, which may come from an untrusted file.
+    """
+    if isinstance(item, Mapping):
+        yield from (("[{!r}]", key, value) for key, value in item.items())
+        yield from ((" key {!r}", key, key) for key in item)
+    elif isinstance(item, list | tuple | set | frozenset):
+        yield from (("[{}]", number, part) for number, part in enumerate(item))
+    elif isinstance(item, np.ndarray):
+        members = item.flat if item.dtype.kind == "O" else ()
+        yield from (("[{}]", number, part) for number, part in enumerate(members))
     elif hasattr(item, "__dict__") and not isinstance(item, ATOMS):
-        yield from ((f".{name}", part) for name, part in vars(item).items())
+        yield from ((".{}", name, part) for name, part in vars(item).items())
