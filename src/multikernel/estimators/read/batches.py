@@ -12,10 +12,10 @@ from multikernel.estimators.read.kinds import (
     column_values,
     kinds_of,
     names_of,
-    numbers_of,
     refuse_kinds,
 )
 from multikernel.estimators.read.numbers import ENCODE, Spooled, refuse_shared_names
+from multikernel.estimators.read.targets import read_quantity
 from multikernel.gram.temporary import PathLike, TemporaryFolder
 from multikernel.kernels.sequence.tables import NUMBERS
 
@@ -107,7 +107,7 @@ def unpacked(
                 f"Column {name!r} holds no numbers but {kinds[name]} (rows from "
                 f"{first_row} on): {ENCODE}"
             )
-        X[:, number] = numbers_of(batch[names[name]], repr(name))
+        X[:, number] = read_quantity(batch[names[name]], f"Column {name!r}")
     y = None if target is None else column_values(batch[names[target]])
     return features, X, y if y is None or y.dtype.kind != "O" else _labels(y)
 

@@ -160,16 +160,10 @@ def column_values(column: Any) -> Array:
     return np.asarray(column)
 
 
-def numbers_of(column: Any, label: str) -> Array:
-    """Return a column of numbers as float64, nan where a value is missing."""
-    values = column_values(column)
-    if values.dtype.kind in "biuf":
-        return values.astype(np.float64, copy=False)
-    try:
-        floats = [np.nan if is_missing(v) else float(v) for v in values.tolist()]
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"Column {label} holds no numbers: {error}.") from error
-    return np.array(floats, dtype=np.float64)
+def column_at(X: Any, position: int) -> Any:
+    """Return a column of a frame, an array or a list by its position."""
+    names = names_of(X)
+    return table_of(X)[:, position] if names is None else X[names[position]]
 
 
 def is_missing(value: Any) -> bool:
@@ -244,21 +238,20 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
     only, as arrays of text hold numbers as well; and for all other columns of text why
     neither is sure.
     """
-    texts, names = text_columns(X), names_of(X)
-    table = table_of(X) if texts and names is None else X
+    texts, framed = text_columns(X), is_frame(X)
+    table = table_of(X) if texts and not framed else X
     kind_of_column = dict(enumerate(kinds_of(table))) if texts else {}
     kinds, doubts = {}, {}
     for text_column in texts:
-        column = table[:, text_column] if names is None else X[names[text_column]]
         if kind_of_column[text_column] == CATEGORIES:
             kinds[text_column] = CATEGORIES
             continue
-        values = column_values(column).tolist()
+        values = column_values(column_at(table, text_column)).tolist()
         no_sequences = _why_no_sequences(values)
         if no_sequences is None:
             kinds[text_column] = SEQUENCES
             continue
-        no_categories = "X is an array" if names is None else _why_no_categories(values)
+        no_categories = _why_no_categories(values) if framed else "X is an array"
         if no_categories is None:
             kinds[text_column] = CATEGORIES
         else:
@@ -280,9 +273,10 @@ def settled_texts(X: Any) -> dict[int, str]:
     column, doubt = next(iter(doubts.items()))
     names = names_of(X)
     name = column if names is None else names[column]
-    text = table_of(X)[:, column] if names is None else X[name]
     as_categories = f"views, ColumnKernel(CategoryKernel(), {name!r}), or "
-    present = [v for v in column_values(text).tolist() if not is_missing(v)]
+    present = [
+        v for v in column_values(column_at(X, column)).tolist() if not is_missing(v)
+    ]
     if differs_too_much(len(set(present)), len(present), LEAST_FILLED):
         as_categories = ""
     raise ValueError(

@@ -16,10 +16,10 @@ from multikernel.estimators.read.kinds import (
     is_missing,
     kinds_of,
     names_of,
-    numbers_of,
     refuse_kinds,
     table_of,
 )
+from multikernel.estimators.read.targets import read_quantity
 from multikernel.kernels.sequence.tables import Layout
 
 UNKNOWN = -1.0
@@ -80,7 +80,9 @@ def read_mixed(
             entries = column_values(columns[column])
             numbers[:, number] = _codes(entries, values, layout.label(column))
         else:
-            numbers[:, number] = numbers_of(columns[column], layout.label(column))
+            numbers[:, number] = read_quantity(
+                columns[column], f"Column {layout.label(column)}"
+            )
     return layout.packed(numbers, [column_values(columns[c]) for c in strings]), layout
 
 

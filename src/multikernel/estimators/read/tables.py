@@ -19,10 +19,10 @@ from multikernel.estimators.read.doubts import (
     warn_unseen,
 )
 from multikernel.estimators.read.kinds import (
+    column_at,
     column_values,
     features_of,
     is_frame,
-    names_of,
 )
 from multikernel.estimators.read.precomputed import (
     check_same_grams,
@@ -323,7 +323,7 @@ def _category_doubts(
         if column not in named:
             labels = columns.categories_[number].tolist()
             where = f"column {layout.label(column)}"
-            sentences += label_doubts(where, _column(X, column), labels)
+            sentences += label_doubts(where, column_at(X, column), labels)
     return sentences
 
 
@@ -333,7 +333,7 @@ def _unseen(table: Array, layout: Layout, X: Any) -> dict[str, list[Any]]:
     for column in layout.categories:
         rows = table[:, numeric.index(column)] == mixed.UNKNOWN
         if rows.any():
-            values = column_values(_column(X, column))[rows]
+            values = column_values(column_at(X, column))[rows]
             unseen[layout.label(column)] = values.tolist()
     return unseen
 
@@ -416,7 +416,7 @@ def check_samples(
             lacking, what = np.flatnonzero(rows >= kernel.K.shape[1]), "column"
         if not lacking.size:
             continue
-        values = column_values(_column(X, layout.numeric[column]))
+        values = column_values(column_at(X, layout.numeric[column]))
         names = list(dict.fromkeys(values[lacking].tolist()))
         advice = "" if fitting else BRING.format(view=kernel.view)
         raise ValueError(
@@ -424,12 +424,3 @@ def check_samples(
             f"column {layout.label(layout.numeric[column])} names, first in row "
             f"{lacking[0]} of X.{advice}"
         )
-
-
-def _column(X: Any, column: int) -> Any:
-    """Return a column of data as it was given, shape (n_samples,)."""
-    names = names_of(X)
-    if names is not None:
-        return X[names[column]]
-    array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
-    return array.reshape(len(array), -1)[:, column]
