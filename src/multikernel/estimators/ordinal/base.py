@@ -14,10 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, check_weights, listed
+from multikernel.datasets.csv_form import NUMBER
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
-from multikernel.estimators.read.kinds import reads_as_number
 from multikernel.estimators.read.targets import (
     given_order,
     read_targets,
@@ -215,7 +215,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
         order = given_order(single_column(y))
     if order is None and all(isinstance(v, str) for v in present.tolist()):
         natural = sorted(present.tolist(), key=_natural)
-        if not all(map(reads_as_number, natural)):
+        if not all(map(NUMBER.fullmatch, natural)):
             warn_user(
                 f"{owner} sorts the classes alphabetically, "
                 f"{listed(list(map(str, present)))}: pass order=[...] with the classes "
@@ -252,7 +252,7 @@ def _refuse_fractions(owner: str, targets: Array) -> None:
 
 def _natural(label: str) -> list[tuple[float, str]]:
     """Return a sort key for text with numbers, which puts "g2" before "g10"."""
-    if reads_as_number(label):
+    if NUMBER.fullmatch(label):
         return [(float(label), label)]
     parts = re.split(r"(\d+)", label)
     return [(float(part), "") if part.isdigit() else (0.0, part) for part in parts]

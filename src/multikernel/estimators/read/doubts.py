@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from multikernel._validation import listed
+from multikernel.datasets.csv_form import NUMBER, WITH_COMMA
 from multikernel.estimators.read.kinds import (
     column_kind,
     first_name,
     is_frame,
     is_unnamed,
     odd_cells,
-    reads_as_number,
     row_numbers,
 )
 from multikernel.exceptions import DataWarning, warn_user
@@ -34,7 +34,7 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
     """
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
-    some = any(reads_as_number(text, comma=True) for text in texts)
+    some = any(map(NUMBER.fullmatch, texts)) or any(map(WITH_COMMA.fullmatch, texts))
     odd = None
     if some and column_kind(column) != CATEGORIES:
         odd = odd_cells(column)
@@ -60,7 +60,7 @@ def spellings(labels: Iterable[str]) -> list[list[str]]:
     same: dict[str, list[str]] = {}
     for label in labels:
         plain = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
-        plain = str(float(plain)) if reads_as_number(plain) else plain
+        plain = str(float(plain)) if NUMBER.fullmatch(plain) else plain
         same.setdefault(plain, []).append(label)
     return [several for several in same.values() if len(several) > 1]
 

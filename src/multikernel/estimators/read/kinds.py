@@ -6,7 +6,6 @@ of its name. What a column of objects holds, the types of its values say. Text i
 sequences, or categories with their numbers.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import listed
+from multikernel.datasets.csv_form import NUMBER, WITH_COMMA
 from multikernel.kernels.columns import Features
 from multikernel.kernels.sequence.builders import LEAST_LETTERS, why_no_sequences
 from multikernel.kernels.sequence.letters import from_texts
@@ -369,11 +369,9 @@ def odd_cells(column: Any) -> tuple[int, str] | None:
         return None
     cells = [None if is_missing(value) else _cell(value) for value in values.tolist()]
     counts = Counter(cell for cell in cells if cell is not None)
-    points = {cell for cell in counts if reads_as_number(cell)}
+    points = {cell for cell in counts if NUMBER.fullmatch(cell)}
     # A cell with a comma is a number only with decimal commas.
-    commas = {
-        cell for cell in counts if "," in cell and reads_as_number(_pointed(cell))
-    }
+    commas = {cell for cell in counts if "," in cell and WITH_COMMA.fullmatch(cell)}
     numbers = points
     dotted = {cell for cell in points if "." in cell}
     # One cell alone, "1,5" among counts, is odd.
@@ -395,21 +393,6 @@ def _total(counts: Counter[str], cells: Iterable[str]) -> int:
 def _cell(value: Any) -> str:
     """Return the text of a cell."""
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
-
-
-def _pointed(cell: str) -> str:
-    """Return the text with its comma replaced by a point; "" if it has both."""
-    return cell.replace(",", ".") if "." not in cell else ""
-
-
-def reads_as_number(cell: str, *, comma: bool = False) -> bool:
-    """Return whether a text is a finite number with a decimal point, or a `comma`."""
-    if comma and reads_as_number(_pointed(cell)):
-        return True
-    try:
-        return cell.isascii() and "_" not in cell and math.isfinite(float(cell))
-    except ValueError:
-        return False
 
 
 UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
