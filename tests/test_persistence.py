@@ -640,6 +640,8 @@ def test_zip_without_a_model_is_refused(path):
 def test_missing_file_and_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no model file"):
         load(tmp_path / "none.skops")
+    with pytest.raises(IsADirectoryError, match="is a folder: pass the path of a"):
+        load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"the folder .* does not exist"):
         save(BlockL1(1.0), tmp_path / "none" / "model.skops")
     with pytest.raises(IsADirectoryError, match=r"Cannot save to .*: it is a folder"):

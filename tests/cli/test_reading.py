@@ -308,3 +308,21 @@ def test_files_that_cannot_be_opened(run, tmp_path):
     for path, reason in ((folder, "is a directory"), (missing, "no such file")):
         said = told(run("fit", path, "-t", "y"))
         assert f"Error: Cannot open {path}: {reason}" in said
+
+
+def test_blanks_around_names_are_dropped(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a, b , y\n" + body(",").replace(",", ", "))
+    assert list(read_frame(path).columns) == ["a", "b", "y"]
+    assert next(read_batches(path)).column_names == ["a", "b", "y"]
+
+
+@pytest.mark.parametrize("cell", ["0x1F", "1.5D3", "-2d-1"])
+def test_numbers_of_other_languages_are_no_classes(run, tmp_path, cell):
+    path = tmp_path / "a.csv"
+    rows = [f"{k},{cell if k % 2 else '0x2A'}" for k in range(30)]
+    path.write_text("x,y\n" + "\n".join(rows) + "\n")
+    for column in "xy":
+        other = {"x": "y", "y": "x"}[column]
+        result = run("fit", path, "--target", column, "-o", tmp_path / "m.skops")
+        assert "means a number: write it with decimal digits" in told(result), other

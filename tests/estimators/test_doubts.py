@@ -1,6 +1,7 @@
 """Data that can be read in two ways: refused, or warned of once, with the place."""
 
 import datetime as dt
+import enum
 import warnings
 from decimal import Decimal
 
@@ -515,3 +516,53 @@ def test_columns_without_a_penalty_are_no_kernels():
     for kernels in (Unpenalized([0]), [Unpenalized([0]), LinearKernel()]):
         with pytest.raises(ValueError, match="Unpenalized columns stand among views"):
             SpicyMKLRegressor(kernels).fit(X, DAYS)
+
+
+class Color(str, enum.Enum):  # noqa: UP042 - a StrEnum has str() of its value
+    RED = "red"
+    TURQUOISE = "turquoise"
+
+
+@pytest.mark.parametrize("kind", [list, pd.Series, "object"])
+def test_members_of_text_enums_are_their_text(kind):
+    members = [Color.RED, Color.TURQUOISE] * 30
+    y = np.array(members, dtype=object) if kind == "object" else kind(members)
+    model = SpicyMKLClassifier(KERNELS).fit(X, y)
+    assert model.classes_.tolist() == ["red", "turquoise"]
+    assert {type(label) for label in model.classes_.tolist()} == {str}
+    table = pd.DataFrame({"x": X[:, 0], "c": pd.Series(members, dtype=object)})
+    assert SpicyMKLRegressor().fit(table, DAYS).categories_[0].tolist() == [
+        "red",
+        "turquoise",
+    ]
+
+
+def test_score_names_classes_that_the_fit_has_not_seen():
+    model = SpicyMKLClassifier(KERNELS).fit(X, np.resize(["a", "b"], N))
+    y = np.resize(["a", "c"], N)
+    assert said(lambda: model.score(X, y)) == [
+        "SpicyMKLClassifier: y holds classes not seen in fit, which count as wrong, in "
+        "30 of 60 rows: 'c'."
+    ]
+    assert not said(lambda: model.score(X, np.full(N, "a")))
+    with pytest.raises(ValueError, match="y holds numbers, such as 0, but the classes"):
+        model.score(X, np.resize([0, 1], N))
+    numbers = SpicyMKLClassifier(KERNELS).fit(X, np.resize([1, 2], N))
+    assert (
+        "in 30 of 60 rows: 3" in said(lambda: numbers.score(X, np.resize([1, 3], N)))[0]
+    )
+    assert not said(lambda: numbers.score(X, np.resize([1.0, 2.0], N)))
+
+
+def test_labels_that_are_numbers_of_other_languages():
+    y = np.resize(["1.5D3", "2.5D2"], N)
+    model = SpicyMKLClassifier(KERNELS)
+    assert "'1.5D3' may be a hexadecimal number or" in said(lambda: model.fit(X, y))[0]
+    assert not said(lambda: model.fit(X, pd.Series(y, dtype="category")))
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+def test_a_list_of_dna_says_which_letters_are_ambiguous(kind):
+    texts = ["".join(row) + "NNRY" for row in rng.choice(list("ACGT"), (N, 30))]
+    with pytest.raises(ValueError, match="DNA with ambiguous bases: it holds 'NRY'"):
+        SpicyMKLClassifier().fit(kind(texts), SEEN)

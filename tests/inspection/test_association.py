@@ -11,7 +11,9 @@ from sklearn.preprocessing import StandardScaler
 
 from multikernel import (
     HKLRegressor,
+    OneClassMKL,
     SpicyMKLClassifier,
+    SpicyMKLOrdinal,
     SpicyMKLRegressor,
     SpicyMKLSurvival,
     stack_grams,
@@ -365,3 +367,11 @@ def test_false_discoveries_are_those_of_the_rule(analytic):
         min(r for r, q in zip(rates, p, strict=True) if q >= each) for each in p
     ]
     np.testing.assert_allclose(tests.q_values, np.minimum(expected, 1.0))
+
+
+@pytest.mark.parametrize("model", [SpicyMKLOrdinal(), OneClassMKL()])
+def test_an_estimator_without_a_choice_of_loss_is_refused_by_name(model):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    message = f"does not support {type(model).__name__}: pass a classifier"
+    with pytest.raises(ValueError, match=message):
+        kernel_tests(model, X, np.arange(30) % 3)

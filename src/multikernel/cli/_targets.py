@@ -11,7 +11,7 @@ import pandas as pd
 from multikernel.cli._columns import CLASS, ColumnChoice
 from multikernel.cli._frames import NUMBERS, first_repeated
 from multikernel.datasets.csv_form import MISSING
-from multikernel.estimators.read.kinds import is_missing, odd_cells
+from multikernel.estimators.read.kinds import OTHER_NUMBERS, is_missing, odd_cells
 
 WORDS = (str, bool, int, float)
 
@@ -28,6 +28,7 @@ DATE = re.compile(
 MEANINGS = (
     ("a date", DATE, "the number of days since a reference date"),
     ("a number", AMOUNT, "it with digits and a decimal point only"),
+    ("a number", OTHER_NUMBERS, "it with decimal digits, such as 1.5e3"),
 )
 """Text that is no class by default: its meaning, pattern, and accepted form."""
 

@@ -213,9 +213,9 @@ def _records(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
 
 
 def _named(header: Sequence[str]) -> tuple[str, ...]:
-    """Return all column names; unnamed columns get the names that pandas uses."""
+    """Return all names without blanks at their ends; see pandas on unnamed ones."""
     names: list[str] = []
-    for number, name in enumerate(header):
+    for number, name in enumerate(map(str.strip, header)):
         unnamed = f"Unnamed: {number}"
         while not name and unnamed in header:
             unnamed += ".1"

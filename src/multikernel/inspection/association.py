@@ -404,6 +404,11 @@ def _null_model(
     training: Training, estimator: Any, covariates: Any
 ) -> scores.NullModel:
     """Return the model of the covariates alone, of every output."""
+    if getattr(estimator, "loss", None) is None:
+        raise ValueError(
+            f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "
+            "or a regressor with a smooth loss, such as SpicyMKLClassifier()."
+        )
     loss = loss_of(estimator).of_unit()
     if not is_smooth(loss):
         raise ValueError(

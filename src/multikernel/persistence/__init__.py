@@ -197,6 +197,8 @@ def load(
         If skops is not installed.
     FileNotFoundError
         If there is no such file.
+    IsADirectoryError
+        If the path is a folder.
     ValueError
         If the file is no model file, is damaged, is in another format, would take more
         than `max_bytes`, or if its arrays do not fit together.
@@ -214,6 +216,8 @@ def load(
     save : Write such a file; it has an example.
     """
     _skops_io()
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder: pass the path of a model file.")
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model file {path}.")
     with _one_sentence(path):

@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._validation import listed
 from multikernel.datasets.csv_form import NUMBER, WITH_COMMA
 from multikernel.estimators.read.kinds import (
+    OTHER_NUMBERS,
     column_kind,
     first_name,
     is_frame,
@@ -43,6 +44,13 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
             f"{where} is read as text because it holds {odd[1]!r} at row {odd[0]}, and "
             "numbers in most other rows: correct this cell and pass numbers, or use "
             "pandas' astype('category') if they are categories"
+        )
+    others = [text for text in texts if OTHER_NUMBERS.fullmatch(text.strip())]
+    if len(others) > 1 and column_kind(column) != CATEGORIES:
+        sentences.append(
+            f"{where} is read as text, although {min(others)!r} may be a hexadecimal "
+            "number or one of Fortran: convert the column to numbers, or use pandas' "
+            "astype('category') if they are categories"
         )
     if same := spellings(texts):
         pairs = [" and ".join(map(repr, sorted(labels))) for labels in same[:5]]

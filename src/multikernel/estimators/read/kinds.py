@@ -6,6 +6,7 @@ of its name. What a column of objects holds, the types of its values say. Text i
 sequences, or categories with their numbers.
 """
 
+import enum
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -157,6 +158,11 @@ def column_values(column: Any) -> Array:
         return np.asarray(column.to_numpy(zero_copy_only=False))
     if str(getattr(column, "dtype", "")) in WIDE:
         column = column.cast(float)
+    objects = isinstance(column, list | tuple)
+    if not objects and getattr(column, "ndim", 0) == 1:
+        objects = str(column.dtype) == "object"
+    if objects and any(isinstance(value, enum.Enum) for value in column):
+        return _with_plain_text(column)
     return np.asarray(column)
 
 
@@ -164,6 +170,13 @@ def column_at(X: Any, position: int) -> Any:
     """Return a column of a frame, an array or a list by its position."""
     names = names_of(X)
     return table_of(X)[:, position] if names is None else X[names[position]]
+
+
+def _with_plain_text(column: Any) -> Array:
+    """Return a column with members of text Enums as text, which NumPy would cut."""
+    values = np.empty(len(column), dtype=object)
+    values[:] = [getattr(v, "value", v) if isinstance(v, str) else v for v in column]
+    return values
 
 
 def is_missing(value: Any) -> bool:
@@ -247,7 +260,7 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
             kinds[text_column] = CATEGORIES
             continue
         values = column_values(column_at(table, text_column)).tolist()
-        no_sequences = _why_no_sequences(values)
+        no_sequences = no_sequences_because(values)
         if no_sequences is None:
             kinds[text_column] = SEQUENCES
             continue
@@ -286,7 +299,7 @@ def settled_texts(X: Any) -> dict[int, str]:
     )
 
 
-def _why_no_sequences(values: list[Any]) -> str | None:
+def no_sequences_because(values: list[Any]) -> str | None:
     """Return why a column of text is not surely one of sequences, or None."""
     if not all(isinstance(value, str | bytes) for value in values):
         return "some values are no text"

@@ -13,11 +13,13 @@ from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, listed
 from multikernel.estimators.read.kinds import (
     LEFT_TO_NUMPY,
+    column_values,
     first_name,
     is_frame,
     is_text,
     kinds_of,
     names_of,
+    no_sequences_because,
     refuse_kinds,
 )
 from multikernel.kernels.sequence.builders import LEAST_LETTERS
@@ -221,7 +223,7 @@ def refuse_other_arrays(values: Any, name: str) -> None:
         raise ValueError(
             "X is a list of strings: numbers are needed, or kernels that take "
             "sequences, for example kernels=[SpectrumKernel(3)] of "
-            f"multikernel.kernels.sequence. {BY_DEFAULT}"
+            f"multikernel.kernels.sequence. {BY_DEFAULT}{_doubt(values)}"
         )
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "O" and getattr(values, "ndim", None) == 0:
@@ -254,6 +256,12 @@ def _refuse_other_columns(X: Any) -> None:
             "ColumnTransformer, leave them out, or name kernels of "
             f"multikernel.kernels.sequence for sequences. {BY_DEFAULT}"
         )
+
+
+def _doubt(values: Any) -> str:
+    """Return why kernels=None takes text for no sequences, as a sentence."""
+    reason = no_sequences_because(column_values(values).tolist())
+    return "" if reason is None else f" Here {reason}."
 
 
 def _array_of_numbers(X: Any) -> Any:

@@ -125,10 +125,34 @@ def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
 
 def scored_targets(model: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Any:
     """Return the targets that predictions for X are compared with, checked."""
-    if type(y) is np.ndarray and y.dtype.kind in "biuf":
-        return y
-    warn_order(type(model).__name__, X, y=y, sample_weight=sample_weight)
-    return read_targets(model, y, fitting=False)
+    owner, classes = type(model).__name__, getattr(model, "classes_", None)
+    if not (type(y) is np.ndarray and y.dtype.kind in "biuf"):
+        warn_order(owner, X, y=y, sample_weight=sample_weight)
+        y = read_targets(model, y, fitting=False)
+    if y.ndim == 1 and isinstance(classes, np.ndarray):
+        _check_known(owner, y, classes)
+    return y
+
+
+def _check_known(owner: str, y: Array, classes: Array) -> None:
+    """Warn of classes that the fit has not seen; raise for text instead of numbers."""
+    known, labels = set(classes.tolist()), y.tolist()
+    unseen = [label for label in labels if label not in known]
+    if not unseen:
+        return
+    texts = [isinstance(each[0], str | bytes) for each in (unseen, classes.tolist())]
+    if texts[0] != texts[1]:
+        then, now = ("text", "numbers") if texts[1] else ("numbers", "text")
+        raise ValueError(
+            f"y holds {now}, such as {unseen[0]!r}, but the classes in fit were "
+            f"{then}: convert y."
+        )
+    different = list(dict.fromkeys(unseen))
+    sentence = (
+        f"y holds classes not seen in fit, which count as wrong, in {len(unseen)} of "
+        f"{len(labels)} rows: {listed(different)}"
+    )
+    warn_doubts(owner, [sentence])
 
 
 def known_targets(model: Any, y: Any) -> Array:
