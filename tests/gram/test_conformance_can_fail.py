@@ -116,7 +116,6 @@ METHODS = [
     "sparse_matvec",
     "combined_rows",
     "resident_products",
-    "outside_products",
     "term_products",
     "term_covariances",
     "diagonals",

@@ -126,8 +126,3 @@ def test_products_with_vectors_of_their_own_write_no_product(monkeypatch):
     images = stack.resident_products(everyone)(everyone, rows)
     np.testing.assert_allclose(images, rows @ plain(V, terms), atol=1e-10)
     np.testing.assert_allclose(stack.block_matvec(rows[:, 0]), images[:, 0], atol=1e-10)
-    test, train = np.arange(0, N, 4), np.delete(np.arange(N), np.arange(0, N, 4))
-    coefs = rng.normal(size=(len(terms), train.size, 3))
-    outside = stack.outside_products(test, train)(everyone, coefs)
-    expected = plain(V, terms)[:, test][:, :, train] @ coefs
-    np.testing.assert_allclose(outside, expected, atol=1e-10)

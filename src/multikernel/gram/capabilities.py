@@ -20,7 +20,6 @@ from multikernel.gram.matrix import (
     TermProducts,
     padded_to,
     products_of_arrays,
-    products_of_cuts,
 )
 from multikernel.linalg.tall import TallMatrix, covariances_with_sum
 
@@ -101,10 +100,6 @@ class HasProducts(GramStack):
     def resident_products(self, kernels: Indices) -> Products:
         """Return what `resident_products` does."""
 
-    def outside_products(self, rows: Indices, cols: Indices) -> Products:
-        """Return what `outside_products` does."""
-        return products_of_cuts(lambda m: self.entries(m, rows, cols))
-
 
 def resident_products(stack: GramStack, kernels: Indices) -> Products:
     """Return a function that multiplies by a few kernels again and again.
@@ -134,18 +129,6 @@ def resident_products(stack: GramStack, kernels: Indices) -> Products:
         return np.ascontiguousarray(images.transpose(0, 2, 1))
 
     return products
-
-
-def outside_products(stack: GramStack, rows: Indices, cols: Indices) -> Products:
-    """Return a function that multiplies rows and columns of kernels by blocks.
-
-    It maps kernels and a block for each, (n_chosen, n_cols, n_outputs), to the
-    products K_m[rows, cols] blocks[m], again and again.
-    """
-    held = inside(stack)
-    if isinstance(held, HasProducts):
-        return held.outside_products(rows, cols)
-    return products_of_cuts(lambda m: held.entries(m, rows, cols))
 
 
 # The terms of a model, f_m = K_m c_m.

@@ -22,9 +22,8 @@ Products = Callable[[Indices, Array], Array]
 
 
 OUTSIDE_BYTES = 2**24
-"""Kernels between the validation and the training samples of a fold are held up to so
-many bytes: to cut them anew for each candidate took an eighth of a search among C and
-p, 24 kernels on 400 samples."""
+"""Bytes of kernels between the validation samples and the landmarks of a fold that are
+held for the next candidates."""
 
 
 class GramMatrix(ABC):
@@ -338,17 +337,3 @@ def held_while_few(cut: Callable[[int], Array]) -> Callable[[int], Array]:
         return K
 
     return matrix
-
-
-def products_of_cuts(cut: Callable[[int], Array]) -> Products:
-    """Return what `capabilities.outside_products` does, for matrices that are cut out.
-
-    They are held while they are few.
-    """
-    matrix = held_while_few(cut)
-
-    def products(kernels: Indices, coefs: Array) -> Array:
-        pairs = zip(kernels.tolist(), coefs, strict=True)
-        return np.stack([matrix(m) @ block for m, block in pairs])
-
-    return products

@@ -1,7 +1,5 @@
 """Products of two mains with vectors of their own, and no product written down."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from multikernel._typing import Array, Indices
@@ -36,46 +34,20 @@ def inside_images(
     -------
     images : ndarray of shape (n_kernels, n_rows, n_samples)
     """
-    images = np.zeros(rows.shape)
-    loop = compiled(LOOPS, "add_products")
-    _run(loop, mains, (samples,), terms, np.ascontiguousarray(rows), images)
-    return images
-
-
-def outside_images(
-    mains: DenseStack, terms: Indices, samples: Indices, others: Indices, rows: Array
-) -> Array:
-    """Multiply products between samples and others by rows of their own.
-
-    Rows are over the others, (n_kernels, n_rows, n_others), and images over the
-    samples, (n_kernels, n_rows, n_samples).
-    """
-    images = np.empty((*rows.shape[:2], samples.size))
-    loop = compiled(LOOPS, "write_products_between")
-    _run(loop, mains, (samples, others), terms, np.ascontiguousarray(rows), images)
-    return images
-
-
-def _run(
-    loop: Callable[..., None],
-    mains: DenseStack,
-    places: tuple[Indices, ...],
-    terms: Indices,
-    rows: Array,
-    images: Array,
-) -> None:
-    """Run a loop over products of mains, each thread with a part of the products."""
-    array, n_kernels, n_cols = read_only(mains.array), len(terms), places[-1].size
+    images, rows = np.zeros(rows.shape), np.ascontiguousarray(rows)
+    array, n_kernels, n_samples = read_only(mains.array), len(terms), samples.size
+    add_products = compiled(LOOPS, "add_products")
 
     def work(part: slice) -> None:
         used, factors = np.unique(terms[part], return_inverse=True)
         # The number -1 comes first, where there is one.
         alone = int(used[0] < 0)
         factors = factors.reshape(-1, 2) - alone
-        block = max(1, ROWS_BYTES // (8 * used.size * n_cols))
+        block = max(1, ROWS_BYTES // (8 * used.size * n_samples))
         each = factors, rows[part], block, images[part]
-        loop(array, used[alone:], *places, *each)
+        add_products(array, used[alone:], samples, *each)
 
-    threads = threads_for(n_kernels * images.shape[2] * n_cols)
+    threads = threads_for(n_kernels * n_samples**2)
     step = -(-n_kernels // (threads or available_threads())) or 1
     run_blocks(work, (slice(i, i + step) for i in range(0, n_kernels, step)), threads)
+    return images

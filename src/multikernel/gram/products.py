@@ -30,7 +30,7 @@ from multikernel.gram.dense import (
     threads_for,
 )
 from multikernel.gram.matrix import GramMatrix, Products, column_runs
-from multikernel.gram.product_images import inside_images, outside_images
+from multikernel.gram.product_images import inside_images
 from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
@@ -300,17 +300,6 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
         def products(positions: Indices, rows: Array) -> Array:
             terms = self.terms[kernels[positions]]
             return inside_images(self.mains, terms, self._places, rows)
-
-        return products
-
-    def outside_products(self, rows: Indices, cols: Indices) -> Products:
-        """Return a function that multiplies rows and columns of kernels by blocks."""
-        places = self._places[rows], self._places[cols]
-
-        def products(kernels: Indices, coefs: Array) -> Array:
-            vectors = coefs.transpose(0, 2, 1)
-            images = outside_images(self.mains, self.terms[kernels], *places, vectors)
-            return images.transpose(0, 2, 1)
 
         return products
 

@@ -103,10 +103,6 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
     places = np.arange(some.size)[::-1].copy()
     expected = two @ K[some[places]]
     _compare("resident_products", multiply(places, two), expected, tol)
-    blocks = rng.normal(size=(some.size, cols.size, 2))
-    outside = capabilities.outside_products(stack, half, cols)(some, blocks)
-    expected = K[some][:, half][:, :, cols] @ blocks
-    _compare("outside_products", outside, expected, tol)
     m = int(some[0])
     expected = K[m][np.ix_(half, cols)]
     _compare("entries", stack.entries(m, half, cols), expected, tol)

@@ -20,19 +20,18 @@ from multikernel.estimators.publish.predict import (
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, GramStack, LowRank, build_stack
-from multikernel.gram.capabilities import outside_products
 from multikernel.gram.choice import Storage
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.growth import on_its_columns
-from multikernel.gram.matrix import (
-    Products,
-    column_runs,
-    held_while_few,
-    products_of_cuts,
+from multikernel.gram.matrix import Products, column_runs, held_while_few
+from multikernel.gram.normalization import (
+    GivenScales,
+    Normalization,
+    Steps,
+    check_steps,
 )
-from multikernel.gram.normalization import GivenScales, Steps, check_steps
 from multikernel.gram.refine import landmarks_of
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
@@ -306,37 +305,52 @@ def images_outside(
     It maps their numbers, and coefficients over the training samples for each, to the
     values of their functions, (n_chosen, n_test, n_outputs).
     """
-    stack, normalization = whole.stack, training.built.normalization
-    if not stack.in_memory:
-        X, everyone = whole.X[test], np.arange(train.size)
-        to_landmarks = OutsideLandmarks(training, X)
+    if whole.stack.in_memory:
+        image = _cut_image(whole.stack, training.built.normalization, train, test)
+    else:
+        image = _computed_image(training, whole.X[test])
 
-        def image(m: int, coefs: Array) -> Array:
-            if landmarks_of(training.stack) is not None:
-                return to_landmarks(m) @ over_landmarks(training, m, coefs)
-            grams, _ = cross_grams(training, np.array([m]), everyone)
-            return grams(X, 0) @ coefs
+    def images(kernels: Indices, coefs: Array) -> Array:
+        pairs = zip(kernels.tolist(), coefs, strict=True)
+        return np.stack([image(m, block) for m, block in pairs])
 
-        def images(kernels: Indices, coefs: Array) -> Array:
-            pairs = zip(kernels.tolist(), coefs, strict=True)
-            return np.stack([image(m, block) for m, block in pairs])
+    return images
 
-        return images
-    if normalization.only_scales:
-        products = outside_products(stack, test, train)
 
-        def scaled(kernels: Indices, coefs: Array) -> Array:
-            factors = normalization.factors(kernels)
-            return products(kernels, coefs * factors[:, None, None])
+Image = Callable[[int, Array], Array]
+"""Returns values of a kernel's function, from its number and coefficients."""
 
-        return scaled
 
-    def cut(m: int) -> Array:
-        K, diagonal = stack.entries(m, test, train), stack.diagonals()[m]
+def _cut_image(
+    stack: GramStack, normalization: Normalization, train: Indices, test: Indices
+) -> Image:
+    """Return an `Image` by the matrices of all samples."""
+
+    def image(m: int, coefs: Array) -> Array:
+        K = stack.entries(m, test, train)
+        if normalization.only_scales:
+            return np.asarray(normalization.factors(np.array([m])) * (K @ coefs))
+        diagonal = stack.diagonals()[m]
         normalization.apply(m, K, diagonal[test], diagonal[train])
-        return K
+        return K @ coefs
 
-    return products_of_cuts(cut)
+    return image
+
+
+def _computed_image(training: "Training", X: Rows) -> Image:
+    """Return an `Image` by kernels computed between samples."""
+    to_landmarks, everyone = (
+        OutsideLandmarks(training, X),
+        np.arange(training.rows.size),
+    )
+
+    def image(m: int, coefs: Array) -> Array:
+        if landmarks_of(training.stack) is not None:
+            return to_landmarks(m) @ over_landmarks(training, m, coefs)
+        grams, _ = cross_grams(training, np.array([m]), everyone)
+        return grams(X, 0) @ coefs
+
+    return image
 
 
 @np.errstate(over="ignore", invalid="ignore")
