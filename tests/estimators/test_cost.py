@@ -67,7 +67,7 @@ def test_time_grows_with_samples_and_with_kernels_in_use():
 
 def test_factors_are_named_where_they_help_and_only_there():
     X, _ = samples(9000, 20)
-    wide = [GaussianKernel(float(s)) for s in range(2, 32)]
+    wide = [GaussianKernel(s / 10) for s in range(2, 32)]
     cost = estimate_cost(SpicyMKLClassifier(kernels=wide, max_bytes=10**9), X)
     assert cost.storage == "lazy"
     assert "storage='low_rank'" in cost.advice
@@ -79,7 +79,7 @@ def test_factors_are_named_where_they_help_and_only_there():
 
 def test_the_warning_of_a_long_fit_names_factors():
     X, y = samples(9000, 20)
-    wide = [GaussianKernel(float(s)) for s in range(2, 62)]
+    wide = [GaussianKernel(s / 20) for s in range(2, 62)]
     model = SpicyMKLClassifier(kernels=wide, max_bytes=2 * 10**9, max_iter=1)
     assert estimate_cost(model, X).seconds > 120.0
 

@@ -28,7 +28,7 @@ from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.products import build_products
-from multikernel.gram.factors.ranks import every_rank
+from multikernel.gram.factors.ranks import every_rank, is_high
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
 from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (
@@ -244,7 +244,7 @@ def _build_by_kernel(
 
     Where all are of one sort, it is that storage.
     """
-    is_whole = every_rank(dictionary, X) >= X.shape[0]
+    is_whole = is_high(every_rank(dictionary, X), X.shape[0])
 
     def build(mask: NDArray[np.bool_], storage: str) -> BuiltStack:
         return build_stack(

@@ -6,7 +6,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
-from multikernel.gram.factors.ranks import HIGH, sampled_ranks
+from multikernel.gram.factors.ranks import MEASURED, is_high, sampled_ranks
 from multikernel.gram.lazy.stack import DENSE_BYTES
 from multikernel.gram.matrix import IMAGE_BYTES
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
@@ -25,35 +25,21 @@ SMALL = 2**25
 """Entries of all matrices up to which they are held whole: a tenth of a second's work
 is not worth a look at ranks."""
 
-# Nanoseconds on one core, from breast cancer x 837 kernels and from one-column
-# Gaussians of 20 000 samples: to compute an entry of a matrix, to multiply by it, to
-# compute an entry of a factor and to subtract one landmark from it, and a step of a
-# matrix product.
 ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
+"""Nanoseconds on one core: to compute an entry of a matrix, to multiply by it, to
+compute an entry of a factor, to subtract one landmark from it, and a step of a matrix
+product."""
 
 WORK = 3
 """Matrices of all samples that a fit holds beside the kernels: a weighted sum, its
-factorization, and a copy of one of them. The peaks of 10 fits of whole matrices, 2000
-to 2500 samples, were 0.5 to 1.0 of the estimate. The peaks of 4 fits of factors, 12 000
-to 30 000 samples, were 1.2 to 1.6 of it."""
+factorization, and a copy of one of them."""
 
 PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
-"""What a fit takes at most: passes, Newton steps, and kernels in use. Storages are
-compared by it."""
+"""Passes, Newton steps and kernels in use of a long fit."""
 
-MEASURED = 0.1
-"""What a fit takes over what it takes at most. Default sparse regressions took these
-CPU seconds on one core (2026-11-23), in brackets what is expected by it: 1.6 (2.5) of
-2000 samples and 12 kernels dense, 4.3 (8.2) of 3000, 3.1 (3.4) of 20 000 as factors,
-3.6 (4.0) of 20 000 and 24 kernels, 24 (17.5) of 100 000 and 12; a classification of
-3000 with lazy kernels 4.7 (9.1). Where factors were asked for small matrices it is
-less: 6.0 (1.3) of 3000 samples, but 0.8 (6.1) of 5000 and 44 kernels. So users get an
-order of magnitude only."""
-
-MEASURED_ALL = 0.3
-"""The same for models that use more kernels than `ACTIVE`, all of them for lp-norms:
-default classifications took 0.6 seconds (0.9 expected) of 1000 samples and 24 kernels,
-2.7 (2.5) of 2000, 13 (7) of 5000 and 37 (14) of 9000."""
+TAKEN, TAKEN_ALL = 0.1, 0.3
+"""Time of usual fits over that of a long fit: of sparse models, and of models that use
+more kernels than `ACTIVE`."""
 
 ASKED = "it was asked for"
 """The reason for a storage that the user names."""
@@ -113,13 +99,15 @@ def choose_storage(
     normalize: Steps = None,
     storage: Storage = "auto",
     max_bytes: int | None = None,
-    in_use: int | None = None,
+    *,
+    uses_all: bool = False,
 ) -> Choice:
-    """Choose a storage by what is predicted of each.
+    """Choose a storage by the ranks of a few kernels on some samples.
 
-    Ranks are measured on a few kernels and samples. Factors are chosen where they
-    are expected to take at most half of the time of whole matrices, or where these
-    do not fit.
+    Small matrices are whole. Otherwise all kernels are factors if no rank is above a
+    quarter of the samples, and the columns that a model uses together are at most half
+    of them. If this fails, kernels of high rank are whole (see `is_high`). If whole
+    matrices do not fit, kernels are lazy.
 
     Parameters
     ----------
@@ -133,8 +121,8 @@ def choose_storage(
         What the user asks for; anything but "auto" is kept.
     max_bytes : int, optional
         As in `build_stack`.
-    in_use : int, optional
-        How many kernels a model has at most; few of them when left out, as sparse ones.
+    uses_all : bool, default=False
+        Whether models have every kernel, as lp-norm MKL does.
 
     Returns
     -------
@@ -155,8 +143,7 @@ def choose_storage(
         if choice is not None:
             return choice
     limit = _limit(len(dictionary), len(X), max_bytes)
-    in_use = ACTIVE if in_use is None else in_use
-    costs = Costs(len(dictionary), X.shape[0], limit, in_use)
+    costs = Costs(len(dictionary), X.shape[0], limit, uses_all)
     if storage != "auto":
         return costs.asked_for(storage, dictionary, X)
     features = known_ranks(dictionary, X)
@@ -206,7 +193,7 @@ def choose_products(
     if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
         return whole
     mains = ListDictionary([uncentred(kernel) for kernel in given])
-    ranks = sampled_ranks(mains, X, extrapolate=True)
+    ranks = sampled_ranks(mains, X)
     thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
     columns = made.n_kernels * float(ranks.mean())
     thin = replace(
@@ -266,14 +253,19 @@ class Costs:
         Kernels and samples.
     limit : int
         Bytes that may be held.
-    in_use : int
-        Kernels that a model has at most.
+    uses_all : bool, default=False
+        Whether models have every kernel, not at most `ACTIVE`.
     """
 
     n_kernels: int
     n_samples: int
     limit: int
-    in_use: int = ACTIVE
+    uses_all: bool = False
+
+    @property
+    def in_use(self) -> int:
+        """Return how many kernels a model has at most."""
+        return self.n_kernels if self.uses_all else min(ACTIVE, self.n_kernels)
 
     def asked_for(
         self, storage: Storage, dictionary: KernelDictionary, X: Array
@@ -281,11 +273,13 @@ class Costs:
         """Return what the user asked for."""
         if isinstance(storage, LowRank) or storage == "low_rank":
             # Where even high ranks take little, none is looked at.
-            choice = self.low_rank(np.array([HIGH]), storage)
+            choice = self.low_rank(np.array([MEASURED]), storage)
             if choice.n_bytes > MODEST_BYTES or choice.seconds > LONG:
                 choice = self.low_rank(sampled_ranks(dictionary, X), storage)
         elif storage == "by_kernel":
-            choice = self.by_kernel(sampled_ranks(dictionary, X)) or self.dense()
+            choice = replace(self, limit=2**62).by_ranks(
+                sampled_ranks(dictionary, X), only_scales=True
+            )
         else:
             choice = self.lazy() if storage == "lazy" else self.dense()
         half = storage == "dense32"
@@ -346,14 +340,14 @@ class Costs:
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
         """Return the choice of factors, its cost from the ranks of a few kernels."""
         # Kernels of high rank begin with so many landmarks; features are all there.
-        ranks = np.where(ranks >= self.n_samples, LowRank().first, ranks)
+        ranks = np.where(is_high(ranks, self.n_samples), LowRank().first, ranks)
         mean = float(ranks.mean())
         values = self.n_kernels * self.n_samples * mean
         each = VALUE + LANDMARK * float((ranks**2.0).mean()) / max(mean, 1.0)
         seconds = self._shared(values * (each + PASSES * PRODUCT))
-        seconds += self._newton(min(self.in_use, self.n_kernels) * mean)
+        seconds += self._newton(self.in_use * mean)
         n_bytes = int(8 * values + 8 * self.n_kernels * self.n_samples)
-        used = min(min(self.in_use, self.n_kernels) * mean, self.n_samples)
+        used = min(self.in_use * mean, self.n_samples)
         # The factors of the kernels in use are copied, side by side.
         work = int(8 * used * self.n_samples)
         whole = readable_bytes(8 * self.n_kernels * self.n_samples**2)
@@ -370,46 +364,45 @@ class Costs:
         kernel can be stored in its own way. If factors of all kernels would be much
         quicker than the storage returned, its `factors` say so, for a warning.
         """
-        choice = self._by_ranks(ranks, only_scales=only_scales)
-        thin = self.low_rank(ranks, "low_rank")
+        thin, lazy = self.low_rank(ranks, "low_rank"), self.lazy()
+        choice = self._if_it_fits(ranks, thin, only_scales=only_scales)
+        if choice.n_bytes > self.limit:
+            is_thin = not self._is_thick(ranks) and thin.n_bytes <= self.limit
+            choice = thin if is_thin else lazy
         quicker = 2.0 * thin.seconds < choice.seconds and thin.n_bytes <= self.limit
-        if quicker and choice.name != "low_rank":
-            return replace(choice, factors=thin)
-        return choice
+        return replace(choice, factors=thin) if quicker else choice
 
-    def _by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
-        """Return the storage to use, without the hint at quicker factors."""
-        both = self.by_kernel(ranks) if only_scales else None
-        if both is not None:
-            # Factors of high rank were refined until they were wider than whole
-            # matrices: hinge fits of 5000 samples and 24 kernels, three of high rank,
-            # took 66 s to a gap of 0.06, and take 5 s to one of 3e-4.
-            return both
-        whole, thin = self.dense(), self.low_rank(ranks, "low_rank")
-        fits = whole.n_bytes <= self.limit
-        if 4.0 * ranks.mean() > self.n_samples or thin.n_bytes > self.limit:
-            return whole if fits else self.lazy()
-        if fits:
-            return thin if 2.0 * thin.seconds <= whole.seconds else whole
-        lazy = self.lazy()
-        return thin if thin.seconds <= lazy.seconds else lazy
+    def _if_it_fits(self, ranks: Indices, thin: Choice, *, only_scales: bool) -> Choice:
+        """Return the quickest storage, whatever its bytes.
 
-    def by_kernel(self, ranks: Indices) -> Choice | None:
+        Sums of kernels are made of factors as long as their columns together are at
+        most half of the samples; sparse models use few kernels.
+        """
+        n_samples, high = self.n_samples, is_high(ranks, self.n_samples)
+        columns = self.n_kernels * ranks.mean() if self.uses_all else 0.0
+        if 4 * ranks.max() <= n_samples and 2.0 * columns <= n_samples:
+            return thin
+        if high.all() or not high.any():
+            return self.dense() if high.all() else thin
+        if only_scales:
+            return self.by_kernel(ranks)
+        return self.dense() if self._is_thick(ranks) else thin
+
+    def _is_thick(self, ranks: Indices) -> bool:
+        """Return whether a quarter of the ranks are above a quarter of the samples."""
+        return bool(np.mean(4 * ranks > self.n_samples) >= 0.25)
+
+    def by_kernel(self, ranks: Indices) -> Choice:
         """Return what is expected of whole matrices where ranks are high, else factors.
 
-        None where the ranks, of a few kernels, are all high or all low, or where the
-        high ones' matrices do not fit.
+        Some ranks are high and some low.
         """
-        high = ranks >= self.n_samples
-        if high.all() or not high.any():
-            return None
+        high = is_high(ranks, self.n_samples)
         n_whole = max(1, round(self.n_kernels * float(high.mean())))
         whole = replace(self, n_kernels=n_whole).dense()
         others = replace(self, n_kernels=max(1, self.n_kernels - n_whole))
         thin = others.low_rank(ranks[~high], "low_rank")
         n_bytes = whole.n_bytes + thin.n_bytes
-        if n_bytes > self.limit:
-            return None
         why = (
             f"some {n_whole} of its kernels are of high rank, whole, and factors of "
             f"the others have some {ranks[~high].mean():.0f} columns, "
@@ -431,4 +424,4 @@ class Costs:
     @property
     def _measured(self) -> float:
         """Return the measured time of fits, as a share of the most they take."""
-        return MEASURED if self.in_use <= ACTIVE else MEASURED_ALL
+        return TAKEN if self.in_use <= ACTIVE else TAKEN_ALL

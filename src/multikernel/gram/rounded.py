@@ -101,11 +101,15 @@ def with_rounding(
     return RoundedStack(stack, Meter(1), ratios)
 
 
+def rounded_ratios(stack: GramStack) -> Array:
+    """Return the ratios of uncentered to centered traces, ones if rounding is small."""
+    return stack.ratios if isinstance(stack, RoundedStack) else np.ones(stack.shape[0])
+
+
 def drowned(stack: GramStack, kernels: Sequence[int]) -> list[int]:
     """Return the given kernels that rounding may have made indefinite."""
-    if not isinstance(stack, RoundedStack):
-        return []
-    return [m for m in kernels if EPS * stack.ratios[m] >= ROUNDING]
+    ratios = rounded_ratios(stack)
+    return [m for m in kernels if EPS * ratios[m] >= ROUNDING]
 
 
 def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:

@@ -25,7 +25,7 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.publish.fitted import BlockFunctions, merge
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.refine import landmarks_of
-from multikernel.gram.rounded import SINGLE, RoundedStack
+from multikernel.gram.rounded import SINGLE, rounded_ratios
 from multikernel.linalg import EPS, TINY
 from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
@@ -129,11 +129,9 @@ def _evaluates_again(training: Training, active: Indices) -> bool:
     """Return whether active kernels are evaluated again by the code that predicts."""
     if not isinstance(training.X, np.ndarray):
         return False
-    rounded = training.rounded_stack
-    if isinstance(rounded, RoundedStack):
-        ratios = rounded.ratios[active]
-        if ratios.max(initial=0.0) > LARGE:
-            return True
+    ratios = rounded_ratios(training.rounded_stack)[active]
+    if ratios.max(initial=0.0) > LARGE:
+        return True
     stack, landmarks = training.stack, landmarks_of(training.stack)
     if landmarks is None and not _is_single(training):
         return False

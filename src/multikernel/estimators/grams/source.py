@@ -207,7 +207,7 @@ def storage_of(
         options.normalize,
         options.storage,
         options.max_bytes,
-        len(dictionary) if uses_all else None,
+        uses_all=uses_all,
     )
     if choice.name == "lazy" and options.storage == "auto" and backing(X) is not None:
         # A table in a file has more rows than kernels can be computed anew for.

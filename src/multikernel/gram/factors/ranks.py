@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.factors.growth import (
     Goal,
     KernelColumns,
@@ -17,36 +17,36 @@ from multikernel.linalg.tables import equal_shares, evenly_spaced
 SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
 """Kernels, and samples, whose ranks are measured: tens of milliseconds."""
 
-HIGH = 100
-"""Number of landmarks above which a rank counts as full, or is extrapolated."""
+MEASURED = 100
+"""Number of landmarks above which a rank is extrapolated."""
 
 
-def sampled_ranks(
-    dictionary: KernelDictionary, X: Array, *, extrapolate: bool = False
-) -> Indices:
+def is_high(ranks: Indices, n_samples: int) -> Mask:
+    """Return a mask of ranks whose kernels are held whole where each has its own way.
+
+    They are above `MEASURED`, and above n_samples / 32.
+    """
+    return np.asarray(ranks > max(MEASURED, n_samples / 32))
+
+
+def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
     """Return the ranks of a few kernels; see `_ranks_of`."""
     # Evenly spaced kernels; those at the ends of a dictionary are special.
     middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
     kernels = np.unique((middles * len(dictionary)).astype(np.intp))
-    return _ranks_of(dictionary, X, kernels, extrapolate=extrapolate)
+    return _ranks_of(dictionary, X, kernels)
 
 
 def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
-    """Return the ranks of all kernels; ranks above `HIGH` count as full."""
+    """Return the ranks of all kernels; see `_ranks_of`."""
     return _ranks_of(dictionary, X, np.arange(len(dictionary)))
 
 
-def _ranks_of(
-    dictionary: KernelDictionary,
-    X: Array,
-    chosen: Indices,
-    *,
-    extrapolate: bool = False,
-) -> Indices:
+def _ranks_of(dictionary: KernelDictionary, X: Array, chosen: Indices) -> Indices:
     """Return the ranks of some kernels, estimated on a part of the samples.
 
-    The rank of a kernel on few distinct values is their number. A rank above `HIGH`
-    counts as full, or is extrapolated from the decay of the residual.
+    The rank of a kernel on few distinct values is their number. A rank above `MEASURED`
+    is extrapolated from the decay of the residual.
     """
     n_samples = X.shape[0]
     sample = X[evenly_spaced(n_samples, SAMPLED_ROWS)]
@@ -62,22 +62,20 @@ def _ranks_of(
             ranks[number] = groups[0].size
             continue
         columns = kernel_columns(kernel, sample, kernel_name(kernel), cosine=False)
-        rank = _rank_of_sample(columns, n_samples, extrapolate=extrapolate)
+        rank = _rank_of_sample(columns, n_samples)
         ranks[number] = min(rank, n_samples)
     return ranks
 
 
-def _rank_of_sample(columns: KernelColumns, full: int, *, extrapolate: bool) -> int:
-    """Return the rank of a kernel on a sample; `full` if it is above `HIGH`."""
+def _rank_of_sample(columns: KernelColumns, full: int) -> int:
+    """Return the rank of a kernel from a sample, at most `full`."""
     weights = equal_shares(len(columns.X))
-    most, tol = min(HIGH, len(columns.X)), LowRank().tol
+    most, tol = min(MEASURED, len(columns.X)), LowRank().tol
     half = grow(columns, without_landmarks(columns), weights, Goal(most // 2, tol))
     factor = grow(columns, half, weights, Goal(most, tol))
     rank = int(factor.landmarks.size)
     if rank < most:
         return rank
-    if not extrapolate:
-        return full
     # Residuals of smooth kernels decay geometrically, or faster.
     full_trace, half_trace = factor.residual @ weights, half.residual @ weights
     wanted = tol * float(factor.diagonal @ weights)
