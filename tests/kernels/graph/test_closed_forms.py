@@ -15,12 +15,10 @@ from multikernel.kernels.graph import (
     descendants,
     frontier,
     grid_pairs,
-    grid_samples,
     hull,
 )
 from multikernel.kernels.graph.base import FarSighted
 from multikernel.kernels.graph.grid_pairs import evidence
-from multikernel.linalg.threads import run_blocks
 
 DIAMOND = DictionaryGraph(
     {
@@ -225,28 +223,6 @@ def test_sums_are_right_where_factors_vanish():
     forms, noise = graph.sample(X).descendant_forms(nodes, a)
     exact = np.array([a @ graph.descendant_kernel(node)(X) @ a for node in nodes])
     assert (np.abs(forms - exact) <= 2e-5 * (exact + noise)).all()
-
-
-@pytest.mark.parametrize("n_factors", [None, 6, 4], ids="room for {}".format)
-def test_ratios_that_are_kept_change_no_sum(X, n_factors, monkeypatch):
-    graph, rng = PolynomialGrid(3).bind(X), np.random.default_rng(1)
-    nodes = [((0, i),) for i in (1, 2, 3)] + [((i, 1),) for i in (1, 2)]
-    nodes += [((0, i), (1, j)) for i in (1, 2) for j in (1, 3)] + [((1, 2), (2, 3))]
-    draws = [rng.choice(len(nodes), 3, replace=False) for _ in range(40)]
-    calls = [([nodes[k] for k in chosen], rng.normal(size=30)) for chosen in draws]
-    monkeypatch.setattr(grid_samples, "KEPT", 0)
-    expected = [graph.sample(X).descendant_forms(*call) for call in calls]
-    n_bytes = 2**26 if n_factors is None else n_factors * 4 * 30 * 31 // 2
-    monkeypatch.setattr(grid_samples, "KEPT", n_bytes)
-    samples, found = graph.sample(X), {}
-
-    def ask(k):
-        found[k] = samples.descendant_forms(*calls[k])
-
-    run_blocks(ask, range(len(calls)), 4)
-    assert 0 < samples._kept.nbytes <= samples.n_kept
-    for k, sums in enumerate(expected):
-        np.testing.assert_allclose(found[k], sums, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
-from multikernel.kernels.graph.grid_samples import GridSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
@@ -132,8 +131,7 @@ class HullData:
     @property
     def n_bytes(self) -> float:
         """Return what products over the graph take in memory."""
-        n_ratios = self.graph.n_kept if isinstance(self.graph, GridSamples) else 0
-        return 16.0 * len(self.samples.rows) ** 2 + n_ratios
+        return 16.0 * len(self.samples.rows) ** 2
 
     @property
     def columns(self) -> tuple[str, ...] | None:

@@ -1,8 +1,7 @@
 """Compiled sums over the upper triangle of products of small factors.
 
 Chunks of a row stay in the cache: some hundred vectors of `CHUNK` single precision
-numbers. Every entry of a ratio is formed once, for all vectors where they are kept, and
-entries of a prefix are read once per four nodes.
+numbers.
 """
 
 import numpy as np
@@ -14,8 +13,7 @@ from multikernel.linalg.jit import loop
 Single = NDArray[np.float32]
 
 CHUNK = 512
-"""Entries that are worked on at a time. 256 to 2048 take as long within a tenth, with
-300 to 500 nodes on 320 and on 2000 samples; the smaller, the less memory."""
+"""Entries in a chunk."""
 
 SMALLEST = np.float32(1e-6)
 """Factors of a product are at least that large in absolute value, so that nodes can
@@ -42,29 +40,12 @@ def _factor(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # references to these, and in wrapping negative places around.
     row, start, length = segment
     k, begin, size = np.uint64(place), np.uint64(start), np.uint64(length)
-    to, one = np.uint64(behind), np.uint64(1)
+    to = np.uint64(behind)
     c = 0
     while c < n_columns and shares[which, c] == np.float32(0.0):
         c += 1
     for b in range(size):
         out[k, to + b] = np.float32(0.0)
-    # Four columns at a time: an entry is read and written once for all.
-    while c + 4 <= n_columns:
-        w0 = shares[which, c] * units[first + c, row]
-        w1 = shares[which, c + 1] * units[first + c + 1, row]
-        w2 = shares[which, c + 2] * units[first + c + 2, row]
-        w3 = shares[which, c + 3] * units[first + c + 3, row]
-        u0 = np.uint64(first + c)
-        u1, u2, u3 = u0 + one, u0 + one + one, u0 + one + one + one
-        for b in range(size):
-            at = begin + b
-            out[k, to + b] += (
-                w0 * units[u0, at]
-                + w1 * units[u1, at]
-                + w2 * units[u2, at]
-                + w3 * units[u3, at]
-            )
-        c += 4
     while c < n_columns:
         weight = shares[which, c] * units[first + c, row]
         column = np.uint64(first + c)
@@ -103,7 +84,6 @@ def product_rows(
 @loop(fastmath=True)
 def _ratios(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Single,
-    slots: Indices,
     behind: int,
     units: Single,
     segment: tuple[int, int, int],
@@ -111,7 +91,7 @@ def _ratios(  # noqa: PLR0913 - compiled code takes arrays, not objects
     factors: Single,
     inverse: Single,
 ) -> None:
-    """Write the ratios R_{i,l} of a part of a row, to out[slots, behind:]."""
+    """Write the ratios R_{i,l} of a part of a row, to out[:, behind:]."""
     firsts, sizes, below, begins = inputs
     size, to = np.uint64(segment[2]), np.uint64(behind)
     for i in range(firsts.shape[0]):
@@ -123,40 +103,20 @@ def _ratios(  # noqa: PLR0913 - compiled code takes arrays, not objects
             small = abs(inverse[0, b]) < SMALLEST
             inverse[0, b] = np.float32(1.0) / (SMALLEST if small else inverse[0, b])
         for k in range(begins[i], begins[i + 1]):
-            _factor(out, slots[k], behind, units, segment, first, factors, k, n_columns)
-            ratio = np.uint64(slots[k])
+            _factor(out, k, behind, units, segment, first, factors, k, n_columns)
+            ratio = np.uint64(k)
             for b in range(size):
                 out[ratio, to + b] *= inverse[0, b]
 
 
 @loop(fastmath=True)
-def ratio_rows(
-    rows: Indices,
-    units: Single,
-    inputs: tuple[Indices, Indices, Single, Indices],
-    factors: Single,
-    slots: Indices,
-    ratios: Single,
-) -> None:
-    """Write the ratios of some factors, for `descendant_rows`, which names them."""
-    n = units.shape[1]
-    inverse = np.empty((1, n), np.float32)
-    for row in range(rows[0], rows[1]):
-        offset = row * n - row * (row - 1) // 2
-        segment = (row, row, n - row)
-        _ratios(ratios, slots, offset, units, segment, inputs, factors, inverse)
-
-
-@loop(fastmath=True)
-def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one triangle
+def descendant_rows(  # noqa: PLR0913 - one loop, one triangle
     rows: Indices,
     triangle: Single,
     vector: Single,
     units: Single,
     inputs: tuple[Indices, Indices, Single, Indices],
     factors: Single,
-    slots: Indices,
-    known: Single,
     prefixes: Indices,
     pairs: Indices,
 ) -> Array:
@@ -164,14 +124,11 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
 
     `inputs` is (firsts, sizes, shares of F_{i,0}, where the factors of input i begin),
     `factors` their shares, sorted by input; `prefixes` (shorter prefix or -1, factor);
-    `pairs` (prefix or -1, factor) of every node, with the nodes of a prefix side by
-    side. The ratios of all factors stand in `slots` of `known`; they are computed where
-    it is empty.
+    `pairs` (prefix or -1, factor) of every node.
     """
     n, n_nodes, n_prefixes = units.shape[1], pairs.shape[0], prefixes.shape[0]
     total = np.zeros(n_nodes)
-    has_ratios = known.shape[0] > 0
-    ratios = known if has_ratios else np.empty((factors.shape[0], CHUNK), np.float32)
+    ratios = np.empty((factors.shape[0], CHUNK), np.float32)
     inverse = np.empty((1, CHUNK), np.float32)
     # The empty prefix, at -1, is the last one.
     weighted = np.empty((n_prefixes + 1, CHUNK), np.float32)
@@ -180,7 +137,6 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
     while row < rows[1]:
         filled = 0
         entry = row * n - row * (row - 1) // 2 - row + start
-        shift = np.uint64(entry if has_ratios else 0)
         # A chunk holds the ends of several rows: of few samples they are short.
         while filled < CHUNK and row < rows[1]:
             length = min(CHUNK - filled, n - start)
@@ -192,9 +148,8 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
                 weighted[none, behind + b] = twice * product
             if start == row:
                 weighted[none, behind] *= np.float32(0.5)
-            if not has_ratios:
-                segment = (row, start, length)
-                _ratios(ratios, slots, filled, units, segment, inputs, factors, inverse)
+            segment = (row, start, length)
+            _ratios(ratios, filled, units, segment, inputs, factors, inverse)
             filled, start = filled + length, start + length
             if start == n:
                 row += 1
@@ -203,35 +158,14 @@ def descendant_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop, one tr
         for k in range(n_prefixes):
             shorter = prefixes[k, 0]
             prefix = none if shorter < 0 else np.uint64(shorter)
-            right, to = np.uint64(slots[prefixes[k, 1]]), np.uint64(k)
+            right, to = np.uint64(prefixes[k, 1]), np.uint64(k)
             for b in range(size):
-                weighted[to, b] = weighted[prefix, b] * ratios[right, shift + b]
-        k = 0
-        while k < n_nodes:
+                weighted[to, b] = weighted[prefix, b] * ratios[right, b]
+        for k in range(n_nodes):
             shorter = pairs[k, 0]
             prefix = none if shorter < 0 else np.uint64(shorter)
-            right = np.uint64(slots[pairs[k, 1]])
-            one = np.float32(0.0)
-            # What four nodes of a prefix have in common is read once.
-            if k + 4 <= n_nodes and pairs[k + 3, 0] == shorter:
-                second = np.uint64(slots[pairs[k + 1, 1]])
-                third = np.uint64(slots[pairs[k + 2, 1]])
-                fourth = np.uint64(slots[pairs[k + 3, 1]])
-                two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0)
-                for b in range(size):
-                    common = weighted[prefix, b]
-                    one += common * ratios[right, shift + b]
-                    two += common * ratios[second, shift + b]
-                    three += common * ratios[third, shift + b]
-                    four += common * ratios[fourth, shift + b]
-                total[k] += one
-                total[k + 1] += two
-                total[k + 2] += three
-                total[k + 3] += four
-                k += 4
-            else:
-                for b in range(size):
-                    one += weighted[prefix, b] * ratios[right, shift + b]
-                total[k] += one
-                k += 1
+            right, one = np.uint64(pairs[k, 1]), np.float32(0.0)
+            for b in range(size):
+                one += weighted[prefix, b] * ratios[right, b]
+            total[k] += one
     return total

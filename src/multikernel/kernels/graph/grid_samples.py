@@ -13,7 +13,6 @@ product per block of rows, of the prefixes with the last factors, yields all of 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
 from multikernel.kernels.graph.grid_pairs import Ahead, look_ahead
-from multikernel.kernels.graph.grid_plan import ProductPlan, plan_products
 from multikernel.kernels.graph.levels import TOLERANCE
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.threads import compiled, run_blocks
@@ -47,10 +45,6 @@ BLOCKS, LEAST_ROWS = 64, 64
 """Blocks of rows that threads share, and how many rows there are for each at least: one
 takes some 20 us beside its work, as long as ten nodes take on 320 samples."""
 
-KEPT = 2**26
-"""Bytes of ratios R that are kept for sums at other vectors, as long as all have room.
-On 320 samples of 60 inputs with 495 nodes sums take 1.6 ms with them, 4.2 without."""
-
 ROUNDING = 1e-5
 """How much sums are raised for the errors of single precision, which a bound must not
 fall short by: against double precision these were up to 1.2e-6 of sum and noise, on 30
@@ -73,6 +67,15 @@ class _Base:
     lengths: Array
     shares: dict[tuple[int, int], Single]
     ratios: dict[tuple[int, int], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class _ProductPlan:
+    """Which products yield which nodes: indices of factors, of prefixes, of pairs."""
+
+    factors: list[tuple[int, int]]
+    prefixes: Indices
+    pairs: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +129,6 @@ class GridSamples:
     def __init__(self, graph: "FittedGrid", columns: list[Array]) -> None:
         self.graph = graph
         self.columns = columns
-        self._lock = Lock()
-        self._known: _Base | None = None
-        self._slots: dict[tuple[int, int], int] = {}
-        self._kept: Single = np.empty((0, 0), np.float32)
-        """Ratios R_{i,l} over the triangle, and where each factor has its own."""
 
     @cached_property
     def _rooted(self) -> list[int]:
@@ -143,12 +141,6 @@ class GridSamples:
     def n_samples(self) -> int:
         """Return the number of samples."""
         return int(self.columns[0].shape[0])
-
-    @property
-    def n_kept(self) -> int:
-        """Return the bytes that ratios take at most."""
-        n = self.n_samples
-        return min(KEPT, 2 * n * (n + 1) * sum(self.graph.highest))
 
     def take(self, rows: Indices) -> "GridSamples":
         """Return the grid on some of the samples."""
@@ -239,7 +231,7 @@ class GridSamples:
             raise ValueError("The root has no sum of this form: it is in every hull.")
         if not nodes:
             return np.zeros(0), np.zeros(0)
-        base = self._base()
+        base = self._base
         # Rows are scaled so that the product has a unit diagonal: an outlier, whose
         # product of d factors may exceed any float, is a large entry of the vector.
         with np.errstate(divide="ignore"):
@@ -248,7 +240,7 @@ class GridSamples:
         if not np.isfinite(largest):
             return np.zeros(len(nodes)), np.zeros(len(nodes))
         vector = np.sign(dual) * np.exp(magnitude - largest)
-        plan = plan_products(nodes)
+        plan = _plan_products(nodes)
         forms = self._forms(plan, vector, base)
         with np.errstate(over="ignore"):
             scale = float(np.exp(2.0 * largest))
@@ -268,15 +260,9 @@ class GridSamples:
         ends = np.unique(np.round(n * (1.0 - np.sqrt(1.0 - shares))).astype(int))
         return np.column_stack([ends[:-1], ends[1:]])
 
+    @cached_property
     def _base(self) -> _Base:
         """Return P_0, scaled to a unit diagonal, and what scaled it."""
-        with self._lock:
-            if self._known is None:
-                self._known = self._multiply()
-            return self._known
-
-    def _multiply(self) -> _Base:
-        """Multiply the sums of all inputs."""
         d, n = len(self.columns), self.n_samples
         sizes = np.array([z.shape[1] for z in self.columns])
         firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -311,15 +297,12 @@ class GridSamples:
         run_blocks(fill, self._rows())
         return _Base(triangle, units, firsts, sizes, below, lengths, sums, ratios)
 
-    def _forms(self, plan: ProductPlan, vector: Array, base: _Base) -> Array:
+    def _forms(self, plan: _ProductPlan, vector: Array, base: _Base) -> Array:
         """Return the quadratic forms of all nodes with a scaled vector."""
         inputs, shares = self._inputs(plan.factors, base)
-        slots, ratios = self._ratios(plan.factors, base)
         single = vector.astype(np.float32)
-        # Those of a prefix side by side.
-        order = np.argsort(plan.pairs[:, 0], kind="stable")
-        rows, pairs = self._rows(), plan.pairs[order]
-        parts = np.empty((len(rows), len(pairs)))
+        rows = self._rows()
+        parts = np.empty((len(rows), len(plan.pairs)))
         add = compiled(LOOPS, "descendant_rows")
 
         def sum_rows(k: int) -> None:
@@ -331,14 +314,12 @@ class GridSamples:
                 base.units,
                 inputs,
                 shares,
-                slots,
-                ratios,
                 plan.prefixes,
-                pairs,
+                plan.pairs,
             )
 
         run_blocks(sum_rows, range(len(rows)))
-        return np.asarray(parts.sum(axis=0)[np.argsort(order)])
+        return np.asarray(parts.sum(axis=0))
 
     def _inputs(self, factors: list[tuple[int, int]], base: _Base) -> tuple[Any, Array]:
         """Return what compiled loops know of the inputs, and shares of factors."""
@@ -347,35 +328,27 @@ class GridSamples:
         shares = np.array([base.shares[factor] for factor in factors])
         return (base.firsts, base.sizes, base.below, begins), shares
 
-    def _ratios(
-        self, factors: list[tuple[int, int]], base: _Base
-    ) -> tuple[Indices, Single]:
-        """Return where the ratios of factors are kept, or nothing: there is no room."""
-        room = KEPT // base.triangle.nbytes
-        # Sums of a search have factors of most inputs sooner or later.
-        if room < max(len(factors), len(self.columns)):
-            return np.arange(len(factors)), np.empty((0, 0), np.float32)
-        with self._lock:
-            new = [factor for factor in factors if factor not in self._slots]
-            if not self._slots or len(self._slots) + len(new) > room:
-                # Others may still read what was kept.
-                most = min(room, len(base.shares))
-                self._kept = np.empty((most, base.triangle.size), np.float32)
-                self._slots, new = {}, factors
-            if new:
-                new_slots = len(self._slots) + np.arange(len(new))
-                inputs, shares = self._inputs(new, base)
-                write, ratios = compiled(LOOPS, "ratio_rows"), self._kept
 
-                def fill(rows: Indices) -> None:
-                    write(rows, base.units, inputs, shares, new_slots, ratios)
+def _plan_products(nodes: Sequence["GridNode"]) -> _ProductPlan:
+    """Split nodes other than the root into prefixes that many share and factors."""
+    factors = sorted({factor for node in nodes for factor in node})
+    position = {factor: k for k, factor in enumerate(factors)}
+    prefixes_of: dict[GridNode, int] = {(): -1}
+    steps: list[tuple[int, int]] = []
 
-                run_blocks(fill, self._rows())
-                self._slots |= dict(zip(new, new_slots.tolist(), strict=True))
-            return np.array([self._slots[factor] for factor in factors]), self._kept
+    def prefix_of(prefix: "GridNode") -> int:
+        if prefix not in prefixes_of:
+            shorter = prefix_of(prefix[:-1])
+            prefixes_of[prefix] = len(steps)
+            steps.append((shorter, position[prefix[-1]]))
+        return prefixes_of[prefix]
+
+    pairs = [(prefix_of(node[:-1]), position[node[-1]]) for node in nodes]
+    as_array = np.array(steps, dtype=np.intp).reshape(-1, 2)
+    return _ProductPlan(factors, as_array, np.array(pairs, dtype=np.intp))
 
 
-def _noise(plan: ProductPlan, vector: Array, base: _Base) -> Array:
+def _noise(plan: _ProductPlan, vector: Array, base: _Base) -> Array:
     """Return the same sums for the diagonals of the kernels.
 
     A node is a product of factors: all but its last one, a prefix, then the last one.
