@@ -17,8 +17,6 @@ from multikernel.kernels.graph import (
     grid_pairs,
     hull,
 )
-from multikernel.kernels.graph.base import FarSighted
-from multikernel.kernels.graph.grid_pairs import evidence
 
 DIAMOND = DictionaryGraph(
     {
@@ -276,15 +274,14 @@ def test_nodes_of_two_inputs_are_asked_one_by_one(spec, X):
     # A third of the nodes are above the ceiling.
     ceiling = float(np.quantile(forms / weights**2, 2.0 / 3.0))
     levels = 1 + sum(graph.highest)
-    alone = evidence(forms / noise, levels * (levels + 1) // 2)
+    alone = grid_pairs.evidence(forms / noise, levels * (levels + 1) // 2)
     alone[~(forms > ceiling * weights**2)] = -np.inf
-    ahead = samples.ahead(dual, ceiling)
-    assert isinstance(samples, FarSighted)
-    for node, value in zip(few, ahead.of(few), strict=True):
+    evidence = samples.evidence(dual, ceiling)
+    for node, value in zip(few, evidence(few), strict=True):
         below = set(reachable(graph, [node]))
         expected = max(a for w, a in zip(few, alone, strict=True) if w in below)
         np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-8)
-    assert ahead.of([((0, 1), (1, 1), (2, 1))]) == [-np.inf]
+    assert evidence([((0, 1), (1, 1), (2, 1))]) == [-np.inf]
 
 
 @pytest.mark.parametrize("spec", [PolynomialGrid(4), AnovaGrid()], ids=repr)
@@ -297,7 +294,7 @@ def test_noise_is_hardly_ever_taken_for_evidence(spec):
     nodes = samples.graph.children(())
     sizes = rng.exponential(1.0, 40)
     largest = [
-        samples.ahead(sizes * rng.choice([-1.0, 1.0], 40), 0.0).of(nodes).max()
+        samples.evidence(sizes * rng.choice([-1.0, 1.0], 40), 0.0)(nodes).max()
         for _ in range(100)
     ]
     assert np.mean(np.array(largest) > np.log(5.0)) < 0.2
@@ -306,15 +303,15 @@ def test_noise_is_hardly_ever_taken_for_evidence(spec):
 def test_a_product_without_main_effects_is_evidence():
     X = np.random.default_rng(0).uniform(-1.7, 1.7, (100, 6))
     samples = PolynomialGrid(4).bind(X).sample(X)
-    ahead = samples.ahead(X[:, 1] * (X[:, 2] ** 2 - 1.0), 0.0)
-    values = ahead.of(samples.graph.children(()))
+    evidence = samples.evidence(X[:, 1] * (X[:, 2] ** 2 - 1.0), 0.0)
+    values = evidence(samples.graph.children(()))
     assert set(np.flatnonzero(values > 5.0)) == {1, 2}
-    assert ahead.of([((1, 1), (2, 2))]) > 5.0
+    assert evidence([((1, 1), (2, 2))]) > 5.0
 
 
 def test_of_too_many_inputs_pairs_say_nothing(monkeypatch, X):
     monkeypatch.setattr(grid_pairs, "MOST", 3 * 3)
     samples = PolynomialGrid(2).bind(X).sample(X)
-    assert np.isfinite(samples.ahead(X[:, 0], 0.0).of([((0, 1),)])).all()
+    assert np.isfinite(samples.evidence(X[:, 0], 0.0)([((0, 1),)])).all()
     samples = PolynomialGrid(3).bind(X).sample(X)
-    assert samples.ahead(X[:, 0], 0.0).of([((0, 1),)]) == [-np.inf]
+    assert samples.evidence(X[:, 0], 0.0)([((0, 1),)]) == [-np.inf]

@@ -6,7 +6,7 @@ the number of inputs) is a `FittedGraph`, which stays with a model; and `GraphSa
 is a fitted graph on certain samples, what a solver works with.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Protocol, runtime_checkable
@@ -19,6 +19,10 @@ from multikernel.kernels.base import Kernel
 
 Node = Hashable
 """A key of a node."""
+
+
+Evidence = Callable[[Sequence[Any]], Array]
+"""Returns the evidence of nodes, see `GraphSamples.evidence`."""
 
 
 class GraphSamples(Protocol):
@@ -77,32 +81,18 @@ class GraphSamples(Protocol):
         """
         ...
 
+    def evidence(self, dual: Array, ceiling: float) -> Evidence:
+        """Return how sure it is that a descendant of a node is more than noise.
+
+        The function returned accepts nodes. Its values are minus the logarithm of a
+        bound on the probability of the forms a^T K_w a under noise, minus infinity for
+        nodes without evidence. Only nodes w with a^T K_w a / d_w^2 above the ceiling
+        count.
+        """
+        ...
+
     def take(self, rows: Indices) -> "GraphSamples":
         """Return the graph on some of the samples."""
-        ...
-
-
-class Evidence(Protocol):
-    """What single nodes say that sums over descendants hide."""
-
-    def of(self, nodes: Sequence[Any]) -> Array:
-        """Return for every node how sure it is that a descendant is more than noise.
-
-        That is minus the logarithm of a bound on the probability that noise gives what
-        was seen, minus infinity where nothing was looked at.
-        """
-        ...
-
-
-@runtime_checkable
-class FarSighted(Protocol):
-    """Samples of a graph that look beyond the sources, at many nodes one by one."""
-
-    def ahead(self, dual: Array, ceiling: float) -> Evidence:
-        """Return what stands out at a vector a among nodes w outside.
-
-        Only nodes whose a^T K_w a / d_w^2 is above the ceiling count.
-        """
         ...
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import POSITIVE, check_parameter
 from multikernel.kernels.base import Kernel, check_kernel
-from multikernel.kernels.graph.base import WeightedSum, check_inputs
+from multikernel.kernels.graph.base import Evidence, WeightedSum, check_inputs
 from multikernel.kernels.graph.levels import known_by_landmarks
 
 
@@ -253,6 +253,10 @@ class DictionarySamples:
         residual = diagonal - np.einsum("ij,ij->i", features, features)
         floor = 4.0 * np.finfo(np.float64).eps * diagonal
         return np.asarray(np.maximum(residual, floor))
+
+    def evidence(self, dual: Array, ceiling: float) -> Evidence:
+        """Return no evidence: sums over descendants decide alone."""
+        return lambda nodes: np.full(len(nodes), -np.inf)
 
     def descendant_forms(
         self, nodes: Sequence[str], dual: Array

@@ -6,13 +6,12 @@ of all levels side by side, Z, the products of all pairs of them with a vector a
 matrix, :math:`Z^T \mathrm{diag}(a) Z`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.kernels.graph.base import Evidence
 
 if TYPE_CHECKING:
     from multikernel.kernels.graph.grid import GridNode
@@ -23,53 +22,31 @@ MOST = 1024
 PolynomialGrid(4) have so many. Beyond, a search has the sums alone."""
 
 
-@dataclass(frozen=True, eq=False)
-class Ahead:
-    """The evidence for every node of at most two inputs, or for a descendant of it.
+def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
+    """Return the evidence of nodes of one or two inputs, and of their descendants.
 
-    Parameters
-    ----------
-    singles : ndarray of shape (n_inputs, highest)
-        That of nodes of one input, at its level less one.
-    pairs : ndarray of shape (n_inputs, highest, n_inputs, highest)
-        That of nodes of two.
-    """
-
-    singles: Array
-    pairs: Array
-
-    def of(self, nodes: Sequence["GridNode"]) -> Array:
-        """Return the evidence, minus infinity for nodes of three inputs and more."""
-        values = np.full(len(nodes), -np.inf)
-        for k, node in enumerate(nodes):
-            if len(node) == 1:
-                ((i, a),) = node
-                values[k] = self.singles[i, a - 1]
-            elif len(node) == 2:
-                (i, a), (j, b) = node
-                values[k] = self.pairs[i, a - 1, j, b - 1]
-        return values
-
-
-def look_ahead(samples: "GridSamples", dual: Array, ceiling: float) -> Ahead:
-    """Return what stands out from noise among nodes of at most two inputs.
-
-    Only nodes with :math:`a^T K_w a / d_w^2` above the ceiling count.
+    The function returned has values of minus infinity for nodes of more inputs.
     """
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
     singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)
-    if sum(z.shape[1] for z in samples.columns) > MOST:
-        return Ahead(singles, pairs)
-    values = _of_all(samples, dual, ceiling)
-    i = np.repeat(np.arange(len(highest)), highest)
-    a = np.concatenate([np.arange(most) for most in highest])
-    singles[i, a] = values[0, 1:]
-    apart = i[:, None] != i
-    pairs[i[:, None], a[:, None], i, a] = np.where(apart, values[1:, 1:], -np.inf)
-    pairs = _from_here(_from_here(pairs, 1), 3)
-    singles = np.maximum(_from_here(singles, 1), pairs.max(axis=(2, 3)))
-    return Ahead(singles, pairs)
+    if sum(z.shape[1] for z in samples.columns) <= MOST:
+        values = _of_all(samples, dual, ceiling)
+        i = np.repeat(np.arange(len(highest)), highest)
+        a = np.concatenate([np.arange(most) for most in highest])
+        singles[i, a] = values[0, 1:]
+        apart = i[:, None] != i
+        pairs[i[:, None], a[:, None], i, a] = np.where(apart, values[1:, 1:], -np.inf)
+        pairs = _from_here(_from_here(pairs, 1), 3)
+        singles = np.maximum(_from_here(singles, 1), pairs.max(axis=(2, 3)))
+
+    def of_node(node: "GridNode") -> float:
+        levels = [(i, level - 1) for i, level in node]
+        if len(levels) == 1:
+            return float(singles[levels[0]])
+        return float(pairs[levels[0] + levels[1]]) if len(levels) == 2 else -np.inf
+
+    return lambda nodes: np.array([of_node(node) for node in nodes])
 
 
 def _from_here(values: Array, axis: int) -> Array:

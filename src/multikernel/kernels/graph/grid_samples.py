@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
-from multikernel.kernels.graph.grid_pairs import Ahead, look_ahead
+from multikernel.kernels.graph.base import Evidence
+from multikernel.kernels.graph.grid_pairs import evidence_of_pairs
 from multikernel.kernels.graph.levels import TOLERANCE
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.threads import compiled, run_blocks
@@ -248,9 +249,9 @@ class GridSamples:
             forms = np.maximum(forms, 0.0) * (1.0 + ROUNDING) + ROUNDING * noise
             return scale * forms, scale * noise
 
-    def ahead(self, dual: Array, ceiling: float) -> Ahead:
-        """Return what stands out among nodes of at most two inputs."""
-        return look_ahead(self, dual, ceiling)
+    def evidence(self, dual: Array, ceiling: float) -> Evidence:
+        """Return the evidence of nodes of at most two inputs."""
+        return evidence_of_pairs(self, dual, ceiling)
 
     def _rows(self) -> Indices:
         """Return blocks of rows of the upper triangle, of about as many entries."""

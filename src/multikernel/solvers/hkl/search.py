@@ -15,7 +15,7 @@ from multikernel.certificates import (
     with_rounding,
 )
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.kernels.graph.base import Evidence, FarSighted, of_more
+from multikernel.kernels.graph.base import Evidence, of_more
 from multikernel.losses.base import is_polyhedral, is_smooth
 from multikernel.problem import Callback, Progress, Status
 from multikernel.solvers.hkl.active import ActiveSet
@@ -285,8 +285,12 @@ class _HullRun:
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
         z = standing_out(forms, noise, active.known.kinds[sources])
-        ahead = self._ahead(point, ceiling, sources[violators])
-        z[violators] = np.maximum(z[violators], ahead)
+        if violators.size:
+            if self.evidence is None:
+                vector = point.dual.vector
+                self.evidence = active.samples.evidence(vector, ceiling)
+            seen = self.evidence(active.known.named(sources[violators]))
+            z[violators] = np.maximum(z[violators], seen)
         violators = violators[np.argsort(-z[violators], kind="stable")]
         most = SETTINGS.exhaustive
         if not self.settings.certify:
@@ -296,15 +300,6 @@ class _HullRun:
             if idle + min(violators.size, most) > SETTINGS.inactive:
                 violators = violators[z[violators] > SETTINGS.outstanding]
         return largest, sources[violators[: min(most, self._room)]]
-
-    def _ahead(self, point: ReducedPoint, ceiling: float, nodes: Indices) -> Array:
-        """Return the evidence that descendants of nodes are needed; -inf is none."""
-        samples = self.active.samples
-        if not isinstance(samples, FarSighted) or not nodes.size:
-            return np.full(nodes.size, -np.inf)
-        if self.evidence is None:
-            self.evidence = samples.ahead(point.dual.vector, ceiling)
-        return self.evidence.of(self.active.known.named(nodes))
 
     def _status(
         self, point: ReducedPoint, gap: float, chosen: Indices
