@@ -18,8 +18,7 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     regularization_path,
 )
-from multikernel.estimators.hkl.data import HullSource, make_scaler
-from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.hkl.data import make_scaler
 from multikernel.exceptions import ConvergenceWarning, DictionaryWarning
 from multikernel.kernels import ColumnKernel, GaussianKernel
 from multikernel.kernels.graph import (
@@ -324,16 +323,6 @@ def test_an_outlier_that_rules_its_features_is_fitted_with(loss):
     X[5, 0] = 1e4
     model = HKLClassifier(loss=loss, standardize=False, max_iter=8, max_kernels=15)
     assert model.fit(X, y).reduced_gap_ < model.tol
-
-
-def test_folds_side_by_side_count_the_ratios_that_they_keep():
-    X = np.random.default_rng(0).standard_normal((40, 30))
-    samples = Samples(X, X[:, 0], None, np.arange(40), None)
-    data = HullSource("HKLRegressorCV", PolynomialGrid(4), True).prepare(samples)
-    nodes = [((i, level),) for i in range(30) for level in range(1, 5)]
-    data.graph.descendant_forms(nodes, X[:, 0])
-    held = data.graph._base().triangle, data.graph._kept
-    assert sum(array.nbytes for array in held) <= data.n_bytes
 
 
 def near_constant_columns(n, rng):
