@@ -22,7 +22,7 @@ from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.base import follow_each
 from multikernel.solvers.spicy import many
-from multikernel.solvers.spicy.solver import suit_newton, targets_of
+from multikernel.solvers.spicy.solver import newton_for
 
 SHARES = (1.1, 0.5, 0.2, 0.02)
 LOSSES = [SquaredLoss(), LogisticLoss()]
@@ -155,7 +155,7 @@ def test_few_steps_lead_from_no_kernels_to_the_optimum(seed, share, loss):
     (problem,) = make_problems(1, loss, n=60, seed=seed)
     penalty = BlockL1(share * alpha_max(problem))
     problem = replace(problem, regularizer=penalty)
-    path = many.PathOfMany(targets_of([problem]), 1e-6, 100, None)
+    path = many.PathOfMany(many.ManyTargets([problem]), 1e-6, 100, None)
     path.begin([None], [penalty])
     (solution,), left = path.solve([penalty])
     assert not left.size
@@ -382,7 +382,7 @@ def test_more_kernels_than_samples_are_solved_one_by_one():
     # Their weights are not told apart, and go on changing sides.
     for n_samples, together in ((11, False), (12, True)):
         problems = make_problems(2, n=n_samples, n_kernels=12)
-        assert suit_newton(problems, [BlockL1(1.0)] * 2) is together
+        assert (newton_for(problems) is not None) is together
 
 
 @pytest.mark.parametrize("n_targets", [1, 2])

@@ -11,6 +11,7 @@ from multikernel.linalg import shifted
 from multikernel.losses import LogisticLoss, SquaredLoss, weighted
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.spicy import solver as openings, spans
+from multikernel.solvers.spicy.many import ManyTargets
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
@@ -28,7 +29,7 @@ def test_paths_are_those_of_every_target_alone(tol, intercept, weighed):
     weights = np.linspace(0.5, 2.0, 24) if weighed else None
     loss = weighted(SquaredLoss(), weights)
     problems = make_problems(12, loss=loss, intercept=intercept)
-    assert isinstance(openings.targets_of(problems), spans.SpannedTargets)
+    assert openings.newton_for(problems) is spans.SpannedTargets
     penalties = along(problems)
     paths = followed(SpicyMKL(tol=tol), problems, penalties)
     for own, found in zip(penalties, paths, strict=True):
@@ -98,7 +99,7 @@ def test_what_is_no_kernel_is_left_to_other_steps():
     grams[0] -= 0.9 * np.eye(24)
     stack = DenseStack(grams)
     refused = [replace(problem, gram=stack) for problem in problems]
-    many = openings.targets_of(refused)
+    many = spans.SpannedTargets(refused)
     everyone, alphas = np.arange(3), np.ones(3)
     many.evaluate(everyone, alphas)
     for _ in range(2):
@@ -108,7 +109,7 @@ def test_what_is_no_kernel_is_left_to_other_steps():
 
 
 def test_other_losses_and_few_samples_have_no_spaces(monkeypatch):
-    plain = openings.targets_of(make_problems(3, loss=LogisticLoss()))
-    assert not isinstance(plain, spans.SpannedTargets)
+    logistic = make_problems(3, loss=LogisticLoss())
+    assert openings.newton_for(logistic) is ManyTargets
     monkeypatch.setattr(openings, "SETTINGS", SETTINGS)
-    assert not isinstance(openings.targets_of(make_problems()), spans.SpannedTargets)
+    assert openings.newton_for(make_problems()) is ManyTargets

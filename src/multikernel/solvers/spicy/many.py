@@ -34,8 +34,8 @@ References
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -80,7 +80,7 @@ class ManyTargets:
     Parameters
     ----------
     problems : sequence of Problem
-        Those for which `suit_newton` holds, `centred`; penalties are not used.
+        Those that `newton_for` takes, `centred`; penalties are not used.
     """
 
     problems: Sequence[Problem]
@@ -414,22 +414,22 @@ class PathOfMany:
 
     def go_on(
         self,
-        solve: Callable[[Problem, Solution | None, Callback | None], Solution],
+        follow: Callable[..., Iterator[Solution]],
         t: int,
         penalty: BlockRegularizer,
         found: Solution,
     ) -> Solution:
-        """Return the solution for a target by `solve`, the working-set solver.
+        """Return the solution for a target by `follow`, the working-set solver.
 
         It begins at the target's own solution, or at the one that this started from if
         that has the smaller gap. The path goes on from the solution returned.
         """
         nearer = found.duality_gap < found.history[0].duality_gap
         start = found if nearer else self.solved[t]
-        problem = replace(self.many.problems[t], regularizer=penalty)
         # What has failed is no model to hand out, stopped or not.
         watch = (lambda _: True) if self.stopped else self.callback
-        found = continued(found, solve(problem, start, watch))
+        problem = self.many.problems[t]
+        found = continued(found, next(follow(problem, [penalty], start, watch)))
         self.many.start(t, found.norms, penalty.alpha, found.dual)
         self.anew = np.append(self.anew, t)
         self.stopped |= found.status is Status.STOPPED

@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._validation import OneOf, check_parameter
 from multikernel.certificates import centred
-from multikernel.certificates.incumbent import Incumbent
+from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import low_rank_form, tall_form
 from multikernel.gram.refine import residual_traces
 from multikernel.linalg.threads import with_one_blas_thread
@@ -126,31 +126,11 @@ class SpicyMKL:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
-        if has_spare_outputs(problem):
-            turned = TurnedOutputs.of(problem)
-            inside = self.solve(turned.problem, turned.inwards(init), callback)
-            return turned.outwards(inside, self.tol)
         penalty = problem.regularizer
         if self.side_by_side([problem], [penalty]):
             path = self.follow_many([problem], [[penalty]], [init], callback)
             return cast(Solution, next(path)[0])
-        return self._by_working_sets(problem, init, callback)
-
-    def _by_working_sets(
-        self, problem: Problem, init: Solution | None, callback: Callback | None
-    ) -> Solution:
-        """Solve the problem by the algorithm of `AugmentedLagrangian`."""
-        incumbent = next(
-            incumbents(self, problem, [problem.regularizer], callback, *PATIENCE)
-        )
-        search = self._search(incumbent)
-        search.start(init)
-        return search.run(self.tol, self.max_iter)
-
-    def _search(self, incumbent: Incumbent) -> WorkingSet:
-        """Return the working set of a problem, before its first step."""
-        incumbent.steps = ()
-        return WorkingSet(incumbent, machines=self.algorithm == "auto")
+        return next(self.follow(problem, [penalty], init, callback))
 
     def follow(
         self,
@@ -159,7 +139,7 @@ class SpicyMKL:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions for regularisers in turn; see `PathSolver.follow`.
+        """Yield the solutions by working sets in turn; see `PathSolver.follow`.
 
         Each solve starts from the model, the dual point and the penalty parameter of
         the one before. Strengths are best in falling order. Where a regulariser equals
@@ -171,13 +151,14 @@ class SpicyMKL:
             for inside in self.follow(turned.problem, regularizers, begin, callback):
                 yield turned.outwards(inside, self.tol)
             return
-        search: WorkingSet | None = None
+        search, machines = None, self.algorithm == "auto"
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
+            incumbent.steps = ()
             if search is None:
-                search = self._search(incumbent)
+                search = WorkingSet(incumbent, machines=machines)
                 search.start(init)
             elif not search.unfinished(incumbent.problem.regularizer):
-                last, search = search, self._search(incumbent)
+                last, search = search, WorkingSet(incumbent, machines=machines)
                 search.go_on_from(last)
             solution = search.run(self.tol, self.max_iter)
             search.rest()
@@ -188,8 +169,9 @@ class SpicyMKL:
     def side_by_side(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
-        """Return whether `follow_many` takes such problems; see `many`."""
-        return self.algorithm == "auto" and suit_newton(problems, penalties)
+        """Return whether `follow_many` takes such problems; see `newton_for`."""
+        sparse = all(isinstance(penalty, BlockL1) for penalty in penalties)
+        return self.algorithm == "auto" and sparse and newton_for(problems) is not None
 
     def follow_many(
         self,
@@ -199,7 +181,9 @@ class SpicyMKL:
         callback: Callback | None = None,
     ) -> Iterator[list[Solution | None]]:
         """Yield the solutions of all problems; see `ManySolver.follow_many`."""
-        many = targets_of(problems)
+        newton = newton_for(problems)
+        assert newton is not None
+        many = newton([centred(problem) for problem in problems])
         path = PathOfMany(many, self.tol, self.max_iter, callback)
         numbers = problems[0].gram.held_numbers()
         small = bool(8 * numbers.sum() <= SETTINGS.one_thread_bytes)
@@ -214,69 +198,60 @@ class SpicyMKL:
                 assert begun is not None
                 assert penalty is not None
                 alone = replace(self, max_iter=self.max_iter - begun.n_iter)
-                solved[t] = path.go_on(alone._by_working_sets, t, penalty, begun)
+                solved[t] = path.go_on(alone.follow, t, penalty, begun)
             yield solved
             if path.stopped:
                 return
 
 
-def targets_of(problems: Sequence[Problem]) -> ManyTargets:
-    """Return problems side by side, in small spaces where that takes less time.
+def newton_for(problems: Sequence[Problem]) -> type[ManyTargets] | None:
+    """Return the form of Newton's method in the weights that takes problems together.
 
-    They are those for which `suit_newton` holds.
+    It takes few kernels and losses that keep dual points inside their domain. None
+    leaves the problems to the augmented Lagrangian on working sets.
     """
-    centred_ones = [centred(problem) for problem in problems]
-    n_kernels, n_samples, _ = problems[0].gram.shape
-    many = len(problems) >= SETTINGS.least_spanned
-    thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
-    thin |= tall_form(problems[0].gram) is not None
-    spanned = many and thin and is_squared(problems[0].loss)
-    return SpannedTargets(centred_ones) if spanned else ManyTargets(centred_ones)
-
-
-def suit_newton(
-    problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
-) -> bool:
-    """Return whether Newton's method in the weights takes problems side by side.
-
-    They are on one stack of few kernels, with one smooth loss that keeps dual points
-    inside its domain by itself (its conjugate is steep at the ends), and a block 1-norm
-    each. The stack is of whole matrices
-    in memory, or of factors that suit (`_suit_factors`).
-    """
-    first, gram = problems[0], problems[0].gram
+    gram, squared = problems[0].gram, is_squared(problems[0].loss)
     n_kernels, n_samples, _ = gram.shape
-    if not (
-        all(isinstance(penalty, BlockL1) for penalty in penalties)
-        and all(p.y.ndim == 1 and p.gram is gram for p in problems)
-        and all(_alike(p.loss, first.loss) for p in problems)
-        and is_smooth(first.loss)
-        and not np.isfinite(finite_ends(first.loss, first.y)).any()
-        and n_kernels <= min(SETTINGS.most_kernels, n_samples)
-    ):
-        return False
+    few = n_kernels <= min(SETTINGS.most_kernels, n_samples)
+    if not (few and _on_one_stack(problems) and _is_steep(problems[0])):
+        return None
+    if tall_form(gram) is not None and len(problems) > 1:
+        return SpannedTargets if squared and _is_exact(gram) else None
     if tall_form(gram) is not None:
-        return _suit_factors(problems)
-    roots = 0 if is_squared(first.loss) else 8 * len(problems) * n_samples**2
-    return gram.in_memory and roots <= SETTINGS.roots_bytes
+        most = SETTINGS.samples_a_column * float(gram.held_numbers().sum())
+        suits = low_rank_form(gram) is not None and n_samples**2 <= most
+        return ManyTargets if suits else None
+    thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
+    if squared and thin and len(problems) >= SETTINGS.least_spanned and gram.in_memory:
+        return SpannedTargets
+    roots = 0 if squared else 8 * len(problems) * n_samples**2
+    suits = gram.in_memory and roots <= SETTINGS.roots_bytes
+    return ManyTargets if suits else None
 
 
-def _suit_factors(problems: Sequence[Problem]) -> bool:
-    """Return whether problems on factors are solved sooner so than by working sets.
+def _on_one_stack(problems: Sequence[Problem]) -> bool:
+    """Return whether problems differ in their targets alone, of one output each."""
+    first = problems[0]
+    return all(
+        p.y.ndim == 1 and p.gram is first.gram and _alike(p.loss, first.loss)
+        for p in problems
+    )
 
-    The factors are in memory. One problem has not too many samples for their columns,
-    and several have the squared loss, and factors that are all there is.
+
+def _is_steep(problem: Problem) -> bool:
+    """Return whether the conjugate of a smooth loss is steep at the ends of its domain.
+
+    It keeps dual points inside the domain.
     """
-    gram = problems[0].gram
-    if low_rank_form(gram) is None:
-        return False
+    loss = problem.loss
+    return is_smooth(loss) and not np.isfinite(finite_ends(loss, problem.y)).any()
+
+
+def _is_exact(gram: GramStack) -> bool:
+    """Return whether factors in memory are the whole kernels."""
     n_samples = gram.shape[1]
-    if len(problems) == 1:
-        numbers = float(gram.held_numbers().sum())
-        return n_samples**2 <= SETTINGS.samples_a_column * numbers
     shares = np.full(n_samples, 1.0 / n_samples)
-    exact = not residual_traces(gram, shares).any()
-    return is_squared(problems[0].loss) and exact
+    return low_rank_form(gram) is not None and not residual_traces(gram, shares).any()
 
 
 def _alike(loss: Loss, other: Loss) -> bool:
