@@ -286,7 +286,7 @@ def corners() -> None:
     """Leave piecewise linear losses to the barrier."""
     from multikernel.solvers.spicy import sides
 
-    sides.BarrierSide.again = lambda self, ratio=1.0: None
+    sides.BarrierSide.again = lambda self: None
 
 
 def exact_preconditioner() -> None:

@@ -67,7 +67,7 @@ def test_a_path_goes_on_from_solutions():
         assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
 
 
-def test_targets_that_are_alike_share_factorisations(monkeypatch):
+def test_targets_share_factorisations(monkeypatch):
     problems = make_problems(1)
     rng = np.random.default_rng(1)
     alike = [
@@ -86,8 +86,7 @@ def test_targets_that_are_alike_share_factorisations(monkeypatch):
 def test_little_memory_takes_batches(monkeypatch):
     problems = make_problems(12)
     plain = followed(SpicyMKL(tol=1e-4), problems, along(problems))
-    little = replace(spans.SETTINGS, images_bytes=1)
-    monkeypatch.setattr(spans, "SETTINGS", little)
+    monkeypatch.setattr(spans, "IMAGES_BYTES", 1)
     batches = followed(SpicyMKL(tol=1e-4), problems, along(problems))
     for one, other in zip(plain[-1], batches[-1], strict=True):
         np.testing.assert_allclose(one.norms, other.norms, rtol=1e-3)

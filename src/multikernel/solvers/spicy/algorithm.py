@@ -133,8 +133,8 @@ class AugmentedLagrangian:
         relative gap and an objective, `gap` and `primal`.
         """
         retreats = 0
-        while retreats <= SETTINGS.max_retreats:
-            self.side.center(SETTINGS.barrier_share * gap * primal)
+        while retreats <= 6:  # seven digits of gamma
+            self.side.center(SETTINGS.inner_share * gap * primal)
             reached = self._minimize(target)
             if reached is None:
                 retreats += 1
@@ -145,14 +145,13 @@ class AugmentedLagrangian:
             self._update()
             if reached.gap <= target:
                 return
-            if reached.gap > SETTINGS.gain * gap:
-                self.gamma *= SETTINGS.growth
+            self.gamma *= SETTINGS.growth
             gap, primal = min(gap, reached.gap), reached.primal
             self._threshold()
 
     def _minimize(self, target: float) -> Measure | None:
         """Take step 2, the minimum over rho by Newton's method; None where it fails."""
-        for _ in range(SETTINGS.max_newton):
+        for _ in range(30):  # A good run takes up to ten steps.
             try:
                 self._newton_step()
             except np.linalg.LinAlgError:
@@ -261,7 +260,7 @@ class AugmentedLagrangian:
         elif self._penalty_vanishes():
             self.stuck = True
         else:
-            self.gamma *= SETTINGS.retreat
+            self.gamma /= 16.0
         self._threshold()
 
     def decision_values(self) -> Array:

@@ -66,7 +66,7 @@ class Corners:
 
     def snap(self, x: Array) -> Array:
         """Move what is near a corner onto it."""
-        near = SETTINGS.snap * self.width
+        near = 1e-3 * self.width  # A wrong guess is freed by the next subgradients.
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)
         return np.where(x >= self.high - near, self.high, x)
@@ -121,7 +121,7 @@ class FaceSearch:
         # Less than rounding of the decision values cannot be asked for.
         floor = 1e-13 * float((1.0 + np.abs(model.gradient)) @ corners.width)
         gap = corners.fenchel_gap(start, model.gradient)
-        self._allowed = max(SETTINGS.solved * gap, floor)
+        self._allowed = max(0.1 * gap, floor)
         self._moved = True
 
     def run(self) -> None:
@@ -156,7 +156,7 @@ class FaceSearch:
         length = min(1.0, float(reach.min()))
         self.x[free] = start + length * step
         self.gradient += length * (step @ rows)
-        still = SETTINGS.still * self.corners.width[free]
+        still = 1e-9 * self.corners.width[free]
         self._moved = self._moved or bool(np.any(length * np.abs(step) > still))
         if length == 1.0:
             return True
@@ -168,8 +168,9 @@ class FaceSearch:
     def _face_step(self, free: Indices, block: Array) -> Array:
         """Return the step to the optimum over the free samples."""
         block = block.copy()
-        block.reshape(-1)[:: free.size + 1] *= 1.0 + SETTINGS.ridge
-        block.reshape(-1)[:: free.size + 1] += SETTINGS.ridge * block.diagonal().max()
+        # Kernels of low rank leave free samples without any curvature.
+        diagonal = block.reshape(-1)[:: free.size + 1]
+        diagonal += SETTINGS.ridge * (diagonal + diagonal.max())
         pull = self.gradient[free] + self._slopes[free]
         sides = np.column_stack([pull, np.ones_like(pull)])
         _, solved, info = dposv(block, sides, lower=1, overwrite_a=1, overwrite_b=1)
@@ -181,9 +182,7 @@ class FaceSearch:
         self.shift = (excess - float(solved[:, 0].sum())) / float(solved[:, 1].sum())
         step = -solved[:, 0] - self.shift * solved[:, 1]
         # A sample that is free alone cannot move; rounding must not fix it again.
-        return np.where(
-            np.abs(step) > SETTINGS.rounding * np.abs(solved[:, 0]), step, 0.0
-        )
+        return np.where(np.abs(step) > 1e-12 * np.abs(solved[:, 0]), step, 0.0)
 
     def _center_shift(self) -> None:
         """With no sample free a range of shifts may be optimal: take the nearest."""
@@ -207,7 +206,8 @@ class FaceSearch:
             # Several freed at once may block each other for ever; the worst cannot.
             return np.array([np.argmax(excess)])
         self._moved = False
-        return np.flatnonzero(excess >= SETTINGS.freed * excess.max())
+        # One at a time would cost a factorisation each.
+        return np.flatnonzero(excess >= 0.3 * excess.max())
 
     def _release(self, fixed: Indices) -> None:
         """Free samples towards the side that the gradient pulls them to."""

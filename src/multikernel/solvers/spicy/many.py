@@ -249,7 +249,7 @@ class ManyTargets:
         places = self._places(targets)
         y, point = self.y[:, places], self.point[:, places]
         here, there = self._flexibility(y, point), point + moves
-        for _ in range(SETTINGS.halvings):
+        for _ in range(50):
             ratios = np.abs(np.log(self._flexibility(y, there) / here))
             far = ratios > np.log(SETTINGS.bend)
             if not far.any():
@@ -303,6 +303,17 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     return np.asarray(unit * nnls(root.T, aims / unit)[0] - eta)
 
 
+class Rounds:
+    """Records of every target during the solve for one strength each."""
+
+    def __init__(self, n_targets: int) -> None:
+        self.start = time.perf_counter()
+        self.histories: list[list[Progress]] = [[] for _ in range(n_targets)]
+        self.passes = np.zeros(n_targets)
+        self.lowest = np.full(n_targets, np.inf)  # gaps
+        self.in_vain = np.zeros(n_targets, dtype=np.intp)  # rounds since then
+
+
 class PathOfMany:
     """Solves for all targets, strength after strength.
 
@@ -326,10 +337,10 @@ class PathOfMany:
         self.many, problems = many, many.problems
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         self.solved: list[Solution | None] = [None] * len(problems)  # the last ones
-        self.anew = np.arange(
-            len(problems)
-        )  # those at a point that nothing is known of yet
+        # Targets at a point that was not evaluated yet.
+        self.anew = np.arange(len(problems))
         self.stopped = False
+        self._run = Rounds(len(problems))
 
     def begin(
         self,
@@ -357,60 +368,69 @@ class PathOfMany:
         target ends when its gap is at most `tol`, or when it fails: rounding leaves no
         step, or its gap has not fallen for some rounds (`patience`).
         """
-        many, start = self.many, time.perf_counter()
+        many = self.many
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])
-        histories: list[list[Progress]] = [[] for _ in penalties]
-        passes, rounds = [0.0] * len(penalties), 0
-        lowest, in_vain = [np.inf] * len(penalties), [0] * len(penalties)
-        many.failed[:] = False
         going, unsolved = np.flatnonzero(wanted), self.anew[wanted[self.anew]]
+        self._run = Rounds(len(penalties))
+        many.failed[:] = False
+        most, rounds = min(self.max_iter, SETTINGS.most_together), 0
         while True:
             with np.errstate(all="ignore"):  # What is no number has no certificate.
                 many.evaluate(unsolved, alphas)
                 many.measure(going, alphas)
-            for t in unsolved.tolist():
-                passes[t] += 1.0 + np.count_nonzero(many.eta[:, t]) / len(many.eta)
-            for t in going.tolist():
-                gap = float(many.gap[t])
-                line = Progress(
-                    iteration=rounds,
-                    seconds=time.perf_counter() - start,
-                    objective=float(many.objective[t]),
-                    duality_gap=gap,
-                    n_active=int(np.count_nonzero(many.norms[:, t])),
-                    passes=passes[t],
-                    inner_steps=rounds,
-                )
-                histories[t].append(line)
-                if self.callback is not None and self.callback(line):
-                    self.stopped = True
-                if gap < lowest[t]:
-                    lowest[t], in_vain[t] = gap, 0
-                else:
-                    in_vain[t] += 1
-                many.failed[t] |= gap > self.tol and in_vain[t] >= many.patience
+            self._run.passes[unsolved] += 1.0 + (many.eta[:, unsolved] > 0).mean(axis=0)
+            self._record(going, rounds)
             going = going[(many.gap[going] > self.tol) & ~many.failed[going]]
-            most = min(self.max_iter, SETTINGS.most_together)
             if self.stopped or not going.size or rounds == most:
                 break
             many.step(going, alphas)
             unsolved, rounds = going, rounds + 1
         self.anew = np.empty(0, dtype=np.intp)
-        done = (many.gap <= self.tol) & ~many.failed
-        early = Status.STOPPED if self.stopped else Status.MAX_ITER
-        solutions = [
-            None
-            if penalty is None
-            else many.solution(
-                t, penalty, Status.CONVERGED if done[t] else early, histories[t]
-            )
-            for t, penalty in enumerate(penalties)
-        ]
-        for t in np.flatnonzero(done & wanted).tolist():
-            self.solved[t] = solutions[t]
+        done = wanted & (many.gap <= self.tol) & ~many.failed
         limited = many.failed | ((rounds < self.max_iter) & (not self.stopped))
-        return solutions, np.flatnonzero(wanted & ~done & limited)
+        return self._solutions(penalties, done), np.flatnonzero(
+            wanted & ~done & limited
+        )
+
+    def _record(self, going: Indices, rounds: int) -> None:
+        """Add a line to the histories of targets, and fail those that make no gain."""
+        many, run = self.many, self._run
+        for t in going.tolist():
+            gap = float(many.gap[t])
+            line = Progress(
+                iteration=rounds,
+                seconds=time.perf_counter() - run.start,
+                objective=float(many.objective[t]),
+                duality_gap=gap,
+                n_active=int(np.count_nonzero(many.norms[:, t])),
+                passes=float(run.passes[t]),
+                inner_steps=rounds,
+            )
+            run.histories[t].append(line)
+            if self.callback is not None and self.callback(line):
+                self.stopped = True
+            if gap < run.lowest[t]:
+                run.lowest[t], run.in_vain[t] = gap, 0
+            else:
+                run.in_vain[t] += 1
+            many.failed[t] |= gap > self.tol and run.in_vain[t] >= many.patience
+
+    def _solutions(
+        self, penalties: Sequence[BlockRegularizer | None], done: Mask
+    ) -> list[Solution | None]:
+        """Return the solution of every target with a penalty, and keep those done."""
+        early = Status.STOPPED if self.stopped else Status.MAX_ITER
+        solutions: list[Solution | None] = [None] * len(penalties)
+        for t, penalty in enumerate(penalties):
+            if penalty is None:
+                continue
+            status = Status.CONVERGED if done[t] else early
+            history = self._run.histories[t]
+            solutions[t] = self.many.solution(t, penalty, status, history)
+            if done[t]:
+                self.solved[t] = solutions[t]
+        return solutions
 
     def go_on(
         self,

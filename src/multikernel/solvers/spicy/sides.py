@@ -65,11 +65,8 @@ class Side(ABC):
         """Return what the side itself adds to the duality gap, 0 if it is exact."""
         return 0.0
 
-    def again(self, ratio: float = 1.0) -> "Side | None":
-        """Return the side for a near-by problem, None if a fresh one is as good.
-
-        The `ratio` is the strength of that problem over the one here, at most one.
-        """
+    def again(self) -> "Side | None":
+        """Return the side for a near-by problem, None if a fresh one is as good."""
         return None
 
     def sturdier(self) -> "Side | None":
@@ -91,7 +88,7 @@ class Walls:
 
     On the central path each of them times the distance to its end is :math:`\mu`:
     :math:`\xi (h - p) = \zeta (p - l) = \mu`, which costs :math:`\mu` an end in the
-    duality gap. They are stepped as the point is, and stay near the path.
+    duality gap. They are stepped as the point is.
 
     Parameters
     ----------
@@ -108,13 +105,9 @@ class Walls:
         self.low, self.high = low, high
         self.count = int(np.isfinite(low).sum() + np.isfinite(high).sum())
         self.mu = gap / self.count
-        self.xi, self.zeta = self._centered(point)
+        self.xi, self.zeta = self.mu / (high - point), self.mu / (point - low)
         self._direction = np.zeros_like(self.xi), np.zeros_like(self.zeta)
         self._reach = 1.0
-
-    def _centered(self, point: Array) -> tuple[Array, Array]:
-        """Return the multipliers on the central path."""
-        return self.mu / (self.high - point), self.mu / (point - self.low)
 
     def center(self, gap: float) -> None:
         """Lower mu until complementarity costs at most `gap`."""
@@ -145,18 +138,11 @@ class Walls:
             reach(self.xi, d_xi, 0.0, np.inf), reach(self.zeta, d_zeta, 0.0, np.inf)
         )
 
-    def move(self, point: Array) -> None:
-        """Go along the directions, at most whole ones, to where the point is now."""
+    def move(self) -> None:
+        """Go along the directions, at most whole ones."""
         (d_xi, d_zeta), length = self._direction, min(1.0, self._reach)
-        xi, zeta = self._centered(point)
-        self.xi = _near(self.xi + length * d_xi, xi)
-        self.zeta = _near(self.zeta + length * d_zeta, zeta)
-
-
-def _near(multiplier: Array, centered: Array) -> Array:
-    """Return a multiplier within a factor of where the central path has it."""
-    most = SETTINGS.farthest
-    return np.asarray(np.clip(multiplier, 1.0 / most * centered, most * centered))
+        self.xi = self.xi + length * d_xi
+        self.zeta = self.zeta + length * d_zeta
 
 
 class Walled(Side):
@@ -183,9 +169,9 @@ class SmoothSide(Side):
         self.rho = np.clip(rho, self.lowest, self.highest)
         self.step = np.zeros_like(rho)
 
-    def again(self, ratio: float = 1.0) -> "Side | None":
-        """Return a side that starts near where this one ended."""
-        return SmoothSide(self.loss, self.y, ratio**SETTINGS.warm * self.rho)
+    def again(self) -> "Side | None":
+        """Return a side that starts where this one ended."""
+        return SmoothSide(self.loss, self.y, self.rho)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step with the derivatives of the conjugate.
@@ -266,7 +252,7 @@ class BoundedSide(Walled, SmoothSide):
         self.rho = np.clip(rho, low + margin, high - margin)
         self.walls = Walls(low, high, self.rho, gap)
 
-    def again(self, ratio: float = 1.0) -> None:
+    def again(self) -> None:
         """Return that a fresh side is as good: its barrier suits the gap."""
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -289,9 +275,9 @@ class BoundedSide(Walled, SmoothSide):
         return super().slope(length) + float(np.vdot(gradient, self.step))
 
     def move(self, length: float) -> None:
-        """Go along the directions; multipliers keep near the central path."""
+        """Go along the directions of the point and the multipliers."""
         super().move(length)
-        self.walls.move(self.rho)
+        self.walls.move()
 
 
 class BarrierSide(Walled):
@@ -354,11 +340,11 @@ class BarrierSide(Walled):
         return float(np.vdot(gradient, self.direction))
 
     def move(self, length: float) -> None:
-        """Go along the directions; multipliers keep near the central path."""
+        """Go along the directions of pieces and multipliers."""
         self._go_to(self.pieces + length * self.direction)
-        self.walls.move(self.pieces)
+        self.walls.move()
 
-    def again(self, ratio: float = 1.0) -> "CornerSide | None":
+    def again(self) -> "CornerSide | None":
         """Return the side at the corners that this one has come near.
 
         Active sets are for one output; for several a fresh side does as well.
@@ -408,7 +394,7 @@ class CornerSide(Side):
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
         # At a corner: the slope on the way off from the start, else on the way there.
-        just = max(length - SETTINGS.close, SETTINGS.close)
+        just = max(length - 1e-9, 1e-9)
         return self.corners.slope(self.rho + just * self.step, self.step)
 
     def move(self, length: float) -> None:
@@ -421,7 +407,7 @@ class CornerSide(Side):
         inside = np.clip(moved, self.corners.low, self.corners.high)
         self.rho = self.end if length == 1.0 else inside
 
-    def again(self, ratio: float = 1.0) -> "CornerSide":
+    def again(self) -> "CornerSide":
         """Return a side that starts where this one ended."""
         return CornerSide(self.loss, self.y, self.rho)
 

@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Mask
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.simplex_system import SimplexSystem
 from multikernel.losses import CoupledLoss, PolyhedralCoupledLoss, SmoothCoupledLoss
@@ -62,7 +62,7 @@ class SimplexSide(Side):
 
     def kept(self, p: Array) -> Array:
         """Return the point with rows of the right sums, off the boundary."""
-        p = np.maximum(p, SETTINGS.smallest * self.masses)
+        p = np.maximum(p, 1e-15 * self.masses)
         return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
 
 
@@ -76,8 +76,7 @@ class SmoothSimplexSide(SimplexSide):
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step, but for a share of the residual."""
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
-        loose, forcing = SETTINGS.loose, SETTINGS.forcing
-        step, shift = constrained_step(self.p, model, pull, loose, forcing)
+        step, shift = constrained_step(self.p, model, pull, 0.1, exact=False)
         return self._off_the_wall(step), shift
 
     def slope(self, length: float) -> float:
@@ -87,7 +86,7 @@ class SmoothSimplexSide(SimplexSide):
 
     def _off_the_wall(self, step: Array) -> Array:
         """Return the step, which must not stop at what is next to nothing already."""
-        small = self.p <= np.sqrt(SETTINGS.smallest) * self.masses
+        small = self.p <= 3e-8 * self.masses
         bounded = np.where(small, np.minimum(step, SETTINGS.interior * self.p), step)
         largest = np.argmax(self.p, axis=1)[:, None]
         excess = bounded.sum(axis=1, keepdims=True)
@@ -116,8 +115,8 @@ class BarrierSimplexSide(Walled, SimplexSide):
         """
         pull = self.walls.mu / self.p - self.costs
         softness = self.p / self.walls.zeta
-        loose, forcing = SETTINGS.tight_loose, SETTINGS.tight_forcing
-        return constrained_step(softness, model, pull, loose, forcing)
+        # Multipliers keep points off the walls, which a rougher step runs into.
+        return constrained_step(softness, model, pull, 0.01, exact=True)
 
     def aim(self, step: Array) -> float:
         """Set the directions of the point and the multipliers; stay inside."""
@@ -130,30 +129,35 @@ class BarrierSimplexSide(Walled, SimplexSide):
         return float(np.vdot(slopes, self.step))
 
     def move(self, length: float) -> None:
-        """Go along the directions; multipliers keep near the central path."""
+        """Go along the directions of the point and the multipliers."""
         super().move(length)
-        self.walls.move(self.p)
+        self.walls.move()
 
 
 def constrained_step(
-    softness: Array, model: QuadraticModel, pull: Array, loose: float, forcing: float
+    softness: Array,
+    model: QuadraticModel,
+    pull: Array,
+    forcing: float,
+    *,
+    exact: bool,
 ) -> tuple[Array, Array]:
     """Return Newton's step, but for a share of it, and the intercepts' change.
 
     The softness, (n_samples, n_classes), is the inverse curvature of the conjugate,
-    positive, and the pull its slopes; the model is added to the conjugate. Entries
-    softer than `loose` times the inverse of H's mean diagonal are solved for exactly.
-    The share is `forcing`, in the norm of the whole matrix, which raises a LinAlgError
-    where it is not positive definite.
+    positive, and the pull its slopes; the model is added to the conjugate. The softest
+    entries are solved for exactly where `exact`. The share is `forcing`, in the norm of
+    the whole matrix, which raises a LinAlgError where it is not positive definite.
     """
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
-    nearby = _nearby(softness, hessian, centred=model.excess is not None, loose=loose)
+    softest = _softest(softness, hessian) if exact else np.zeros(softness.shape, bool)
+    nearby = _nearby(softness, hessian, softest, centred=model.excess is not None)
     sums = None if model.excess is None else -model.excess
     step, shift = nearby.solve(-gradient, sums)
     residual = -gradient - hessian.times(step) - step / softness
     way, square = np.zeros_like(step), np.inf
-    for _ in range(SETTINGS.most_products):
+    for _ in range(500):
         own, shift = nearby.solve(residual)
         before, square = square, float(np.vdot(residual, own))
         if not square > forcing**2 * float(np.vdot(step, -gradient - residual)):
@@ -206,30 +210,31 @@ class _Nearby:
         return solved, shifts, np.asarray(inverse, dtype=np.float64)
 
 
-def _nearby(
-    softness: Array, hessian: JointHessian, *, centred: bool, loose: float
-) -> _Nearby:
-    """Return the preconditioner: H counts between the softest entries alone.
+def _softest(softness: Array, hessian: JointHessian) -> Mask:
+    """Return the entries softer than one over the mean diagonal entry of H.
 
-    An entry is soft enough if its softness is more than `loose` over the mean diagonal
-    entry of H, up to `SETTINGS.most_loose` entries.
+    They are at most 6000, so that a matrix over them takes 300 MB.
     """
     # For random signs s the mean of s^T H s is the trace of H.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
     mean = float(np.vdot(signs, hessian.each.times(signs))) / len(softness)
-    if softness.size > SETTINGS.most_loose:
-        last = np.partition(softness.ravel(), -SETTINGS.most_loose)[
-            -SETTINGS.most_loose
-        ]
-        loose = max(loose, mean * float(last))
-    inside = softness * mean > loose
+    inside = softness * mean > 1.0
+    if np.count_nonzero(inside) > 6000:
+        inside = softness > np.partition(softness.ravel(), -6000)[-6000]
+    return inside
+
+
+def _nearby(
+    softness: Array, hessian: JointHessian, inside: Mask, *, centred: bool
+) -> _Nearby:
+    """Return the preconditioner: H counts between some entries alone."""
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:
         nothing = [np.zeros((0, 0))] * len(members)
         system = SimplexSystem(softness, members, nothing, centred)
         return _Nearby(system, hessian.low_rank[:0])
-    parts = np.array_split(rows, 1 + rows.size // SETTINGS.rows_at_once)
+    parts = np.array_split(rows, 1 + rows.size // 512)
     H = np.concatenate([hessian.each.rows(part)[:, rows] for part in parts])
     inverses = []
     for c, is_inside in enumerate(members):

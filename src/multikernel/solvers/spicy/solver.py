@@ -32,8 +32,8 @@ from multikernel.solvers.spicy.working_set import WorkingSet
 
 ALGORITHMS = ("auto", "augmented_lagrangian")
 
-PATIENCE = SETTINGS.patience, SETTINGS.progress
-"""It gives up where passes gain nothing."""
+PATIENCE = 3, 0.1
+"""A fit stops after so many passes that together reduce the gap by less than this."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ That is a problem of `many` with matrices of as many rows as V has columns, for 
 strength. Its solution satisfies every constraint of the whole problem. What it lacks is
 the residual :math:`r = y - b - D \rho - \sum_m \eta_m K_m \rho`, and the duality gap is
 :math:`r^\top D^{-1} r / 2`, as in a Galerkin method. Where it is too large,
-:math:`B^{-1} r` joins V, with B the matrix :math:`D + \sum_m \eta_m K_m` of a target
-whose weights are near: it is what conjugate gradients would go along, but weights move
+:math:`B^{-1} r` joins V, with B the matrix :math:`D + \sum_m \eta_m K_m` for the mean
+weights of all targets: it is what conjugate gradients would go along, but weights move
 meanwhile and nothing is forgotten along the path. A dozen vectors take a target from
 the largest strength to the lowest.
 
@@ -19,8 +19,6 @@ For many targets all there is to do are products and solves with many columns at
 which read a matrix once for all of them: a new vector costs n_kernels + 1 products, and
 a look at a dual point as many.
 """
-
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -34,11 +32,12 @@ LOOPS = "multikernel.solvers.spicy.span_loops"
 MOST = 80
 """Newton steps of a small problem at most: from no kernels they take 4 to 10."""
 
+IMAGES_BYTES = 2**24
+"""Images of dual points that are held at a time."""
+
 
 class SpannedTargets(ManyTargets):
     """What is known of every target with the squared loss; see `ManyTargets`."""
-
-    patience = SETTINGS.spanned_in_vain
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,27 +45,12 @@ class SpannedTargets(ManyTargets):
         size = len(self.problems)
         self.shift = self.loss.conjugate_hessian(self.y[:, 0], -self.y[:, 0])
         self.shares = (1.0 / self.shift) / (1.0 / self.shift).sum()
-        self.typical = self._typical_eigenvalues()
         self.residual = np.zeros_like(self.y)
         self.sizes = np.zeros(size, dtype=np.intp)  # vectors of every target
         self.basis = np.empty((size, 0, n_samples))
         self.sides, self.coefs = np.empty((2, size, 0))
         self.grams = np.empty((size, n_kernels, 0, 0))
-        # Strengths of the last steps, and how many came before for the same one.
-        self._last = np.full(size, np.nan)
-        self._steps = np.zeros(size, dtype=np.intp)
-
-    def _typical_eigenvalues(self) -> Array:
-        """Return the mean eigenvalue of each kernel over D, where it has its trace."""
-        probes = np.random.default_rng(0).standard_normal((len(self.y), 8))
-        if self.centres:
-            probes -= probes.mean(axis=0)
-        images = self.gram.matvec(probes)
-        forms = np.einsum("mit,it->m", images, probes)
-        squares = np.einsum("mit,mit,i->m", images, images, 1.0 / self.shift)
-        typical = np.zeros(forms.size)
-        np.divide(squares, forms, out=typical, where=forms > 0.0)
-        return typical
+        self._last = np.full(size, np.nan)  # strengths of the last steps
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
         """Begin target t for a strength, at block norms (or none) and a dual point.
@@ -76,6 +60,7 @@ class SpannedTargets(ManyTargets):
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
         self.sizes[t] = 0
+        self.basis[t], self.coefs[t] = 0.0, 0.0
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Look at the dual points of some targets."""
@@ -104,36 +89,34 @@ class SpannedTargets(ManyTargets):
         self._look(targets)
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])
-        for leader, group in self._groups(targets):
-            sides_of_group = sides[:, :, np.searchsorted(targets, group)]
-            columns = sides_of_group.transpose(1, 0, 2).reshape(len(self.y), -1)
-            solved = self._solved(leader, columns)
-            if solved is None:
-                self.failed[group] = True
-                continue
-            solved = solved.reshape(len(self.y), *sides_of_group.shape[::2])
-            self._append(group, solved[:, 0])
-            for m, weights in enumerate(self.eta[:, group]):
-                used = weights > 0.0
-                if used.any():
-                    self._append(group[used], solved[:, 1 + m, used])
+        columns = sides.transpose(1, 0, 2).reshape(len(self.y), -1)
+        solved = self._solved(targets, columns)
+        if solved is None:
+            self.failed[targets] = True
+            return
+        solved = solved.reshape(len(self.y), *sides.shape[::2])
+        self._append(targets, solved[:, 0])
+        for m, weights in enumerate(self.eta[:, targets]):
+            used = weights > 0.0
+            if used.any():
+                self._append(targets[used], solved[:, 1 + m, used])
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take a step for some targets: a new vector, then the best weights.
 
-        The new vector is B^-1 r, with one B for a group of targets whose weights are
-        near each other. The first step for a strength adds none.
+        The new vector is B^-1 r, with one B for all of them. The first step for a
+        strength adds none.
         """
         again = self._last[targets] == alphas[targets]
-        self._steps[targets] = np.where(again, self._steps[targets] + 1, 0)
         self._last[targets] = alphas[targets]
-        for leader, group in self._groups(targets[again]):
-            solved = self._solved(leader, self.residual[:, group])
+        late = targets[again]
+        if late.size:
+            solved = self._solved(late, self.residual[:, late])
             if solved is None:
-                self.failed[group] = True
-                continue
-            self._append(group, solved)
+                self.failed[late] = True
+            else:
+                self._append(late, solved)
         self._settle(targets, alphas, MOST)
 
     def _settle(self, targets: Indices, alphas: Array, most: int) -> None:
@@ -160,10 +143,8 @@ class SpannedTargets(ManyTargets):
     def _look(self, targets: Indices) -> None:
         """Compute f, residual, intercept and forms at dual points of some targets."""
         for part in self._parts(targets):
-            rho = np.empty((part.size, len(self.y)))
-            combine = compiled(LOOPS, "combine")
-            combine(part, self.sizes, self.basis, self.coefs, rho)
-            rho = np.ascontiguousarray(rho.T)
+            rows = np.matmul(self.coefs[part][:, None], self.basis[part])[:, 0]
+            rho = np.ascontiguousarray(rows.T)
             if self.centres:
                 rho -= rho.sum(axis=0) / len(rho)
             images = self.gram.matvec(rho)
@@ -180,28 +161,37 @@ class SpannedTargets(ManyTargets):
     def _parts(self, targets: Indices) -> list[Indices]:
         """Return targets in parts whose images fit into the memory for them."""
         n_kernels, n_samples, _ = self.gram.shape
-        most = max(1, int(SETTINGS.images_bytes // (8 * n_kernels * n_samples)))
+        most = max(1, IMAGES_BYTES // (8 * n_kernels * n_samples))
         return [targets[k : k + most] for k in range(0, targets.size, most)]
 
     def _append(self, targets: Indices, vectors: Array) -> None:
         """Add vectors, (n_samples, n_chosen), to the spaces of some targets."""
         self._make_room(targets)
-        rows = np.ascontiguousarray(vectors.T)
-        compiled(LOOPS, "orthonormalise")(
-            targets, self.sizes, self.basis, self.shift, rows
-        )
-        new = rows.any(axis=1) & np.isfinite(rows).all(axis=1)
+        for part in self._parts(np.arange(targets.size)):
+            self._append_some(targets[part], vectors[:, part])
+
+    def _append_some(self, targets: Indices, vectors: Array) -> None:
+        """Add vectors to spaces, orthonormal with the inner product of D.
+
+        A target whose space holds its vector already has failed.
+        """
+        basis, rows = self.basis[targets], vectors.T.copy()
+        before = np.sqrt((self.shift * rows**2).sum(axis=1))
+        for _ in range(2):  # One projection leaves rounding errors.
+            inside = np.matmul(basis, (self.shift * rows)[:, :, None])
+            rows -= (basis * inside).sum(axis=1)
+        after = np.sqrt((self.shift * rows**2).sum(axis=1))
+        new = np.isfinite(after) & (after > 1e-10 * before)
         self.failed[targets[~new]] = True
-        some, rows = targets[new], rows[new]
-        self.basis[some, self.sizes[some]] = rows
-        sides = np.einsum("ti,it->t", rows, self.y[:, some])
-        self.sides[some, self.sizes[some]] = sides
+        some, rows = targets[new], rows[new] / after[new, None]
+        last = self.sizes[some]
+        self.basis[some, last] = rows
+        self.sides[some, last] = np.einsum("ti,it->t", rows, self.y[:, some])
         self.sizes[some] += 1
-        extend = compiled(LOOPS, "extend")
-        for part in self._parts(np.arange(some.size)):
-            images = self.gram.matvec(np.ascontiguousarray(rows[part].T))
-            images = np.ascontiguousarray(images.transpose(2, 0, 1))
-            extend(some[part], self.sizes, self.basis, images, self.grams)
+        images = self.gram.matvec(np.ascontiguousarray(rows.T)).transpose(2, 0, 1)
+        forms = np.matmul(images, self.basis[some].transpose(0, 2, 1))
+        for t, k, form in zip(some, last, forms, strict=True):
+            self.grams[t, :, k], self.grams[t, :, :, k] = form, form
 
     def _make_room(self, targets: Indices) -> None:
         """Have room for one more vector of some targets."""
@@ -216,32 +206,14 @@ class SpannedTargets(ManyTargets):
         self.coefs = np.pad(self.coefs, ((0, 0), (0, more)))
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
-    def _groups(self, targets: Indices) -> Iterator[tuple[int, Indices]]:
-        """Yield a leading target, and the targets whose weights are near its own.
-
-        Near are weights (eta) that differ by a factor of at most `SETTINGS.alike`:
-        such targets share a factorisation. A target that took many steps is alone.
-        """
-        sizes = np.log1p(self.eta[:, targets] * self.typical[:, None])
-        alone = self._steps[targets] > SETTINGS.steps_grouped
-        reach = np.where(alone, 0.0, np.log(SETTINGS.alike))
-        remaining = np.arange(targets.size)
-        while remaining.size:
-            first = remaining[0]
-            apart = np.abs(sizes[:, remaining] - sizes[:, first, None]).max(axis=0)
-            near = apart <= reach[remaining]
-            near[0] = True
-            yield int(targets[first]), targets[remaining[near]]
-            remaining = remaining[~near]
-
-    def _solved(self, leader: int, sides: Array) -> Array | None:
-        """Return B^-1 times some columns, with the B of a target.
+    def _solved(self, targets: Indices, sides: Array) -> Array | None:
+        """Return B^-1 times some columns, with the mean weights of some targets.
 
         With an intercept solutions have sum zero. None where rounding leaves no root.
         """
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.centres else sides
-        eta = self.eta[:, leader]
+        eta = self.eta[:, targets].mean(axis=1)
         if not eta.any():
             solved = columns / self.shift[:, None]
         else:

@@ -83,8 +83,9 @@ def weighted_sums(
     rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
     model = model_of_multiples(problem, rho, none, none, f)
     best, lowest, in_vain, count = (rho, weights), 1.0, 0, 0
-    most = SETTINGS.rough_steps * n_samples
-    while in_vain < SETTINGS.machines_in_vain:
+    # Machines that reach this limit have most samples at no corner.
+    most = 20 * n_samples
+    while in_vain < 3:
         f, b = f + model.intercept, model.intercept
         some = np.arange(n_samples) if in_vain else samples_in_play(problem, rho, f)
         part = problem_on(problem, some)
@@ -102,8 +103,8 @@ def weighted_sums(
         _, dual = scaled_dual_value(problem, rho, model.norms, sizes)
         gap = relative_gap(model.objective, dual)
         # Far away all gaps are near one; shares of what is proved tell them apart.
-        goal, share = gap * (1.0 - lowest), 1.0 - SETTINGS.progress
-        gained = fit.converged and goal < share * lowest * (1.0 - gap)
+        goal = gap * (1.0 - lowest)
+        gained = fit.converged and goal < 0.9 * lowest * (1.0 - gap)
         in_vain = 0 if gained else in_vain + 1
         if gap < lowest:
             best, lowest = (rho, weights), gap
@@ -174,7 +175,7 @@ class WeightSearch:
             end = float((last.cubes * last.change) @ excess)
         if last is not None and end > last.slope:
             # It was more than twice too long: slopes are nearly straight lines.
-            share = max(last.slope / (last.slope + end), SETTINGS.shortest)
+            share = last.slope / (last.slope + end)
             self._last = step = replace(last, change=share * last.change)
         else:
             self._last = step = self._newton(weights, sizes, room, hessian())
@@ -202,12 +203,13 @@ class WeightSearch:
         system /= np.outer(units, units)
         # If the kernel were alone and no sample at a corner, its curvature would be
         # q / eta. With few samples off the corners H has nearly none, which is true for
-        # the shortest of steps only: a share of that curvature is the least.
+        # the shortest of steps only: 0.03 of that curvature is the least.
         alone = level * sizes**2 / (units * (shares + shares.mean()))
-        least = np.maximum(system.diagonal(), SETTINGS.stiffness * alone)
+        least = np.maximum(system.diagonal(), 0.03 * alone)
         np.fill_diagonal(system, least)
         change = nonnegative_step(system, pull / units, shares)
-        total, factor = float(change.sum()), SETTINGS.farthest_sum
-        most = (factor if total > 0.0 else 1.0 - 1.0 / factor) * float(shares.sum())
+        # The sum of weights moves by a factor of ten at most.
+        total = float(change.sum())
+        most = (10.0 if total > 0.0 else 0.9) * float(shares.sum())
         change *= min(1.0, most / max(abs(total), TINY)) / units
         return WeightStep(weights, change, sizes**3, level, float(pull @ change))

@@ -115,7 +115,7 @@ class WorkingSet:
         if last.status is not Status.STALLED:
             self.gamma = last.gamma * old / new
         self.nearly = max(2.0 - 1.0 / ratio, SETTINGS.nearly)
-        self.side = None if last.side is None else last.side.again(ratio)
+        self.side = None if last.side is None else last.side.again()
         self._held = last._held
         self._offer(evaluated(self.problem, replace(last.working, worth=None)))
 
@@ -167,13 +167,13 @@ class WorkingSet:
         gap = self.incumbent.gap
         is_first = self.side is None and not self.working.kernels.size
         kernels = self._next_kernels()
-        far = kernels.size and gap > SETTINGS.far
-        if self.machines and is_first and far and has_quick_machines(self.problem):
+        opens = self.machines and is_first and kernels.size
+        if opens and has_quick_machines(self.problem):
             self.note("machines")
             self._begin_with_machines(kernels, 0.5 * tol)
             return False
         self.note("augmented_lagrangian")
-        target = SETTINGS.target_share * gap * min(1.0, gap) ** SETTINGS.superlinear
+        target = SETTINGS.target_share * gap
         lagrangian = self._lagrangian(kernels)
         small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
         solve = partial(
@@ -213,7 +213,7 @@ class WorkingSet:
         One that leaves and comes back is no new one: where rounding holds the gap, it
         would do so until the iteration limit.
         """
-        if gap < (1.0 - SETTINGS.progress) * self._lowest:
+        if gap < 0.9 * self._lowest:
             self._lowest, self._tried = gap, self.working.kernels
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
         return self._tried.size > before.size
@@ -308,7 +308,7 @@ class WorkingSet:
             middle = constant_model(problem).dual
             if not is_smooth(problem.loss):
                 middle *= 0.5
-        share = min(SETTINGS.shrink, self.incumbent.gap)
+        share = min(0.5, self.incumbent.gap)
         return (1.0 - share) * project_dual(problem, self.rho) + share * middle
 
     def _next_kernels(self) -> Indices:
@@ -318,16 +318,15 @@ class WorkingSet:
         kernels = self.working.kernels
         active = kernels[self.working.norms[kernels] > 0.0]
         outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
-        # The dearer a pass, the more kernels it may bring in.
-        least = SETTINGS.new_together if self._joint else SETTINGS.new_kernels
-        n_new = max(least, round(self.problem.gram.shape[0] ** SETTINGS.new_power))
         made = makes_factors(self.problem.gram)
-        room = max(SETTINGS.new_made if made else n_new, active.size // 2)
+        dear = self._joint or made
+        n_new = SETTINGS.new_dear if dear else SETTINGS.new_kernels
+        room = max(n_new, active.size // 2)
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        if not (self._joint or made) and self._too_large(chosen):
+        if not dear and self._too_large(chosen):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen
 
@@ -340,7 +339,7 @@ class WorkingSet:
         copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
         if all_bytes >= 8.0 * n_samples**2 * n_kernels:
             return False
-        return bool(copied > max(SETTINGS.copy_bytes, SETTINGS.copy_share * all_bytes))
+        return bool(copied > 0.5 * all_bytes)
 
 
 def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
