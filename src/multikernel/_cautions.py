@@ -24,10 +24,6 @@ RARE_CLASS = (
 )
 """What helps where labels, or classes, are rare."""
 
-MOST = 0.5
-"""Landmarks on a few columns may equal other samples there; where more than this share
-does, samples are the same."""
-
 
 def one_class(inner: Any, predicted: Array | None) -> list[str]:
     """Return that a classifier predicts one class for all rows, if it does.
@@ -102,7 +98,8 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     if not fitted_on.size or fitted_on.shape[1] != seen.shape[1]:
         return 0, len(data)
     rows, samples = row_keys(np.ascontiguousarray(seen)), row_keys(fitted_on)
-    if isinstance(grams, LandmarkGrams) and np.isin(samples, rows).mean() <= MOST:
+    # Landmarks on a few columns may equal those of other samples.
+    if isinstance(grams, LandmarkGrams) and np.isin(samples, rows).mean() <= 0.5:
         return 0, len(data)
     return int(np.isin(rows, samples).sum()), len(data)
 

@@ -33,15 +33,9 @@ MOST_CLASSES = 30
 MOST_POINTS = 1000
 """Rows drawn of predictions: more lie on one another."""
 
-BIN_ROWS, MOST_BINS = 20, 10
-"""Rows of a point of a calibration curve at least, and points at most: the share of 20
-rows has a standard error of 0.11."""
-
-MANY_CLASSES = 4
-"""Classes from which on names below a confusion matrix stand upright."""
-
-CLASS_SIZE = 0.5
-"""Inches of a class in a confusion matrix: three digits stay readable."""
+BIN_ROWS = 20
+"""Rows of a point of a calibration curve at least: the standard error of a share of 20
+rows is 0.11."""
 
 
 def outcomes_on(
@@ -92,7 +86,7 @@ def _calibration(classes: Any, y: Array, chances: Array) -> str:
         display = CalibrationDisplay.from_predictions(
             happens.astype(int),
             probability,
-            n_bins=min(MOST_BINS, len(y) // BIN_ROWS),
+            n_bins=min(10, len(y) // BIN_ROWS),
             strategy="quantile",
             pos_label=1,
             name=name,
@@ -116,7 +110,8 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
     counts = metrics.confusion_matrix(y, predicted, labels=names)
     order = np.argsort(-counts.sum(axis=1), kind="stable")
     shown = np.sort(order[:MOST_CLASSES])
-    size = max(CURVE_SIZE[0], CLASS_SIZE * len(shown))
+    # Half an inch for a class: three digits stay readable.
+    size = max(CURVE_SIZE[0], 0.5 * len(shown))
     draw = partial(_matrix, counts[np.ix_(shown, shown)], names[shown])
     picture = picture_of(draw, (size, size))
     if len(shown) == len(names):
@@ -129,7 +124,7 @@ def _matrix(counts: Array, names: Array) -> Any:
     """Return the drawn confusion matrix."""
     labels = list(map(literal, names))
     display = metrics.ConfusionMatrixDisplay(counts, display_labels=labels)
-    turned = "vertical" if len(labels) > MANY_CLASSES else "horizontal"
+    turned = "vertical" if len(labels) > 4 else "horizontal"
     return display.plot(cmap="Blues", colorbar=False, xticks_rotation=turned)
 
 

@@ -20,11 +20,6 @@ from multikernel.inspection.pipelines import data_at_model, last_step
 THIRDS = ("latest", "middle", "earliest")
 """How the model ranks the samples of a third, in the order of risks."""
 
-MOST_GROUPS = 5
-FEWEST_ROWS = 20
-"""Groups that calibration is looked at in, and the fewest samples of one: with 20 the
-interval of a share near a half reaches 0.18 to either side."""
-
 COVERAGE = 0.9
 """Coverage of the intervals of shares, as everywhere on the page."""
 
@@ -129,7 +124,8 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
     events were seen.
     """
     predicted = inner.predict_survival_function(X, [at])[:, 0]
-    n_groups = int(np.clip(len(predicted) // FEWEST_ROWS, 1, MOST_GROUPS))
+    # With 20 samples the interval of a share near a half reaches 0.18 to either side.
+    n_groups = int(np.clip(len(predicted) // 20, 1, 5))
     groups, shares = _groups(predicted, n_groups), []
     for group in np.unique(groups):
         rows = groups == group

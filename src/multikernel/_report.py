@@ -37,9 +37,6 @@ from multikernel.persistence.places import find_place, write_to
 
 STYLE = Path(__file__).parent / "report.css"
 
-MOST_LETTERS = 10_000
-"""Letters of the parameters that a page shows."""
-
 MOST_GROUPS = 10
 """Outputs that are drawn with a group of bars each; of more, tables say it."""
 
@@ -370,7 +367,7 @@ def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
         for name in ("multikernel", "numpy", "scipy", "sklearn")
     }
     # By default scikit-learn leaves out all after 700 letters.
-    code = html.escape(model.__repr__(N_CHAR_MAX=MOST_LETTERS), quote=False)
+    code = html.escape(model.__repr__(N_CHAR_MAX=10_000), quote=False)
     return f"{_facts({**found, **stored, **versions})}<pre>{code}</pre>"
 
 

@@ -31,11 +31,8 @@ from multikernel.datasets.csv_form import (
 NUMBERS = "biuf"
 """Kinds of arrays that hold real numbers, as numpy writes them."""
 
-LOOK_ROWS, LOOK_CELLS = 10_000, 2_000_000
-"""Rows and cells checked as text even if no bytes look like codes."""
-
-CHUNK = 2**24
-"""Bytes per block of the search for codes."""
+LOOK_ROWS = 10_000
+"""Rows checked as text even if no bytes look like codes."""
 
 EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 """The error message of pandas for a row with too many fields."""
@@ -118,8 +115,8 @@ def _read_csv(
     numbers = [name for name in numbers if name not in wanted.ignored]
     if numbers and not wanted.is_known:
         file.seek(form.start)
-        chunks = iter(lambda: file.read(CHUNK), b"")
-        look: int | None = n_rows or min(LOOK_ROWS, LOOK_CELLS // len(numbers))
+        chunks = iter(lambda: file.read(2**24), b"")
+        look: int | None = n_rows or min(LOOK_ROWS, 2_000_000 // len(numbers))
         if wanted.categories or (
             n_rows is None and may_lose_text(chunks, form.separator)
         ):

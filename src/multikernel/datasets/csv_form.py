@@ -20,8 +20,8 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 BLANK = " "
 """Separates fields only if no other separator does, as names often hold blanks."""
 
-HEAD_BYTES, HEAD_ROWS = 2**20, 100
-"""Bytes and rows at the start of a file that determine its form."""
+HEAD_ROWS = 100
+"""Rows at the start of a file that determine its form."""
 
 MISSING = frozenset(
     [
@@ -88,7 +88,7 @@ class CsvForm:
 def find_form(file: BinaryIO, path: Path) -> CsvForm:
     """Return the form of an open CSV file; `path` is its name in messages."""
     file.seek(0)
-    head = file.read(HEAD_BYTES)
+    head = file.read(2**20)
     head += file.readline()
     lines = list(io.StringIO(_decoded(head, path), newline=""))
     bom = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0

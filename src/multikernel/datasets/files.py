@@ -14,10 +14,6 @@ from multikernel.datasets.csv_batches import csv_batches
 BATCH_ROWS = 2**16
 """Rows of a batch: 10 MB of 20 columns."""
 
-BUFFER_BYTES = 2**18
-"""Of a column that is read: a Parquet file of 110 MB and 41 columns, all in one group
-of rows, took 188 MB while it was read, in place of 275."""
-
 FORMATS = (".csv", ".parquet")
 
 SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
@@ -115,8 +111,8 @@ def _parquet_batches(
 ) -> Iterator[tuple[Any, float]]:
     from pyarrow.parquet import ParquetFile
 
-    # By default groups of rows, often all of a file, are read ahead as a whole.
-    with ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
+    # Small buffers: groups of rows, often the whole file, would be held otherwise.
+    with ParquetFile(path, buffer_size=2**18, pre_buffer=False) as file:
         schema = file.schema_arrow
         # pandas stores an index as extra columns, which are no features.
         index = (schema.pandas_metadata or {}).get("index_columns", ())

@@ -94,12 +94,7 @@ def tidy(ax: Axes, *, grid: Literal["x", "y", "both"]) -> None:
     ax.set_axisbelow(True)
 
 
-NAME_LENGTH = 44
-"""Characters of a kernel's name in a picture: with more, names left no room for bars in
-figures of 7 inches."""
-
-
-def shorten(text: str, length: int = NAME_LENGTH) -> str:
+def shorten(text: str, length: int = 44) -> str:
     """Return the text, its middle left out if it is longer than `length`.
 
     Both ends stay: a kernel's name starts with its kind and ends with its columns.
@@ -256,10 +251,6 @@ def headline(ax: Axes, text: str) -> None:
     ax.set_title(literal(text), loc="left", fontsize="medium", color=INK)
 
 
-END_POINTS = 11.0
-"""Distance between two labels, in points: a line of small text."""
-
-
 def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
     """Write a text at the right end of each line, moved apart where needed.
 
@@ -271,7 +262,7 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
     heights = [np.asarray(line.get_ydata(), dtype=float) for line in lines]
     last = [[low, *height[np.isfinite(height)]][-1] for height in heights]
     ends = [(float(value) - low) / ((high - low) or 1.0) for value in last]
-    places = spread(ends, END_POINTS / share)
+    places = spread(ends, 11.0 / share)  # a line of small text, in points
     for line, text, end, height in zip(lines, texts, ends, places, strict=True):
         tint = INK if line.get_color() == QUIET else line.get_color()
         arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}

@@ -11,9 +11,6 @@ from multikernel.display._style import Axes, Figure
 from multikernel.display.path import RegularizationPathDisplay
 from multikernel.inspection.pipelines import model_with
 
-STRONGEST = 12
-"""Nodes that are named: more names than these take more room than the picture."""
-
 
 class HullDisplay:
     """The strongest nodes of a hull by name, and all of them by kind.
@@ -80,7 +77,7 @@ class HullDisplay:
         estimator: Any,
         *,
         ax: Sequence[Axes] | None = None,
-        max_nodes: int = STRONGEST,
+        max_nodes: int = 12,
     ) -> "HullDisplay":
         """Draw the hull of a fitted model.
 
@@ -105,7 +102,7 @@ class HullDisplay:
         return display.plot(ax=ax, max_nodes=max_nodes)
 
     def plot(
-        self, ax: Sequence[Axes] | None = None, *, max_nodes: int = STRONGEST
+        self, ax: Sequence[Axes] | None = None, *, max_nodes: int = 12
     ) -> "HullDisplay":
         """Draw both panels.
 

@@ -45,9 +45,6 @@ QUIET_SECONDS = 5.0
 BUILDING = 0.1
 """Share of a bar that is for building kernels."""
 
-LONG_SECONDS = 30.0
-"""What a search has taken when a sentence says so, whoever looks on."""
-
 LOG = logging.getLogger("multikernel")
 
 
@@ -131,7 +128,7 @@ class Watch:
         """Say that some solves are made, or left out."""
         self._done += n_solves
         self._started = max(0.0, self._started - n_solves)
-        if self._search and self._done and self.clock() - self._begun >= LONG_SECONDS:
+        if self._search and self._done and self.clock() - self._begun >= 30.0:
             self._tell_long()
 
     def _tell_long(self) -> None:

@@ -52,10 +52,6 @@ from multikernel.losses.base import is_smooth
 
 OWNER = "kernel_tests"
 
-MOST_CLASSES = 20
-"""Beside kernels alone more whole numbers than these are a quantity, as they are on the
-command line: measurements that are rounded are no classes."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelTests:
@@ -363,7 +359,8 @@ def _warn_constant(training: Training, varies: Array) -> None:
 def _is_quantity(y: Any) -> bool:
     """Return whether targets are numbers that are no classes."""
     values = np.asarray(y)
-    many = values.dtype.kind in "iuf" and np.unique(values).size > MOST_CLASSES
+    # As at the command line: measurements that are rounded are no classes.
+    many = values.dtype.kind in "iuf" and np.unique(values).size > 20
     return many or type_of_target(y).startswith("continuous")
 
 

@@ -27,9 +27,6 @@ and a term from its kernel times these. At the default tolerance residuals were 
 another order, or targets that were shifted by half their deviation."""
 
 
-DIGITS = 1e-4
-"""Maximum relative rounding error of a standard deviation."""
-
 ROUNDING = 16.0 * EPS
 """Rounding error of a posterior variance, as a share of the prior one."""
 
@@ -156,7 +153,8 @@ def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
     1 / `n_train`.
     """
     least = np.maximum(variances, 1.0 / n_train)
-    if np.any(ROUNDING * prior > 2.0 * DIGITS * least):
+    # Standard deviations have four digits.
+    if np.any(ROUNDING * prior > 2e-4 * least):
         raise ValueError(
             f"{OWNER}: posterior variances are lost in rounding because prior "
             f"variances reach {prior.max():.2g} times the noise variance: fit with a "

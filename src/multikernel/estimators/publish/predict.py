@@ -81,10 +81,6 @@ class CrossGrams(ABC):
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
 
 
-COPIES = 4
-"""Arrays of the size of a kernel's matrix that are held while it is computed."""
-
-
 @dataclass(frozen=True, eq=False)
 class KernelGrams(CrossGrams):
     """Kernels evaluated on data.
@@ -436,6 +432,7 @@ class AdditiveModel:
                 K = matrix(position)
                 f[rows] += K @ self.coefs[position, : K.shape[1]]
 
-        n_columns = COPIES * n_kept * (1 + self.grams.shared)
+        # Four arrays of the size of a matrix are held while it is computed.
+        n_columns = 4 * n_kept * (1 + self.grams.shared)
         run_blocks(add, row_chunks(X.shape[0], n_columns))
         return finite_predictions(f)

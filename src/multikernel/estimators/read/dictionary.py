@@ -45,29 +45,9 @@ from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import View, ViewDictionary
 from multikernel.linalg.tables import backing, evenly_spaced
 
-MANY_COLUMNS = 4
-"""Columns from which on kernels on all of them have high rank, so that default ones get
-landmarks once the matrices of all kernels together exceed `SMALL`: a factor of n
-columns costs what the matrix does."""
-
 COMPONENTS = 300
-"""Landmarks of such a kernel, which then costs what ten kernels on a column do. Default
-sparse fits of 3000 rows (seconds of one core, held-out score; whole kernels in
-brackets): ringnorm 0.7, 0.982 (11, 0.981); magic04 1.4, 0.844 (4.3, 0.843); spambase
-2.6, 0.938 (8.4, 0.937); pumadyn-32fm 0.5, 0.945 (7.3, 0.945); abalone 0.6, 0.540 (1.5,
-0.540). With 600 landmarks scores are equal to 0.0004, and fits take twice as long. For
-lp-norm fits of 2000 rows scores are equal to 0.002, in a fifth to all of the time."""
-
-
-MOST_ALONE = 8
-"""Columns up to which bounded default kernels are on each column alone, too. These see
-a row that is far out in another column as usual: of 50 columns of noise all 100 rows
-ten deviations out passed, and with kernels on all columns together alone not one did.
-On four columns of several units they see what those together do not."""
-
-PAIRED_SAMPLES = 2**23
-"""Pairs of columns times samples up to which default kernels have interactions: 20
-columns of 44 000 rows, 100 of 1700, 200 of 400."""
+"""Landmarks of a default kernel on all columns: held-out scores of six sets are those
+of whole kernels to 0.002, and those of 600 landmarks to 0.0004."""
 
 LEARNT_ROWS = 100_000
 """Rows of a large table whose widths and deviations are learnt; tables may be in files,
@@ -142,7 +122,8 @@ def default_dictionary(
     all columns together are seen through landmarks. Where it is to be `bounded`, the
     linear kernel is left out.
     """
-    alone = () if bounded and X.shape[1] > MOST_ALONE else COLUMN_MULTIPLES
+    # Kernels on single columns see a row that is far out in another one as usual.
+    alone = () if bounded and X.shape[1] > 8 else COLUMN_MULTIPLES
     dictionary = median_dictionary(
         X, sample_weight=sample_weight, column_multiples=alone
     )
@@ -150,7 +131,8 @@ def default_dictionary(
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # In thousands of columns no sample is near another: one kernel is left even so.
         dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
-    if X.shape[1] < MANY_COLUMNS or len(dictionary) * len(X) ** 2 <= SMALL:
+    # On fewer than four columns kernels have low rank.
+    if X.shape[1] < 4 or len(dictionary) * len(X) ** 2 <= SMALL:
         return dictionary
     return ListDictionary(
         [
@@ -270,7 +252,8 @@ def _may_be_paired(samples: Samples, dictionary: KernelDictionary) -> bool:
         return False
     alone = (dictionary[m] for m in range(len(dictionary)))
     size = sum(isinstance(kernel, ColumnKernel) for kernel in alone)
-    return 0 < size * (size - 1) // 2 * len(samples.y) <= PAIRED_SAMPLES
+    # Such as 20 columns of 44 000 rows, 100 of 1700, or 200 of 400.
+    return 0 < size * (size - 1) // 2 * len(samples.y) <= 2**23
 
 
 def _columns_as_given(
