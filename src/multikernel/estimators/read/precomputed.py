@@ -26,7 +26,6 @@ from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep
 from multikernel.linalg.tables import equal_shares
-from multikernel.linalg.threads import run_blocks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -261,9 +260,6 @@ SUSPECT = 1e-20 * LARGEST_VALUE
 """A random sum over a matrix from which its values are looked at one by one: below it
 one of them is too large once in 1e20 matrices."""
 
-COPIED_TOGETHER = 64
-"""Matrices that a thread copies at a time from an array that has samples first."""
-
 
 def precomputed_stack(
     X: Array,
@@ -290,7 +286,9 @@ def precomputed_stack(
         )
     if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, max_bytes, NO_COPY)
-        array = kernels_first(X, np.empty(array.shape, array.dtype))
+        array = np.empty(array.shape, array.dtype)
+        for i in range(n_samples):  # a fifth of the time of a copy of `np.moveaxis`
+            array[:, i] = X[i].T
     held = DenseStack(array)
     stack: GramStack
     census = take_census(
@@ -308,20 +306,3 @@ def precomputed_stack(
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
     return BuiltStack(stack, normalization, zero_kernels(stack))
-
-
-def kernels_first(X: Array, array: Array) -> Array:
-    """Copy a samples-first block into an array of whole matrices, on all cores.
-
-    X has shape (n_samples, n_fit_samples, n_kernels), and `array`, which is overwritten
-    and returned, (n_kernels, n_samples, n_fit_samples).
-    """
-    n_samples, _, n_kernels = X.shape
-
-    def copy(kernels: slice) -> None:
-        for i in range(n_samples):
-            array[kernels, i] = X[i, :, kernels].T
-
-    starts = range(0, n_kernels, COPIED_TOGETHER)
-    run_blocks(copy, (slice(k, k + COPIED_TOGETHER) for k in starts))
-    return array
