@@ -142,16 +142,6 @@ def foreign(path, monkeypatch):
     return path
 
 
-def test_the_tree_of_a_trusted_file_is_read_once(path, monkeypatch):
-    save(make_pipeline(StandardScaler(), SpicyMKLClassifier()), path)
-
-    def reads_the_whole_tree(**_):
-        raise AssertionError("The tree is read a second time.")
-
-    monkeypatch.setattr("skops.io.get_untrusted_types", reads_the_whole_tree)
-    assert isinstance(load(path)[-1], SpicyMKLClassifier)
-
-
 def test_foreign_types_are_named_and_not_built(foreign):
     with pytest.raises(UntrustedTypesError, match=r"not trusted: .*Foreign"):
         load(foreign)

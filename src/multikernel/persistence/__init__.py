@@ -8,7 +8,7 @@ tree, compares its type names with what is trusted, and only then builds anythin
 import importlib
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -38,12 +38,6 @@ from multikernel.persistence.values import StoredValue, place_of, plain, restore
 
 MAX_BYTES = 2**31  # what a machine with 4 GB can spare
 STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
-PLAIN = {
-    *("builtins.bool", "builtins.bytes", "builtins.dict", "builtins.float"),
-    *("builtins.int", "builtins.list", "builtins.slice", "builtins.str"),
-    *("builtins.tuple", "numpy.bool", "numpy.float64", "numpy.int64", "numpy.ndarray"),
-}
-"""Types of skops that most models hold."""
 
 
 def save(estimator: Any, path: PathLike) -> None:
@@ -141,7 +135,8 @@ def _written(item: Any) -> tuple[bytes, int, list[str]]:
     """Return the archive, the bytes that loading it needs, and the untrusted types."""
     data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
     content, needed = written_archive(data)
-    refused = _refused_types(content, set())
+    allowed = trusted_names(content.names, content.calls)
+    refused = _refused_types(content, allowed)
     for name in refused:
         module_name, _, attribute = name.rpartition(".")
         if not hasattr(importlib.import_module(module_name), attribute):
@@ -233,29 +228,21 @@ def load(
 
 def _built(path: PathLike, content: Content, trusted: set[str]) -> Any:
     """Build what a checked file holds, or name the types that are not trusted."""
-    skops = _skops_io()
     allowed = trusted | trusted_names(content.names, content.calls)
-    if not closed_names(content.names, content.calls) - allowed:
-        # skops looks for other types before it builds anything. To ask it for them
-        # beforehand would read the tree twice, most of the time of loading.
-        foreign = skops.exceptions.UntrustedTypesFoundException
-        with suppress(foreign), warnings.catch_warnings():
-            if content.differing():  # One sentence of ours says it for all.
-                warnings.simplefilter("ignore", InconsistentVersionWarning)
-            loaded = skops.loads(content.data, trusted=sorted(allowed))
-            return restored(loaded) if STORED_VALUE in content.names else loaded
-    refused = _refused_types(content, trusted)
-    raise UntrustedTypesError(
-        f"{path} holds types that are not trusted: {', '.join(refused)}. If you "
-        f"know where the file comes from, load it with trusted={refused}."
-    )
+    if refused := _refused_types(content, allowed):
+        raise UntrustedTypesError(
+            f"{path} holds types that are not trusted: {', '.join(refused)}. If you "
+            f"know where the file comes from, load it with trusted={refused}."
+        )
+    with warnings.catch_warnings():
+        if content.differing():  # One sentence of ours says it for all.
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+        loaded = _skops_io().loads(content.data, trusted=sorted(allowed))
+    return restored(loaded) if STORED_VALUE in content.names else loaded
 
 
-def _refused_types(content: Content, trusted: set[str]) -> list[str]:
+def _refused_types(content: Content, allowed: set[str]) -> list[str]:
     """Return the names of types that `load` does not accept."""
-    allowed = trusted | trusted_names(content.names, content.calls)
-    if content.names <= allowed | PLAIN:
-        return []  # without reading the tree once more
     refused = closed_names(content.names, content.calls)
     refused.update(_skops_io().get_untrusted_types(data=content.data))
     return sorted(refused - allowed)
