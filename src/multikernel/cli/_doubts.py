@@ -202,17 +202,10 @@ def _refuse_points(
             raise ValueError(mixed_marks(path, (comma[0], *comma[1]), (name, *point)))
 
 
-def may_lose_text(chunks: Iterable[bytes], separator: str) -> bool:
-    """Return whether bytes may hold a number that does not preserve its text."""
-    begins = rb'(?:^|[\r\n"' + re.escape(separator.encode()) + rb"])[ ]*[-+]?"
-    codes = re.compile(begins + rb"(?:0\d|\d+[eE]\d|\d{16})", re.MULTILINE)
-    return any(codes.search(chunk) for chunk in chunks)
-
-
 def keep_codes(frame: pd.DataFrame, wanted: Wanted, written: pd.DataFrame) -> None:
     """Restore the text of categories that numbers do not preserve; note other columns.
 
-    `written` holds numeric columns as text, with all rows if they are categories.
+    `written` holds the numeric columns as text.
     """
     features, targets = {}, {}
     # All columns together: pandas takes half a millisecond for a single one.

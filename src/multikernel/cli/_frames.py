@@ -15,7 +15,6 @@ from multikernel.cli._doubts import (
     Wanted,
     keep_codes,
     leave_out,
-    may_lose_text,
     settle,
 )
 from multikernel.cli._messages import say
@@ -30,9 +29,6 @@ from multikernel.datasets.csv_form import (
 
 NUMBERS = "biuf"
 """Kinds of arrays that hold real numbers, as numpy writes them."""
-
-LOOK_ROWS = 10_000
-"""Rows checked as text even if no bytes look like codes."""
 
 EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 """The error message of pandas for a row with too many fields."""
@@ -103,9 +99,9 @@ def _read_csv(
         say(f"Skipped comment lines between rows of {path}.", "Note:", stderr=True)
     settings = {"skiprows": skipped or None, "nrows": n_rows}
 
-    def texts(names: Sequence[str], **more: Any) -> pd.DataFrame:
+    def texts(names: Sequence[str]) -> pd.DataFrame:
         with naming_damage(path, "CSV file with a header"):
-            return _parsed(file, form, dtype=str, usecols=names, **settings | more)
+            return _parsed(file, form, dtype=str, usecols=names, **settings)
 
     text_types = {name: str for name in wanted.texts if name in form.names}
     with naming_damage(path, "CSV file with a header"):
@@ -114,14 +110,7 @@ def _read_csv(
     frame = settle(path, form, frame, wanted, texts)
     numbers = [name for name in numbers if name not in wanted.ignored]
     if numbers and not wanted.is_known:
-        file.seek(form.start)
-        chunks = iter(lambda: file.read(2**24), b"")
-        look: int | None = n_rows or min(LOOK_ROWS, 2_000_000 // len(numbers))
-        if wanted.categories or (
-            n_rows is None and may_lose_text(chunks, form.separator)
-        ):
-            look = n_rows
-        keep_codes(frame, wanted, texts(numbers, nrows=look))
+        keep_codes(frame, wanted, texts(numbers))
     return leave_out(path, frame, wanted)
 
 

@@ -17,7 +17,7 @@ from sklearn.utils import gen_batches
 from multikernel._install import how_to_install
 from multikernel.cli._columns import PLAIN, ColumnChoice, parted
 from multikernel.cli._doubts import caution_ids, find_wanted, leave_out
-from multikernel.cli._frames import LOOK_ROWS, Plan, naming_damage, read_frame
+from multikernel.cli._frames import Plan, naming_damage, read_frame
 from multikernel.cli._tables import Table, check_reach, features_of, refuse_empty
 from multikernel.cli._targets import refuse_odd_cells, targets_of
 from multikernel.cli._training import scaler, with_scaling
@@ -140,7 +140,7 @@ def look_at(path: Path, plan: Plan) -> tuple[pd.DataFrame, list[str]]:
     This function prints the notes on reading, which depend on the first rows only.
     """
     if path.suffix.lower() == ".csv":
-        frame = read_frame(path, plan=plan, n_rows=LOOK_ROWS)
+        frame = read_frame(path, plan=plan, n_rows=10_000)
         with path.open("rb") as file:
             names = find_form(file, path).names
         return frame, [name for name in names if name not in frame]
