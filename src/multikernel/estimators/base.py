@@ -156,16 +156,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         fit_estimator(self, X, y, sample_weight, callback, groups, offset)
         return self
 
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        """Return the names of all parameters, in order.
-
-        scikit-learn reads them from the signature, which takes a tenth of a
-        millisecond, several times in a fit and for every score of a search.
-        """
-        return list(super()._get_param_names())
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the estimator.
 

@@ -11,9 +11,8 @@ from multikernel.datasets.csv_form import NUMBER, WITH_COMMA
 from multikernel.estimators.read.kinds import (
     OTHER_NUMBERS,
     column_kind,
-    first_name,
-    is_frame,
     is_unnamed,
+    names_of,
     odd_cells,
     row_numbers,
 )
@@ -98,13 +97,11 @@ def warn_unseen(
 
 def row_number_doubts(X: Any) -> list[str]:
     """Return a sentence if the first column of a frame holds row numbers."""
-    if not (is_frame(X) and X.shape[1]):
-        return []
-    name = first_name(X)
-    if not (is_unnamed(name) and row_numbers(name, X[name])):
+    names = names_of(X)
+    if not (names and is_unnamed(names[0]) and row_numbers(names[0], X[names[0]])):
         return []
     return [
-        f"the first column of X, {name!r}, holds row numbers, as to_csv writes "
+        f"the first column of X, {names[0]!r}, holds row numbers, as to_csv writes "
         "them: drop it, for example with pandas.read_csv(..., index_col=0)"
     ]
 

@@ -76,17 +76,6 @@ def names_of(X: Any) -> list[Any] | None:
     return list(X.columns if hasattr(X, "dtypes") else X.column_names)
 
 
-def first_name(X: Any) -> Any:
-    """Return the name of the first column of a frame; "" if there is none.
-
-    Reading one name avoids a list of thousands, which takes milliseconds.
-    """
-    if not is_frame(X):
-        return ""
-    names = X.columns if hasattr(X, "dtypes") else X.column_names
-    return names[0] if len(names) else ""
-
-
 def is_text(X: Any) -> bool:
     """Return whether an array-like of one axis begins with a string."""
     # A series of polars has a shape, but no number of dimensions.

@@ -14,7 +14,6 @@ from multikernel._validation import LARGEST_VALUE, listed
 from multikernel.estimators.read.kinds import (
     LEFT_TO_NUMPY,
     column_values,
-    first_name,
     is_frame,
     is_text,
     kinds_of,
@@ -90,11 +89,9 @@ def with_text_names(X: Any, fresh: bool = False) -> Any:
     scikit-learn ignores other names. Default names of pandas (0, 1, ...) are converted
     only if `fresh`.
     """
-    if not is_frame(X) or isinstance(first_name(X), str):
-        return X
     names = names_of(X) or []
     # scikit-learn raises for names of mixed types.
-    if any(isinstance(name, str) for name in names):
+    if not names or any(isinstance(name, str) for name in names):
         return X
     if not fresh and names == list(range(len(names))):
         return X
@@ -105,8 +102,6 @@ def with_text_names(X: Any, fresh: bool = False) -> Any:
 
 def refuse_other_order(X: Any) -> None:
     """Raise for default column numbers in another order if fit had no names."""
-    if not is_frame(X) or isinstance(first_name(X), str):
-        return
     names = names_of(X) or []
     places = list(range(len(names)))
     if names == places or any(isinstance(name, str) for name in names):
