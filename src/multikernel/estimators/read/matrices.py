@@ -51,7 +51,7 @@ def check_finite_grams(X: Array) -> None:
     for number, part in enumerate(np.moveaxis(X, slowest, 0)):
         if numbers.within_reach(part):
             continue
-        finite = numbers.all_finite(part)
+        finite = np.isfinite(part).all()
         find = numbers.largest_place if finite else numbers.first_not_finite
         wrong = find(part)
         i, j, m = np.insert(wrong, slowest, number).tolist()

@@ -322,7 +322,8 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     """
     if within_reach(X):
         return
-    row, column = first_not_finite(X) if not all_finite(X) else largest_place(X)
+    find = largest_place if np.isfinite(X).all() else first_not_finite
+    row, column = find(X)
     label = repr(column if names is None else str(names[column]))
     if np.isfinite(X[row, column]):
         raise ValueError(
@@ -365,13 +366,6 @@ def seen_values(
     return seen
 
 
-def all_finite(values: Array) -> bool:
-    """Return whether all values are finite: their sum is, or each on its own."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = values.sum()
-    return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
-
-
 def within_reach(values: Array) -> bool:
     """Return whether values are finite, and products of a few of them as well."""
     # As Python's numbers: to single precision the limit is infinite.
@@ -389,7 +383,7 @@ def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Arr
 
     Messages call the samples `where`, and end with `advice`.
     """
-    if all_finite(values):
+    if np.isfinite(values).all():
         return values
     row = first_not_finite(values)[0]
     raise ValueError(

@@ -197,7 +197,7 @@ def check_groups(groups: Any, n_samples: int) -> Array:
 
 def _check_finite(values: Array, name: str) -> None:
     """Raise for missing or infinite numbers, with the row of the first one."""
-    if values.dtype.kind not in "fc" or numbers.all_finite(values):
+    if values.dtype.kind not in "fc" or np.isfinite(values).all():
         return
     wrong = numbers.first_not_finite(values)
     column = "" if values.ndim == 1 else f", column {wrong[1]}"
