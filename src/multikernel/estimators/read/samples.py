@@ -266,15 +266,10 @@ def check_offset(
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
     """Return class indices and the classes, ascending; of several labels, these."""
-    plain = y.ndim == 1 and y.dtype.kind in "biuU"
-    if not plain:
-        check_classification_targets(y)
+    check_classification_targets(y)
     if y.ndim == 2:
         return _checked_labels(owner, y), np.arange(y.shape[1])
     classes, codes = np.unique(y, return_inverse=True)
-    if plain and classes.size > 2:
-        # Of two numbers or words there is nothing to doubt, and it takes 0.1 ms.
-        check_classification_targets(y)
     if classes.size < 2:
         raise ValueError(
             f"{owner} needs samples of at least two classes, got one class only: "

@@ -237,8 +237,7 @@ def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
     decide.
     """
     if kernels is None:
-        plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-        return {} if plain else dict(kinds.settled_texts(X))
+        return dict(kinds.settled_texts(X))
     name_columns = find_names(kernels, X)
     sequences = any_kernel_takes(kernels, SEQUENCES)
     if not (
