@@ -154,7 +154,7 @@ def warm_start(
 
 
 def support_product(gram: GramMatrix, v: Array) -> Array:
-    """Return K v, reading only the columns of the support of v where it is small.
+    """Return K v, from the columns of the support of v alone where that is cheaper.
 
     Parameters
     ----------
@@ -171,13 +171,27 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
     # Columns of an array are copied out, so that above a quarter of them one product
     # with all is cheaper. Where columns are computed, every one left out is a gain.
     dear = 1 if gram.array is None else 4
-    if dear * support.size >= v.shape[0]:
+    if gram.quick_products or dear * support.size >= v.shape[0]:
         return gram.matvec(v)
     product = np.zeros((gram.shape[0], *v.shape[1:]))
     for start in range(0, support.size, COLUMN_BLOCK):
         block = support[start : start + COLUMN_BLOCK]
         product += gram.columns(block) @ v[block]
     return product
+
+
+def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
+    """Return all entries as rows of double precision; None if they do not fit.
+
+    An array of this form is returned as it is. Matrices with quick products are never
+    computed.
+    """
+    n, array = gram.shape[0], gram.array
+    if array is None:
+        if gram.quick_products or 8 * n**2 > n_bytes:
+            return None
+        array = gram.columns(np.arange(n))
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 COLUMN_BLOCK = 256

@@ -41,7 +41,7 @@ SMALLEST_GAP = 1e-12
 """No machine is asked for less, as rounding rules there."""
 
 CACHE_BYTES = 1_000_000_000
-"""Memory for rows of a combined kernel that is not held, as the default."""
+"""Default memory for entries of a combined kernel that is not held."""
 
 
 def machine_within(
@@ -55,8 +55,8 @@ def machine_within(
 
     A violation v of SMO costs at most v times the distance that the dual variables
     can still go. Hardly one of them goes from bound to bound, so stopping where that
-    bound is a share of the gap leaves an error far below it. SMO keeps rows of a matrix
-    that is not held in so many bytes, and makes `max_steps` at most.
+    bound is a share of the gap leaves an error far below it. The entries of a matrix
+    that is not held may take `cache_bytes`, and SMO makes `max_steps` at most.
     """
     machine = machine_for(problem.loss)
     if isinstance(machine, SMO):

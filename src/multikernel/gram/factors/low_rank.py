@@ -51,7 +51,6 @@ class FactorMatrix(GramMatrix):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
-        # The weights go to the few rows: SMO asks for eight columns at a time.
         return self.Z.times((self.Z.rows(indices) * self.weights).T)
 
     @property

@@ -56,8 +56,11 @@ class LazyMatrix(GramMatrix):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
-        part = self.stack.between(np.arange(self.shape[0]), indices)
-        return replace(self, stack=part).compute()
+        return self.between(np.arange(self.shape[0]), indices)
+
+    def between(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
+        return replace(self, stack=self.stack.between(rows, columns)).compute()
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""

@@ -16,31 +16,24 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     penalty: float,
     weights: Array,
     diagonal: Array,
-    data: Array,
-    slot: Indices,
-    stamp: Indices,
+    K: Array,
     order: Indices,
-    first: int,
     least: float,
-) -> tuple[int, int, float]:
+) -> tuple[int, float]:
     """Give samples, one after another, their best masses; change all in place.
 
     Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
     n_samples); `shift` and `excess`, (n_classes,), are intercepts and the sums of rho,
-    with a penalty on these. The rows of K at hand are as in `Rows`. Samples are visited
-    in their order from place `first` on, and one whose gap is at most `least` is left
-    alone.
+    with a penalty on these. Samples are visited in their order, and one whose gap is at
+    most `least` is left alone.
 
-    Returns the place where it ended, at a sample whose row is missing or behind the
-    last one, how many samples moved, and the sum of the gaps of samples as they were
-    met.
+    Returns how many samples moved, and the sum of the gaps of samples as they were met.
     """
     n_classes, n = masses.shape
     own_class, target = np.empty(n_classes), np.empty(n_classes)
     workspace = np.empty(n_classes)
     steps, total = 0, 0.0
-    for position in range(first, order.size):
-        i = order[position]
+    for i in order:
         largest, mean = -np.inf, 0.0
         for c in range(n_classes):
             own_class[c] = scores[c, i] + shift[c] + penalty * excess[c]
@@ -50,14 +43,11 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
         total += mean
         if not mean > least:
             continue
-        if slot[i] < 0:
-            return position, steps, total - mean
-        stamp[slot[i]] = max(stamp[slot[i]], 2 * position)
         curvature = max(diagonal[i] + penalty, 1e-300)
         for c in range(n_classes):
             target[c] = masses[c, i] + (own_class[c] - largest) / curvature
         level = simplex_shift(target, weights[i], workspace)
-        row = data[slot[i]]
+        row = K[i]
         for c in range(n_classes):
             mass = max(target[c] - level, 0.0)
             change = mass - masses[c, i]
@@ -68,4 +58,4 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 for k in range(n):
                     line[k] -= change * row[k]
         steps += 1
-    return order.size, steps, total
+    return steps, total

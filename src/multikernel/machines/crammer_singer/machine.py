@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.linalg import EPS, TINY
+from multikernel.linalg.tables import read_only
 from multikernel.linalg.threads import compiled
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, CrammerSingerLoss, project_coupled
@@ -33,9 +34,9 @@ from multikernel.machines.base import (
     MachineFit,
     Task,
     support_product,
+    whole_array,
 )
 from multikernel.machines.crammer_singer.face import minimise_on_face, torn_samples
-from multikernel.machines.smo.rows import RowSource, row_source
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
@@ -47,9 +48,12 @@ class Settings:
     sweeps: int = 10
     """Sweeps between two Newton steps on the face, each followed by a proof."""
 
+    block: int = 500
+    """Samples of a block, where the entries of the Gram matrix do not fit."""
+
     small: float = 0.1
     """Samples whose gap is below this share of the mean gap, and of what the tolerance
-    allows one, are not worth a row of the Gram matrix."""
+    allows one, are left alone."""
 
     penalty: float = 1.0
     """The classes' sum is penalised by this many times the mean of the diagonal. A
@@ -86,7 +90,7 @@ class CrammerSinger(KernelMachine):
     max_steps : int, default=1000
         Rounds of sweeps and proofs at most.
     cache_bytes : int, default=200_000_000
-        Memory for rows of a Gram matrix that is not held as an array.
+        Memory for entries of a Gram matrix that is not held as an array.
 
     Notes
     -----
@@ -119,7 +123,7 @@ class CrammerSinger(KernelMachine):
 
     def _solve(self, task: Task[CoupledLoss], init: MachineFit | None) -> MachineFit:
         """Solve the problem from a start in the domain, for one-hot targets."""
-        search = _Sweeps(task, row_source(task.gram, self.cache_bytes))
+        search = _Sweeps(task, whole_array(task.gram, self.cache_bytes))
         search.start_from(init)
         best, in_vain = search.proved(), 0
         while best.gap > self.tol and search.rounds < self.max_steps:
@@ -175,7 +179,7 @@ class _Sweeps:
     """Masses, scores and intercepts on their way to the optimum."""
 
     task: Task[CoupledLoss]
-    source: RowSource
+    K: Array | None  # the Gram matrix, where its entries fit
     rounds: int = 0
     steps: int = 0
     masses: Array = field(init=False)  # (n_classes, n_samples), as all here
@@ -247,30 +251,40 @@ class _Sweeps:
 
     def _sweep(self, least: float) -> float:
         """Visit every sample once; return the sum of their gaps."""
-        loop, order = compiled(*SWEEP), self.random.permutation(self.weights.size)
-        excess, position = self._excess(), 0
-        total: float = 0.0
-        while True:
-            position, steps, gap = loop(
-                self.masses,
-                self.scores,
-                self.shift,
-                excess,
-                self.penalty,
-                self.weights,
-                self.diagonal,
-                *self.source.rows,
-                order,
-                position,
-                least,
-            )
-            total, self.steps = total + gap, self.steps + steps
-            if position == order.size:
-                break
-            self.source.fetch(order[position : position + 1], position)
+        order, excess = self.random.permutation(self.weights.size), self._excess()
+        if self.K is not None:
+            state = self.masses, self.scores, self.weights, self.diagonal, self.K
+            total = self._visit(state, order, excess, least)
+        else:
+            blocks = np.array_split(order, -(-order.size // SETTINGS.block))
+            total = sum(self._visit_block(block, excess, least) for block in blocks)
         if not np.isfinite(self.scores).all():
             raise ValueError(NOT_FINITE)
         self.shift = self.shift + self.penalty * self._excess()
+        return total
+
+    def _visit(
+        self, state: tuple[Array, ...], order: Indices, excess: Array, least: float
+    ) -> float:
+        """Visit samples of a state, which changes; return the sum of their gaps."""
+        masses, scores, weights, diagonal, K = state
+        settings = self.penalty, weights, diagonal, read_only(K), order, least
+        steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)
+        self.steps += steps
+        return float(total)
+
+    def _visit_block(self, block: Indices, excess: Array, least: float) -> float:
+        """Visit samples by the entries among them, then bring all scores up to date."""
+        gram, before = self.task.gram, self.masses[:, block]
+        masses = before.copy()
+        scores = np.ascontiguousarray(self.scores[:, block])
+        sizes = self.weights[block], self.diagonal[block]
+        state = masses, scores, *sizes, gram.within(block)
+        total = self._visit(state, np.arange(block.size), excess, least)
+        change = np.zeros((self.weights.size, len(masses)))
+        change[block] = (before - masses).T
+        self.masses[:, block] = masses
+        self.scores += support_product(gram, change).T
         return total
 
     def _excess(self) -> Array:
@@ -285,7 +299,7 @@ class _Sweeps:
         torn = torn_samples(self.masses)
         if not 0 < torn.size <= SETTINGS.most_torn:
             return False
-        rows = self.source.take(torn)
+        rows = self.task.gram.columns(torn).T if self.K is None else self.K[torn]
         excess = self._excess() if self.task.fit_intercept else np.zeros(0)
         before = self.masses[:, torn]
         masses, self.shift, reached = minimise_on_face(

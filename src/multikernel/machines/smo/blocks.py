@@ -16,8 +16,8 @@ from math import isqrt
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.matrix import GramMatrix
+from multikernel.machines.base import support_product
 from multikernel.machines.smo.state import (
     CHANGING,
     CONVERGED,
@@ -31,7 +31,7 @@ from multikernel.machines.smo.state import (
     Outcome,
 )
 
-Run = Callable[[float, int, Array, GramMatrix], Outcome]
+Run = Callable[[float, int, Array, Array], Outcome]
 """Runs to a tolerance, with a limit of steps, on a state and its matrix."""
 
 
@@ -85,14 +85,14 @@ def run_in_blocks(
     steps, lowest = 0, np.inf
     entries = Entries(gram, n_bytes)
     while True:
-        violations = _violations(v, paired=paired)
-        violation = float(violations.max())
+        sides = _violations(v, paired=paired)
+        violation = float(sides.max())
         # NaN is for the caller to complain about.
         if not violation > tol or steps >= most:
             code = STEPS_DONE if violation > tol else CONVERGED
-            return Outcome(code, -1, steps, violation)
+            return Outcome(code, steps, violation)
         ended = SETTINGS.ended * tol
-        block = _block(v, violations, ended, n_bytes)
+        block = _block(v, sides, ended, n_bytes)
         target = max(SETTINGS.share * violation, ended)
         entries.go_to(block)
         done = _run_on(v, entries, partial(run, target, most - steps))
@@ -100,7 +100,7 @@ def run_in_blocks(
         stuck = done.code == STALLED and violation >= lowest
         if stuck or done.code == INDEFINITE or done.step == 0:
             code = INDEFINITE if done.code == INDEFINITE else STALLED
-            return Outcome(code, -1, steps, violation)
+            return Outcome(code, steps, violation)
         lowest = min(lowest, violation)
 
 
@@ -156,15 +156,15 @@ class Entries:
 def _run_on(
     v: Array,
     entries: Entries,
-    run: Callable[[Array, GramMatrix], Outcome],
+    run: Callable[[Array, Array], Outcome],
 ) -> Outcome:
     """Run SMO on a block of samples, and update f of all samples by its changes."""
     block = entries.samples
     w = np.ascontiguousarray(v[:, block])
-    done = run(w, DenseMatrix(entries.K))
+    done = run(w, entries.K)
     change = np.zeros(v.shape[1])
     change[block] = w[RHO] - v[RHO, block]
-    f = v[F] + entries.gram.matvec(change)
+    f = v[F] + support_product(entries.gram, change)
     v[CHANGING, block] = w[CHANGING]
     # The block's f has the rounding errors of all its small steps; this is one product.
     v[F] = f
@@ -172,33 +172,37 @@ def _run_on(
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return by how much every sample violates optimality, (n_samples,).
+    """Return how far rises and falls of samples violate optimality, (2, n_samples).
 
     The rows F + UP and F + DOWN of the state are slopes of the dual for a rise and a
     fall of rho. With an intercept (`paired`) one sample rises while another one falls:
-    the violation is against the best partner. Without one it is the sample's own.
+    the violation is against the best partner. Without one a partner of slope zero, who
+    is in no sum, is always there.
     """
     up, down = v[F] + v[UP], v[F] + v[DOWN]
-    low, high = (up.min(), down.max()) if paired else (0.0, 0.0)
-    return np.asarray(np.maximum(high - up, down - low))
+    low, high = up.min(), down.max()
+    if not paired:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return np.stack([high - up, down - low])
 
 
-def _block(v: Array, violations: Array, ended: float, n_bytes: int) -> Indices:
+def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
     """Return the samples of the next block, ascending; its matrix takes `n_bytes`.
 
     Likely to move are free samples, at no bound or kink, and samples whose violation is
-    above `ended`. If they do not all fit, the worst half of a block comes first, then
-    free samples, then others, by violation.
+    above `ended`. If they do not all fit, the worst quarters of a block of either side
+    come first, then free samples, then others, by violation.
     """
-    free = v[UP] == v[DOWN]
+    free, violations = v[UP] == v[DOWN], sides.max(axis=0)
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))
-    size = min(wanted, SETTINGS.most, max(2, isqrt(n_bytes // 8)))
+    size = min(wanted, SETTINGS.most, max(4, isqrt(n_bytes // 8)))
     if size >= moving.size:
         return moving
-    # With the worst violations in it, every block lowers the objective.
+    # With the worst pairs in it, every block lowers the objective.
     rank = violations.copy()
-    worst = np.argpartition(-violations, size // 2)[: max(2, size // 2)]
     rank[free] += violations.max()
-    rank[worst] = np.inf
+    quarter = size // 4
+    for side in sides:
+        rank[np.argpartition(-side, quarter)[:quarter]] = np.inf
     return np.sort(np.argpartition(-rank, size - 1)[:size])

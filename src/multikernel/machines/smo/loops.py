@@ -7,10 +7,9 @@ the state hold the one-sided slopes of c, infinite at the bounds, so f + up and 
 are the one-sided derivatives of the objective and no branch is needed to tell who may
 move.
 
-With an intercept pairs of samples move against each other. Without one no constraint
-ties the variables: a step moves the sample of largest gain to its best value, then a
-second one together with it, chosen by what it gains on top. That costs what a pair step
-costs.
+Pairs of samples move against each other, as an intercept fixes the sum of rho. Without
+one nobody ties them: then a sample also moves against nobody, a partner without bounds,
+cost or kernel, whose derivative is zero.
 
 Compiled functions take and give numbers, arrays and tuples of them, nothing else:
 building any other object runs Python code, where an interrupt may be raised that
@@ -20,7 +19,7 @@ compiled code does not survive.
 import numpy as np
 from numba import njit
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel.linalg.jit import loop
 from multikernel.machines.smo.state import (
     CONVERGED,
@@ -30,7 +29,6 @@ from multikernel.machines.smo.state import (
     LANES,
     LEFT,
     LOWER,
-    MISSING,
     RHO,
     RIGHT,
     STALLED,
@@ -44,11 +42,13 @@ TINY = 1e-200
 NOISE = 1e-15  # curvature below this share of the diagonal is rounding
 NEGATIVE = 1e-6  # and below minus this share it cannot be rounding, even of float32
 
+NOBODY = -1
+
 Pair = tuple[float, float]
 Found = tuple[int, float]
-"""A sample, -1 for none, and a value that goes with it."""
+"""A sample, and a value that goes with it."""
 
-Result = tuple[int, int, int, float]
+Result = tuple[int, int, float]
 """The entries of `state.Outcome`."""
 
 
@@ -174,8 +174,8 @@ def move_and_select(
 ) -> Found:
     """Add a pair's change to f, and in the same pass select the next first sample.
 
-    Returns the sample with the smallest derivative upwards (-1 where nobody may move
-    up), and that derivative.
+    Returns the sample with the smallest derivative upwards, NOBODY where none may move
+    up, and that derivative.
     """
     delta_i, delta_j = change
     best = lanes[0]
@@ -189,7 +189,7 @@ def move_and_select(
             fs[k] = x
             x = -(x + ups[k])
             best[k] = x if x > best[k] else best[k]
-    where, low = -1, np.inf
+    where, low = NOBODY, np.inf
     for k in range(peak(best), v.shape[1], LANES):
         x = v[F, k] + v[UP, k]
         if x < low:
@@ -198,16 +198,18 @@ def move_and_select(
 
 
 @njit(inline="always", error_model="numpy")
-def second_down(v: Array, row: Array, i: int, low: float, lanes: Array) -> Found:
+def second_down(
+    v: Array, row: Array, diagonal_i: float, low: float, lanes: Array, alone: bool
+) -> Found:
     """Return the partner of largest second-order gain, and the largest violation.
 
     WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about
-    violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij.
+    violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij. The partner may be
+    NOBODY where i may move `alone`.
     """
     best, top, slack = lanes[0], lanes[1], lanes[2]
     fill(best, 0.0)
-    fill(top, -np.inf)
-    diagonal_i = v[DIAGONAL, i]
+    fill(top, -low if alone else -np.inf)
     for start in range(0, v.shape[1], LANES):
         end = start + LANES
         fs, downs = v[F, start:end], v[DOWN, start:end]
@@ -221,7 +223,7 @@ def second_down(v: Array, row: Array, i: int, low: float, lanes: Array) -> Found
             curvature = curvature if curvature > TINY else TINY
             gain = slack[k] * slack[k] / curvature
             best[k] = gain if gain > best[k] else best[k]
-    where, most = -1, 0.0
+    where, most = NOBODY, low * low / max(diagonal_i, TINY) if alone else 0.0
     for k in range(peak(best), v.shape[1], LANES):
         x = v[F, k] + v[DOWN, k] - low
         gain = x * x / max(diagonal_i + v[DIAGONAL, k] - 2.0 * row[k], TINY)
@@ -233,216 +235,71 @@ def second_down(v: Array, row: Array, i: int, low: float, lanes: Array) -> Found
 @njit(inline="always", error_model="numpy")
 def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
     """Move i up and j down to the best point on that line; return both changes."""
-    slope = (v[F, j] + v[DOWN, j]) - (v[F, i] + v[UP, i])
-    room_i, kink_i = reach(v, i, True)
-    room_j, kink_j = reach(v, j, False)
+    slope, change_i, change_j = 0.0, 0.0, 0.0
+    room_i, kink_i = np.inf, (np.inf, 0.0)
+    room_j, kink_j = np.inf, (np.inf, 0.0)
+    if i != NOBODY:
+        slope -= v[F, i] + v[UP, i]
+        room_i, kink_i = reach(v, i, True)
+    if j != NOBODY:
+        slope += v[F, j] + v[DOWN, j]
+        room_j, kink_j = reach(v, j, False)
     t = line_minimum(slope, curvature, (kink_i, kink_j), min(room_i, room_j))
-    return move(v, i, True, (t, room_i)), move(v, j, False, (t, room_j))
+    if i != NOBODY:
+        change_i = move(v, i, True, (t, room_i))
+    if j != NOBODY:
+        change_j = move(v, j, False, (t, room_j))
+    return change_i, change_j
+
+
+@njit(inline="always", error_model="numpy")
+def row_of(K: Array, nothing: Array, i: int) -> Array:
+    """Return the row of a sample, or of nobody."""
+    row: Array = nothing
+    if i != NOBODY:
+        row = K[i]
+    return row
 
 
 @loop(error_model="numpy")
 def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
     v: Array,
-    diagonal: Array,
-    rows: Array,
-    slot: Indices,
-    stamp: Indices,
+    K: Array,
+    nothing: Array,
     lanes: Array,
     tol: float,
+    paired: bool,
     task: tuple[int, int],
 ) -> Result:
     """Make pair steps, from the first of a task to its last, until converged.
 
-    They keep sum(rho). The `diagonal` of the matrix is read-only, as rows are.
+    They keep sum(rho) if `paired`. The rows of K, and `nothing`, the row of nobody, are
+    read-only.
     """
     step, last = task
-    i, low = move_and_select(v, diagonal, diagonal, (0.0, 0.0), lanes)
+    i, low = move_and_select(v, nothing, nothing, (0.0, 0.0), lanes)
     while True:
-        if i < 0:
-            return CONVERGED, -1, step, 0.0
-        if slot[i] < 0:
-            return MISSING, i, step, np.inf
-        row = rows[slot[i]]
-        stamp[slot[i]] = 2 * step + 1
-        j, excess = second_down(v, row, i, low, lanes)
+        if not paired and not low < 0.0:
+            i, low = NOBODY, 0.0
+        if paired and i == NOBODY:
+            return CONVERGED, step, 0.0
+        row, alone = row_of(K, nothing, i), not paired and i != NOBODY
+        diagonal_i = 0.0 if i == NOBODY else v[DIAGONAL, i]
+        j, excess = second_down(v, row, diagonal_i, low, lanes, alone)
         if excess <= tol:
-            return CONVERGED, -1, step, max(excess, 0.0)
-        if j < 0:  # NaN
-            return STALLED, -1, step, excess
+            return CONVERGED, step, max(excess, 0.0)
+        if j == NOBODY and not alone:  # NaN
+            return STALLED, step, excess
         if step >= last:
-            return STEPS_DONE, -1, step, excess
-        if slot[j] < 0:
-            return MISSING, j, step, excess
-        stamp[slot[j]] = 2 * step + 1
-        scale = v[DIAGONAL, i] + v[DIAGONAL, j]
-        curvature = scale - 2.0 * row[j]
+            return STEPS_DONE, step, excess
+        scale, coupling = diagonal_i, 0.0
+        if j != NOBODY:
+            scale, coupling = diagonal_i + v[DIAGONAL, j], row[j]
+        curvature = scale - 2.0 * coupling
         if curvature < -NEGATIVE * abs(scale) - TINY:
-            return INDEFINITE, -1, step, excess
-        change_i, change_j = step_pair(v, i, j, max(curvature, NOISE * scale, TINY))
-        if change_i == 0.0 and change_j == 0.0:
-            return STALLED, -1, step, excess
+            return INDEFINITE, step, excess
+        change = step_pair(v, i, j, max(curvature, NOISE * scale, TINY))
+        if change[0] == 0.0 and change[1] == 0.0:
+            return STALLED, step, excess
         step += 1
-        other = rows[slot[j]]
-        i, low = move_and_select(v, row, other, (change_i, change_j), lanes)
-
-
-@loop(error_model="numpy")
-def move_and_select_free(
-    v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
-) -> Found:
-    """Add two samples' changes to f; return who gains most next, and the violation.
-
-    This is the loop without an intercept: no constraint ties the samples.
-    """
-    best, top, force = lanes[0], lanes[1], lanes[2]
-    delta_i, delta_j = change
-    fill(best, 0.0)
-    fill(top, 0.0)
-    for start in range(0, v.shape[1], LANES):
-        stop = start + LANES
-        fs, ups, downs = v[F, start:stop], v[UP, start:stop], v[DOWN, start:stop]
-        a, b = row_i[start:stop], row_j[start:stop]
-        diagonal = v[DIAGONAL, start:stop]
-        for k in range(fs.shape[0]):
-            fs[k] = fs[k] + delta_i * a[k] + delta_j * b[k]
-        for k in range(fs.shape[0]):
-            rise, fall = -(fs[k] + ups[k]), fs[k] + downs[k]
-            x = rise if rise > fall else fall
-            force[k] = x if x > 0.0 else 0.0
-        for k in range(fs.shape[0]):
-            x = force[k]
-            top[k] = x if x > top[k] else top[k]
-            gain = x * x / (diagonal[k] if diagonal[k] > TINY else TINY)
-            best[k] = gain if gain > best[k] else best[k]
-    where, most = -1, 0.0
-    for k in range(peak(best), v.shape[1], LANES):
-        x = max(-(v[F, k] + v[UP, k]), v[F, k] + v[DOWN, k], 0.0)
-        gain = x * x / max(v[DIAGONAL, k], TINY)
-        if gain > most:
-            where, most = k, gain
-    return where, top[peak(top)]
-
-
-@njit(inline="always", error_model="numpy")
-def second_free(v: Array, row: Array, i: int, change: float, lanes: Array) -> int:
-    """Return who gains most once i has moved and goes on to move along, -1 for nobody.
-
-    With i at its best value for every value of k, the curvature left for k is the Schur
-    complement, K_kk - K_ik^2 / K_ii.
-    """
-    best, force = lanes[0], lanes[2]
-    fill(best, 0.0)
-    share = 1.0 / max(v[DIAGONAL, i], TINY)
-    room_of_i = v[UP, i], v[DOWN, i]
-    v[UP, i], v[DOWN, i] = np.inf, -np.inf  # i is no partner of its own
-    for start in range(0, v.shape[1], LANES):
-        stop = start + LANES
-        fs, ups, downs = v[F, start:stop], v[UP, start:stop], v[DOWN, start:stop]
-        ks, diagonal = row[start:stop], v[DIAGONAL, start:stop]
-        for k in range(fs.shape[0]):
-            x = fs[k] + change * ks[k]
-            rise, fall = -(x + ups[k]), x + downs[k]
-            x = rise if rise > fall else fall
-            force[k] = x if x > 0.0 else 0.0
-        for k in range(fs.shape[0]):
-            curvature = diagonal[k] - share * ks[k] * ks[k]
-            least = NOISE * diagonal[k] + TINY
-            gain = force[k] * force[k] / (curvature if curvature > least else least)
-            best[k] = gain if gain > best[k] else best[k]
-    where, most = -1, 0.0
-    for k in range(peak(best), v.shape[1], LANES):
-        x = v[F, k] + change * row[k]
-        x = max(-(x + v[UP, k]), x + v[DOWN, k], 0.0)
-        curvature = v[DIAGONAL, k] - share * row[k] * row[k]
-        gain = x * x / max(curvature, NOISE * v[DIAGONAL, k] + TINY)
-        if gain > most:
-            where, most = k, gain
-    v[UP, i], v[DOWN, i] = room_of_i
-    return where
-
-
-@njit(inline="always", error_model="numpy")
-def best_step(v: Array, i: int) -> tuple[bool, Pair]:
-    """Return whether i should rise, and (length, room) of its best step alone."""
-    rise, fall = -(v[F, i] + v[UP, i]), v[F, i] + v[DOWN, i]
-    rises = rise > fall
-    room, kink = reach(v, i, rises)
-    slope, curvature = max(rise, fall), max(v[DIAGONAL, i], TINY)
-    t = line_minimum(slope, curvature, (kink, (np.inf, 0.0)), room)
-    return rises, (t, room)
-
-
-@njit(inline="always", error_model="numpy")
-def step_along(v: Array, i: int, j: int, coupling: float, change: float) -> float:
-    """Move j, and i along with it where it is free; return the change of rho_j.
-
-    `change` is the change of rho_i that f does not hold yet, and `coupling` is K_ij.
-    """
-    f = v[F, j] + change * coupling
-    rise, fall = -(f + v[UP, j]), f + v[DOWN, j]
-    rises = rise > fall
-    rises_i = (coupling < 0.0) == rises
-    # At a bound or a kink i has no zero derivative, and stays where it is.
-    free = v[UP, i] == v[DOWN, i]
-    share = abs(coupling) / max(v[DIAGONAL, i], TINY) if free else 0.0
-    curvature = v[DIAGONAL, j] - share * abs(coupling)
-    curvature = max(curvature, NOISE * v[DIAGONAL, j], TINY)
-    (room_i, (position, jump)), (room_j, kink) = (
-        reach(v, i, rises_i),
-        reach(v, j, rises),
-    )
-    scale = max(share, TINY)
-    limit = min(room_j, room_i / scale)
-    kinks = (kink, (position / scale, jump * share))
-    t = line_minimum(max(rise, fall), curvature, kinks, limit)
-    if free:
-        move(v, i, rises_i, (room_i if t >= room_i / scale else share * t, room_i))
-    return move(v, j, rises, (t, room_j))
-
-
-@loop(error_model="numpy")
-def solve_free(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    v: Array,
-    diagonal: Array,
-    rows: Array,
-    slot: Indices,
-    stamp: Indices,
-    lanes: Array,
-    tol: float,
-    task: tuple[int, int],
-) -> Result:
-    """Make steps of two samples, from the first of a task to its last."""
-    step, last = task
-    i, violation = move_and_select_free(v, diagonal, diagonal, (0.0, 0.0), lanes)
-    while True:
-        if violation <= tol:
-            return CONVERGED, -1, step, violation
-        if i < 0 or step >= last:  # nobody gains and it is not zero: NaN
-            return STALLED if i < 0 else STEPS_DONE, -1, step, violation
-        if slot[i] < 0:
-            return MISSING, i, step, violation
-        row, diagonal_i = rows[slot[i]], v[DIAGONAL, i]
-        stamp[slot[i]] = 2 * step + 1
-        rises, best = best_step(v, i)
-        alone = best[0] if rises else -best[0]
-        j = second_free(v, row, i, alone, lanes)
-        other = j if j >= 0 else i
-        if slot[other] < 0:
-            return MISSING, other, step, violation
-        stamp[slot[other]] = 2 * step + 1
-        coupling = row[other]
-        if (
-            diagonal_i < 0.0
-            or coupling**2 > (1.0 + NEGATIVE) * diagonal_i * v[DIAGONAL, other]
-        ):
-            return INDEFINITE, -1, step, violation
-        old, change_j = v[RHO, i], 0.0
-        alone = move(v, i, rises, best)
-        if j >= 0:
-            change_j = step_along(v, i, j, coupling, alone)
-        change = v[RHO, i] - old
-        if change == 0.0 and change_j == 0.0:
-            return STALLED, -1, step, violation
-        step += 1
-        row_j = rows[slot[other]]
-        i, violation = move_and_select_free(v, row, row_j, (change, change_j), lanes)
+        i, low = move_and_select(v, row, row_of(K, nothing, j), change, lanes)

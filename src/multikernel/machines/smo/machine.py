@@ -11,7 +11,8 @@ for the epsilon-insensitive loss, -y rho + epsilon |rho| on [-1, 1], whose kink 
 as it is, so that the problem has n variables and not 2 n.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,10 @@ from multikernel.machines.base import (
     Task,
     fit_outputs,
     support_product,
+    whole_array,
 )
 from multikernel.machines.smo.blocks import run_in_blocks
-from multikernel.machines.smo.rows import row_source
 from multikernel.machines.smo.state import (
-    CONVERGED,
     DIAGONAL,
     DOWN,
     INDEFINITE,
@@ -49,7 +49,6 @@ from multikernel.machines.smo.state import (
     LEFT,
     LOOPS,
     LOWER,
-    MISSING,
     RHO,
     RIGHT,
     STALLED,
@@ -58,7 +57,6 @@ from multikernel.machines.smo.state import (
     UPPER,
     F,
     Outcome,
-    SMOState,
     free_samples,
     minimise_on_face,
     set_slopes,
@@ -68,10 +66,6 @@ from multikernel.machines.smo.state import (
 @dataclass(frozen=True)
 class Settings:
     """What tunes the machine."""
-
-    shrink_period: int = 1000
-    """Steps between two looks at who can be set aside, as in LIBSVM; fewer than that on
-    fewer samples would take longer than the steps themselves."""
 
     visits: int = 10_000_000
     """Samples looked at between two moments at which an interrupt is noticed: 30 ms, as
@@ -127,29 +121,20 @@ class SMO(KernelMachine):
     max_steps : int or None, default=None
         Steps at most, 2000 for each sample if None; a fit that needs more
         comes back with ``converged=False``.
-    shrinking : bool, default=True
-        Whether samples that stay at a bound are set aside for a while. The solution
-        is the same; it is always checked on all samples.
     cache_bytes : int, default=200_000_000
-        Memory for entries of a Gram matrix that is not held as an array, and for the
-        copy without the samples set aside of one that is; at least two rows.
+        Memory for entries of a Gram matrix that is not held as an array.
 
     Notes
     -----
-    Working sets follow WSS 2 of [1]_, shrinking follows [2]_. A step reads two rows of
-    the Gram matrix, O(n_samples); where that is a product of factors, of a block of
-    samples at a time (`blocks`). Without an intercept no constraint ties the two
-    variables of a step; they are chosen one after the other by their gains, a simple
-    form of [3]_.
+    Working sets follow WSS 2 of [1]_. A step reads two rows of the Gram matrix,
+    O(n_samples). A matrix whose entries do not fit, or whose products with vectors are
+    quick, is read a block of samples at a time (`blocks`). Without an intercept a
+    sample moves against another one, or alone, whichever gains most.
 
     References
     ----------
     .. [1] Fan, Chen, Lin (2005). Working set selection using second order information
        for training support vector machines. JMLR 6, 1889-1918.
-    .. [2] Chang, Lin (2011). LIBSVM: a library for support vector machines. ACM TIST
-       2(3). doi:10.1145/1961189.1961199
-    .. [3] Steinwart, Hush, Scovel (2011). Training SVMs without offset. JMLR 12,
-       141-202.
 
     Examples
     --------
@@ -164,7 +149,6 @@ class SMO(KernelMachine):
 
     tol: float = 1e-3
     max_steps: int | None = None
-    shrinking: bool = True
     cache_bytes: int = 200_000_000
 
     def unsupported(self, loss: Loss) -> str | None:
@@ -201,60 +185,45 @@ class SMO(KernelMachine):
         """Solve for `v` in place."""
         most = self.max_steps
         most = SETTINGS.steps_per_sample * v.shape[1] if most is None else most
-        if not gram.quick_products:
-            return self._run_on_rows(v, gram, most, paired=paired)
-
-        def run(tol: float, most: int, w: Array, K: GramMatrix) -> Outcome:
-            return replace(self, tol=tol)._run_on_rows(w, K, most, paired=paired)
-
+        run = partial(self._run_on_array, paired=paired)
+        K = whole_array(gram, self.cache_bytes)
+        if K is not None:
+            return run(self.tol, most, v, K)
         tol = max(self.tol, _rounding_of_f(v))
         limits = tol, most, self.cache_bytes
         return run_in_blocks(v, gram, limits, run, paired=paired)
 
-    def _run_on_rows(
-        self, v: Array, gram: GramMatrix, most: int, *, paired: bool
+    def _run_on_array(
+        self, tol: float, most: int, v: Array, K: Array, *, paired: bool
     ) -> Outcome:
-        """Solve for `v` in place, fetching rows and setting samples aside between."""
-        loop = compiled(LOOPS, "solve_pairs" if paired else "solve_free")
-        n = v.shape[1]
-        state = SMOState(gram, v, v, row_source(gram, self.cache_bytes), np.arange(n))
-        period = SETTINGS.shrink_period if self.shrinking else most
+        """Solve for `v` in place, with Newton steps on free samples between."""
+        loop, n = compiled(LOOPS, "solve_pairs"), v.shape[1]
+        # Zero, but for a diagonal that is not finite, which f shows then.
+        rows, nothing = read_only(K), read_only(0.0 * v[DIAGONAL])
         lanes = np.empty((3, LANES))
-        outcome = Outcome(STEPS_DONE, -1, 0, np.inf)
-        due, newton, stalled = period, SETTINGS.face_after * n, -1
+        outcome = Outcome(STEPS_DONE, 0, np.inf)
+        newton, stalled = SETTINGS.face_after * n, -1
         while True:
             first = outcome.step
-            last = min(due, newton, most, first + max(1, SETTINGS.visits // n))
-            tol = max(self.tol, _rounding_of_f(state.v))
-            rows = state.source.rows
-            diagonal = read_only(state.v[DIAGONAL])
-            outcome = Outcome(
-                *loop(state.v, diagonal, *rows, lanes, tol, (first, last))
-            )
+            last = min(newton, most, first + max(1, SETTINGS.visits // n))
+            least = max(tol, _rounding_of_f(v))
+            task = first, last
+            outcome = Outcome(*loop(v, rows, nothing, lanes, least, paired, task))
             step, code = outcome.step, outcome.code
-            if code == MISSING:
-                state.fetch(outcome, paired=paired)
-            elif code == STEPS_DONE and step < newton and step < most:
-                if step >= due:
-                    state.shrink(*state.thresholds(outcome, paired=paired))
-                    due = step + period
-            elif code in (STEPS_DONE, STALLED) and stalled < step < most:
-                taken = self._newton_step(state, paired=paired)
-                newton = step + SETTINGS.face_after * n + taken
-                stalled = step if code == STALLED else -1
-            elif code == CONVERGED and state.aside:
-                state.widen()
-            else:
-                state.widen()
+            if code == STEPS_DONE and step < newton and step < most:
+                continue  # An interrupt is noticed here.
+            if code not in (STEPS_DONE, STALLED) or not stalled < step < most:
                 return outcome
+            newton = step + SETTINGS.face_after * n
+            newton += self._newton_step(v, K, paired=paired)
+            stalled = step if code == STALLED else -1
 
-    def _newton_step(self, state: SMOState, *, paired: bool) -> int:
+    def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
         """Try one on the free samples; return how many pair steps take as long."""
-        free, n = free_samples(state.v), state.v.shape[1]
-        if free.size > SETTINGS.most_free or 8 * free.size * n > self.cache_bytes:
+        free, n = free_samples(v), v.shape[1]
+        if free.size > SETTINGS.most_free:
             return 0
-        rows = state.source.take(free)
-        systems = minimise_on_face(state.v, free, rows, paired=paired)
+        systems = minimise_on_face(v, free, K[free], paired=paired)
         # A multiplication of a system takes a 50th of the visit of a sample.
         return int((systems * free.size**3 / 50 + SETTINGS.face_visits) // n)
 

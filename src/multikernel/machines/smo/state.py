@@ -1,20 +1,17 @@
-"""The state of an SMO run, who is set aside, and Newton steps on who is free to move.
+"""The state of an SMO run, and Newton steps on the samples that are free to move.
 
 One array holds a row for each quantity, RHO to DIAGONAL below, and a column for each
 sample, so that compiled loops get plain arrays. Importing this does not load numba.
 """
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.threads import compiled
-from multikernel.machines.base import MOST_FACES, support_product
-from multikernel.machines.smo.rows import FETCH, RowSource
+from multikernel.machines.base import MOST_FACES
 
 RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
 """Rows of the state, for every sample: rho and its image K rho (without the intercept);
@@ -30,7 +27,7 @@ LANES = 64
 """Samples of a block. A minimum over a long array is one chain of dependent steps; the
 elementwise minimum of blocks is vectorised, and leaves this many candidates."""
 
-CONVERGED, STEPS_DONE, MISSING, STALLED, INDEFINITE = range(5)
+CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
 """Why a loop returned."""
 
 
@@ -38,8 +35,6 @@ class Outcome(NamedTuple):
     """What a loop hands back; calling it again goes on from there."""
 
     code: int
-    missing: int
-    """The sample whose row is needed, for the code MISSING."""
     step: int
     violation: float
     """The largest violation of the optimality conditions, infinity if not known."""
@@ -48,86 +43,6 @@ class Outcome(NamedTuple):
 def set_slopes(v: Array) -> None:
     """Set the one-sided slopes of a state to those at its rho."""
     compiled(LOOPS, "write_slopes")(v)
-
-
-@dataclass(eq=False)
-class SMOState:
-    """Variables of all samples, and of the samples in play.
-
-    Parameters
-    ----------
-    gram : GramMatrix
-        The matrix over all samples.
-    whole : ndarray of shape (9, n_samples)
-        All samples. What `v` holds is newer for the samples in play.
-    v : ndarray of shape (9, n_active)
-        The samples in play, `whole` itself where nobody is set aside.
-    source : RowSource
-        Rows over the samples in play.
-    active : ndarray of shape (n_active,)
-        Indices of the samples in play.
-    aside : list of tuple
-        For every time that samples were set aside: which, and rho at that time.
-    """
-
-    gram: GramMatrix
-    whole: Array
-    v: Array
-    source: RowSource
-    active: Indices
-    aside: list[tuple[Indices, Array]] = field(default_factory=list)
-
-    def thresholds(self, outcome: Outcome, *, paired: bool) -> tuple[float, float]:
-        """Return (low, high): who cannot move up below high or down above low waits.
-
-        In pairs a sample violates the optimality conditions against the best partner,
-        alone against zero, give or take the present violation.
-        """
-        if not paired:
-            return -outcome.violation, outcome.violation
-        v = self.v
-        return float(np.min(v[F] + v[UP])), float(np.max(v[F] + v[DOWN]))
-
-    def shrink(self, low: float, high: float) -> None:
-        """Set aside the samples at a bound or kink that no step would choose now."""
-        v = self.v
-        waits = (v[F] + v[UP] > high) & (v[F] + v[DOWN] < low)
-        keep = np.flatnonzero(~waits)
-        source = self.source.narrowed(keep) if keep.size < waits.size else None
-        if source is None:
-            return
-        self._write_back()
-        self.aside.append((self.active[waits], self.whole[RHO].copy()))
-        self.active, self.source = self.active[keep], source
-        self.v = np.ascontiguousarray(v[:, keep])
-
-    def widen(self) -> None:
-        """Bring all samples back into play, with their decision values up to date."""
-        if not self.aside:
-            return
-        self._write_back()
-        for dropped, rho in self.aside:
-            moved = support_product(self.gram, self.whole[RHO] - rho)
-            self.whole[F, dropped] += moved[dropped]
-        self.aside.clear()
-        self.v, self.source = self.whole, self.source.widened()
-        self.active = np.arange(self.whole[RHO].size)
-
-    def fetch(self, outcome: Outcome, *, paired: bool) -> None:
-        """Fetch the row that is missing, and those that are likely to be next."""
-        low, high = self.thresholds(outcome, paired=paired) if paired else (0.0, 0.0)
-        v = self.v
-        violation = np.maximum(high - (v[F] + v[UP]), v[F] + v[DOWN] - low)
-        violation[self.source.rows.slot >= 0] = -np.inf
-        violation[outcome.missing] = np.inf
-        count = min(FETCH, violation.size)
-        worst = np.argpartition(-violation, count - 1)[:count]
-        worst = worst[np.argsort(-violation[worst])]
-        self.source.fetch(worst[violation[worst] > 0.0], outcome.step)
-
-    def _write_back(self) -> None:
-        if self.aside:
-            self.whole[CHANGING, self.active] = self.v[CHANGING]
 
 
 SHIFT = 1e-14

@@ -62,7 +62,7 @@ class HessianMKL(WeightSolver):
     max_iter : int, default=100
         Newton steps at most.
     cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
+        Memory for entries of a combined kernel that is not held as an array.
 
     References
     ----------

@@ -68,7 +68,7 @@ class SimpleMKL(WeightSolver):
         Gradient steps at most. Each takes a run of the machine for every component
         that leaves, and some for the line search.
     cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
+        Memory for entries of a combined kernel that is not held as an array.
 
     References
     ----------

@@ -43,7 +43,7 @@ class Alternating(WeightSolver):
     max_iter : int, default=1000
         Machine runs at most.
     cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
+        Memory for entries of a combined kernel that is not held as an array.
 
     Notes
     -----

@@ -61,7 +61,7 @@ class CuttingPlane(WeightSolver):
     max_iter : int, default=500
         Planes at most.
     cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
+        Memory for entries of a combined kernel that is not held as an array.
     precision : float, default=0.1
         Relative gap that machines are solved for at least: the gap so far where that
         is lower, and `tol` where that is higher.
@@ -126,7 +126,7 @@ class SILP(CuttingPlane):
     max_iter : int, default=500
         Linear programs at most.
     cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
+        Memory for entries of a combined kernel that is not held as an array.
     precision : float, default=0.0
         As of `CuttingPlane`; zero stands for the tolerance.
 

@@ -74,7 +74,7 @@ class WeightOracle:
     tracker : Incumbent
         Keeps the best points, and counts passes and steps.
     cache_bytes : int
-        Memory of SMO for rows of a combined kernel that is not held.
+        Memory of machines for entries of a combined kernel that is not held.
     """
 
     tracker: Incumbent

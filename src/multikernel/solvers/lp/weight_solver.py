@@ -37,7 +37,7 @@ class WeightSolver(ABC):
     max_iter : int, default=500
         Iterations at most; the default is each solver's own.
     cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
+        Memory for entries of a combined kernel that is not held as an array.
     """
 
     tol: float = 1e-3
