@@ -24,7 +24,7 @@ from sklearn.base import clone
 from multikernel import estimators
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import LowRank
-from multikernel.gram.factors.workers import active_client
+from multikernel.gram.factors.row_blocks import active_client
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 
 PACKAGE = str(Path(estimators.__file__).parents[1])
@@ -243,10 +243,11 @@ def run_one(seed):
     found = []
     on_workers = random.random() < CLUSTERED
     scheduler = str(random.choice(["synchronous", "threads"]))
-    with warnings.catch_warnings(), dask.config.set(scheduler=scheduler):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not on_workers:
-            attempt(random, found)
+            with dask.config.set(scheduler=scheduler):
+                attempt(random, found)
             return found
         with Client(cluster(), set_as_default=False) as client, client.as_current():
             assert active_client() is client

@@ -4,7 +4,6 @@ import io
 import math
 import sys
 import types
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,8 +20,6 @@ from multikernel.estimators import (
     regularization_path,
 )
 from multikernel.estimators.progress import Watch
-from multikernel.gram.factors import file_engine
-from multikernel.gram.factors.file_engine import FileEngine
 from multikernel.kernels import GaussianKernel, per_column
 from multikernel.problem import Progress
 
@@ -216,16 +213,6 @@ def test_only_long_searches_say_so(slow, caplog, monkeypatch):
     assert len(messages) == slow
     beginning = "SpicyMKLRegressorCV has made 1 of its 9 solves at most: "
     assert all(text.startswith(beginning) for text in messages)
-
-
-def test_building_goes_on_from_round_to_round():
-    """Every round of landmarks once began at zero again."""
-    told = []
-    engine = FileEngine("unused", "float64", told.append)
-    with mock.patch.multiple(file_engine, moments=len, normalised=sum):
-        for task in (len, len, sum, len):
-            engine.map(task, [[1], [2]])
-    assert told == [0.125, 0.25, 0.3125, 0.375, 0.6875, 1.0, 1.0, 1.0]
 
 
 def test_a_stop_is_not_taken_back_by_another_thread():

@@ -18,7 +18,7 @@ from multikernel.estimators import (
 )
 from multikernel.estimators.parameters import find_loss
 from multikernel.gram import LowRank
-from multikernel.gram.factors import file_engine as blocked_files
+from multikernel.gram.factors import row_blocks
 from multikernel.kernels import GaussianKernel, ParameterGrid
 
 KERNELS = ParameterGrid([GaussianKernel(0.5), GaussianKernel(2.0)], range(3))
@@ -69,8 +69,7 @@ def test_batches_of_every_kind(kind, frame, tmp_path):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
 def test_factors_in_files(frame, tmp_path, monkeypatch, loss, dtype):
-    monkeypatch.setattr(blocked_files, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(blocked_files, "BLOCKS_PER_FILE", 2)
+    monkeypatch.setattr(row_blocks, "BLOCK_ROWS", 16)
     X, y = frame[NAMES].to_numpy(), frame["y"].to_numpy()
     whole = model(loss=loss, storage=LowRank()).fit(X, y)
     there = LowRank(folder=tmp_path, dtype=dtype)
@@ -95,7 +94,7 @@ def test_factors_in_files(frame, tmp_path, monkeypatch, loss, dtype):
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize("search", [SpicyMKLClassifierCV, GroupOMPClassifierCV])
 def test_searches_over_factors_in_files(search, frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocked_files, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(row_blocks, "BLOCK_ROWS", 16)
     X, y = frame[NAMES].to_numpy(), frame["y"].to_numpy()
     settings = {"cv": 2, "alphas": [0.1, 0.01, 0.001]}
     whole = search(KERNELS, storage=LowRank(), **settings).fit(X, y)
@@ -143,7 +142,7 @@ def test_factors_in_files_are_for_every_solver(frame, tmp_path):
 
 
 def test_factors_are_built_with_progress(frame, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(blocked_files, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(row_blocks, "BLOCK_ROWS", 16)
     monkeypatch.setattr("multikernel.estimators.progress.QUIET_SECONDS", 0.0)
     shares = []
 

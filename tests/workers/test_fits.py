@@ -17,12 +17,12 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
 )
-from multikernel.estimators.read import partitions
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank, LowRankStack
+from multikernel.gram.factors import row_blocks
 from multikernel.gram.factors.blocked import BlockedStack
-from multikernel.gram.factors.engine import FactorBlock, RowBlocks
-from multikernel.gram.factors.workers import OnWorkers
+from multikernel.gram.factors.factor_blocks import FactorBlock
+from multikernel.gram.factors.row_blocks import RowBlocks
 from multikernel.persistence import load, save
 from multikernel.testing import check_gram_stack
 
@@ -42,16 +42,17 @@ def test_conformance(client):
     offsets, ends = np.array([0, 1, 3, 7]), np.array([0, 6, 20, 30])
     Z = rng.standard_normal((30, 7))
     pieces = [FactorBlock(part) for part in np.split(Z, ends[1:-1])]
-    blocks = RowBlocks(OnWorkers(client), tuple(client.scatter(pieces)), ends)
     whole = LowRankStack(Z, offsets)
-    stack = BlockedStack(blocks, offsets, whole.traces())
-    check_gram_stack(stack, whole.columns(np.arange(30)))
+    with client.as_current():
+        blocks = RowBlocks.held(pieces, np.diff(ends)).kept()
+        stack = BlockedStack(blocks, offsets, whole.traces())
+        check_gram_stack(stack, whole.columns(np.arange(30)))
 
 
 def test_sums_over_many_blocks(client):
     n = 20
-    blocks = RowBlocks(OnWorkers(client), tuple(range(n)), np.arange(n + 1))
-    (total,) = blocks.sum(_alone)
+    with client.as_current():
+        (total,) = RowBlocks.held(range(n), [1] * n).sum(_alone)
     assert total.tolist() == [190]
 
 
@@ -101,7 +102,7 @@ def test_regression_with_weights(anywhere):
 
 
 def test_weights_beside_a_sample_of_the_rows(monkeypatch):
-    monkeypatch.setattr(partitions, "SAMPLED", 100)
+    monkeypatch.setattr(row_blocks, "SAMPLED_ROWS", 100)
     X, y = table()
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 400)
     model = SpicyMKLRegressor().fit(*partitioned(X, y), sample_weight=weights)

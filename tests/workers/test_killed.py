@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from workers.problems import classifier, partitioned, table
 
-from multikernel.gram.factors.workers import OnWorkers
+from multikernel.gram.factors.row_blocks import RowBlocks
 
 
 def problem():
@@ -63,17 +63,17 @@ def started(client):
 def test_workers_killed_at_random_moments(monkeypatch):
     X, y = problem()
     rng, calls, deaths = np.random.default_rng(0), [0], {}
-    plain = OnWorkers.map
+    plain = RowBlocks._run
 
-    def counting(self, task, *each):
+    def counting(self, function, parts):
         calls[0] += 1
         if calls[0] in deaths:
             # Some milliseconds later, so that it dies in the middle of its tasks.
             victim, moment = deaths.pop(calls[0]), rng.uniform(0.0, 0.02)
             threading.Timer(moment, os.kill, (victim, signal.SIGKILL)).start()
-        return plain(self, task, *each)
+        return plain(self, function, parts)
 
-    monkeypatch.setattr(OnWorkers, "map", counting)
+    monkeypatch.setattr(RowBlocks, "_run", counting)
     settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
         distributed.LocalCluster(**settings, dashboard_address=":0") as cluster,

@@ -36,8 +36,9 @@ from multikernel.estimators.read.kinds import (
     kinds_of,
     refuse_kinds,
 )
+from multikernel.gram.temporary import written
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
-from multikernel.persistence.places import Place, filled, written
+from multikernel.persistence.places import Place, filled
 
 FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)

@@ -25,10 +25,10 @@ from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
-from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.products import build_products
 from multikernel.gram.factors.ranks import every_rank, is_high
+from multikernel.gram.factors.row_blocks import rows_in_blocks
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
 from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (
@@ -126,7 +126,7 @@ def build_stack(
     if isinstance(storage, LowRank) and storage.folder is not None:
         return build_blocked(
             dictionary,
-            rows_for_files(X, storage),
+            rows_in_blocks(X, storage.folder),
             normalize=normalize,
             sample_weight=sample_weight,
             options=storage,

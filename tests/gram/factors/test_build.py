@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import multikernel.gram.factors.blocked_build as search
-import multikernel.gram.factors.file_engine as files
+import multikernel.gram.factors.row_blocks as row_blocks
 import multikernel.gram.factors.rows as plan
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import LowRank, TailNormalizer, build_stack
 from multikernel.gram.factors.blocked_build import build_blocked, refine_blocked
-from multikernel.gram.factors.engine import InProcess, RowBlocks, SampledRows
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -36,8 +36,8 @@ KERNELS = ListDictionary(
 
 
 def in_blocks(X, n_blocks=3, sample=None):
-    ends = np.linspace(0, X.shape[0], n_blocks + 1).astype(int)
-    blocks = RowBlocks(InProcess(), tuple(np.split(X, ends[1:-1])), ends)
+    parts = np.array_split(X, n_blocks)
+    blocks = RowBlocks.held(parts, [*map(len, parts)])
     return SampledRows(blocks, X if sample is None else sample)
 
 
@@ -190,9 +190,9 @@ def test_factors_in_files_are_computed_twice(monkeypatch, tmp_path):
         return compute(self, X, weights)
 
     monkeypatch.setattr(plan.KernelPlan, "__call__", counting)
-    monkeypatch.setattr(files, "BLOCK_ROWS", 20)
+    monkeypatch.setattr(row_blocks, "BLOCK_ROWS", 20)
     options = LowRank(folder=tmp_path)
-    rows = files.rows_for_files(draw(), options)
+    rows = row_blocks.rows_in_blocks(draw(), tmp_path)
     build_blocked(KERNELS, rows, normalize="trace", options=options)
     # For the sums that scales are learnt from, and to be written.
     assert sum(calls) == 2 * 60 * len(KERNELS)

@@ -9,8 +9,9 @@ import pytest
 from multikernel.certificates import decision_values, duality_gap
 from multikernel.gram import LowRankStack
 from multikernel.gram.factors.blocked import BlockedStack
-from multikernel.gram.factors.engine import FAN_IN, FactorBlock, InProcess, RowBlocks
+from multikernel.gram.factors.factor_blocks import FactorBlock
 from multikernel.gram.factors.low_rank import Residual
+from multikernel.gram.factors.row_blocks import FAN_IN, RowBlocks
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
@@ -37,7 +38,7 @@ def pair(
         )
         for a, b in pairwise(ends)
     ]
-    blocks = RowBlocks(InProcess(), tuple(handles), np.array(ends))
+    blocks = RowBlocks.held(handles, np.diff(ends))
     whole = LowRankStack(Z, offsets, left)
     return whole, BlockedStack(blocks, offsets, whole.traces(), left and means)
 
@@ -99,7 +100,7 @@ def test_rows_of_sums():
 
 @pytest.mark.parametrize("n_blocks", [1, FAN_IN + 1, FAN_IN**2 + 3])
 def test_sums_over_many_blocks(n_blocks):
-    blocks = RowBlocks(InProcess(), tuple(range(n_blocks)), np.arange(n_blocks + 1))
+    blocks = RowBlocks.held(range(n_blocks), [1] * n_blocks)
     total, squares = blocks.sum(lambda b: (np.array([b]), np.array([b * b])))
     assert total == sum(range(n_blocks))
     assert squares == sum(b * b for b in range(n_blocks))

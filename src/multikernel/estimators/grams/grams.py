@@ -22,9 +22,8 @@ from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, GramStack, LowRank, build_stack
 from multikernel.gram.choice import Storage
 from multikernel.gram.factors.blocked_build import build_blocked
-from multikernel.gram.factors.engine import SampledRows
-from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.growth import on_its_columns
+from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
 from multikernel.gram.matrix import Products, column_runs, held_while_few
 from multikernel.gram.normalization import (
     GivenScales,
@@ -123,8 +122,9 @@ def gram_matrices(
     thin = options.storage if isinstance(options.storage, LowRank) else None
     rows: SampledRows | None = X if isinstance(X, SampledRows) else None
     if rows is None and thin is not None and thin.folder is not None:
-        rows = rows_for_files(X, thin, options.tell)
+        rows = rows_in_blocks(X, thin.folder)
     if rows is not None:
+        rows = replace(rows, tell=options.tell)
         return build_blocked(dictionary, rows, options=thin, **alike)
     return build_stack(dictionary, X, storage=options.storage, **alike)
 

@@ -30,7 +30,7 @@ from multikernel.gram.choice import (
     keeps_products,
     readable_seconds,
 )
-from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_room, readable_bytes
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary
@@ -267,7 +267,7 @@ def _in_blocks(
             f"{owner} holds kernels of a collection of Dask as factors: storage must "
             f"be 'auto', 'low_rank' or a LowRank, got {storage!r}."
         )
-    reason = f"its samples are in {len(rows.blocks.handles)} partitions"
+    reason = f"its samples are in {len(rows.blocks.parts)} partitions"
     low_rank = storage if isinstance(storage, LowRank) else LowRank()
     return replace(options, storage=low_rank), {
         "storage_": "low_rank",

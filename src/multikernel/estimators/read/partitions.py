@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel._validation import shown
 from multikernel.estimators.read.kinds import kinds_of, names_of, refuse_kinds
 from multikernel.estimators.read.numbers import (
@@ -24,15 +24,16 @@ from multikernel.estimators.read.tables import (
     settled_kernels,
 )
 from multikernel.estimators.read.targets import read_targets
-from multikernel.gram.factors.engine import RowBlocks, SampledRows
-from multikernel.gram.factors.workers import mapped, partitions, started
+from multikernel.gram.factors.row_blocks import (
+    RowBlocks,
+    SampledRows,
+    mapped,
+    partitions,
+)
+from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder
 from multikernel.kernels import Views
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, any_kernel_takes
 from multikernel.linalg.tables import is_dask
-
-SAMPLED = 20_000
-"""Rows that landmarks are chosen from: a second's work for twenty kernels, and their
-choice is good to 1e-8 of the trace for all but outliers, which are looked for."""
 
 PER_SAMPLE = ("dual_coef_", "support_", "history_")
 """Fitted attributes that predictions do not need, and that may be large."""
@@ -59,7 +60,8 @@ def check_partitions(
             "or text: give it arrays in memory, for example X.compute()."
         )
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
-    rows, columns = read_partitions(owner, X)
+    folder = getattr(estimator.storage, "folder", None)
+    rows, columns = read_partitions(owner, X, folder)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
     data, names = cast(Array, rows), columns.names
     return TrainingTable(
@@ -73,37 +75,36 @@ def check_partitions(
     )
 
 
-def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
+def read_partitions(
+    owner: str, X: Any, folder: PathLike | None
+) -> tuple[SampledRows, Columns]:
     """Return the rows of a collection in blocks, with what predictions check.
 
-    They are on the workers of the active client, or in memory where there is none; the
-    columns are their number and names.
+    They are held where Dask computes, or in a folder; the columns are their number and
+    names.
     """
-    engine, handles = started(partitions(X))
-    numbers = list(range(len(handles)))
     names = _texts_of(names_of(X))
-    read = partial(_numbers, owner=owner, names=names)
-    handles = engine.map(read, handles, numbers)
-    sizes = np.array(engine.gather(engine.map(len, handles)), dtype=np.intp)
-    filled = np.flatnonzero(sizes)
+    place = None if folder is None else TemporaryFolder(made_folder(folder))
+    parts = partitions(X)
+    numbers = list(range(len(parts)))
+    raw = RowBlocks(tuple(parts), np.zeros(len(parts) + 1, dtype=np.intp), place)
+    blocks = raw.made(_numbers, numbers, owner=owner, names=names).stored()
+    shapes = np.array(blocks.map(np.shape), dtype=np.intp)
+    filled = np.flatnonzero(shapes[:, 0])
     if not filled.size:
         raise ValueError(f"Found array with 0 sample(s) while {owner} needs two.")
-    handles, sizes = [handles[k] for k in filled], sizes[filled]
-    blocks = RowBlocks(engine, tuple(handles), np.concatenate([[0], np.cumsum(sizes)]))
-    columns = Columns()
-    samples = blocks.map(sampled, list(_shares(sizes)), numbers[: sizes.size])
-    widths = np.array([part.shape[1] for part in samples])
+    widths = shapes[filled, 1]
     other = np.flatnonzero(widths != widths[0])
     if other.size:
         raise ValueError(
             f"Partition {filled[other[0]]} of X has {widths[other[0]]} columns, and "
             f"partition {filled[0]} has {widths[0]}: all must have the same ones."
         )
-    sample = np.concatenate(samples)
-    columns.n_features_in_ = sample.shape[1]
+    columns = Columns()
+    columns.n_features_in_ = int(widths[0])
     if names is not None:
         columns.feature_names_in_ = np.array(names, dtype=object)
-    return SampledRows(blocks, sample), columns
+    return SampledRows.drawn(blocks.of_sizes(shapes[:, 0])), columns
 
 
 def check_collection(X: Any) -> None:
@@ -148,20 +149,6 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
         return numbers
     except ValueError as error:
         raise ValueError(f"Partition {number} of X: {error}") from error
-
-
-def _shares(sizes: Indices) -> Indices:
-    """Return how many rows of every block are sampled."""
-    total = int(sizes.sum())
-    return sizes if total <= SAMPLED else np.maximum(sizes * SAMPLED // total, 1)
-
-
-def sampled(rows: Array, share: int, number: int) -> Array:
-    """Return some rows of a block, the same ones each time."""
-    if share >= rows.shape[0]:
-        return rows
-    drawn = np.random.default_rng(number).choice(rows.shape[0], share, replace=False)
-    return np.asarray(rows[np.sort(drawn)])
 
 
 def lazy(method: Method) -> Method:

@@ -12,7 +12,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights, listed
 from multikernel.estimators.read.tables import TrainingTable
 from multikernel.estimators.read.targets import read_columns
-from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.linalg.tables import backing, row_keys
 
 Labels = Array | Indices

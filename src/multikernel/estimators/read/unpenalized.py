@@ -11,7 +11,7 @@ from multikernel._validation import check_places, check_shapes, listed
 from multikernel.estimators.read.kinds import features_of
 from multikernel.estimators.read.mixed import UNKNOWN
 from multikernel.estimators.read.samples import Samples
-from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.projected import rank_of, standardised
 from multikernel.linalg.tables import equal_shares
 from multikernel.problem import level_of_few_digits

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import TakesCoordinates
-from multikernel.gram.factors.engine import BlockedColumns, FactorBlock, RowBlocks
+from multikernel.gram.factors import factor_blocks as tasks
+from multikernel.gram.factors.factor_blocks import BlockedColumns
 from multikernel.gram.factors.low_rank import (
     FactorMatrix,
     FactorStack,
     LowRankStack,
     Residual,
 )
+from multikernel.gram.factors.row_blocks import RowBlocks
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, check_room
 from multikernel.gram.refine import Refinement
@@ -91,14 +93,6 @@ class BlockedStack(TakesCoordinates, FactorStack):
         """Return the factors of the kernels, side by side."""
         return BlockedColumns(self.blocks, self.columns_of_all)
 
-    @cached_property
-    def own_products(self) -> list[Array]:
-        """Return Z_m^T Z_m for every kernel."""
-        (flat,) = self.blocks.sum(FactorBlock.own_products, parts=self.parts)
-        ranks = self.ranks
-        pieces = np.split(flat, np.cumsum(ranks**2)[:-1])
-        return [p.reshape(r, r) for p, r in zip(pieces, ranks.tolist(), strict=True)]
-
     def coordinates(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m] for every m, one after another.
 
@@ -139,7 +133,7 @@ class BlockedStack(TakesCoordinates, FactorStack):
         if self._latest and np.array_equal(self._latest[0], v):
             return self._latest[1], self._latest[2]
         first, sums, total = self.blocks.sum(
-            FactorBlock.forms,
+            tasks.forms,
             self.blocks.split(v),
             columns=self.columns_of_all,
             kernels=self.numbers,
@@ -160,7 +154,7 @@ class BlockedStack(TakesCoordinates, FactorStack):
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
-        return self.blocks.joined(FactorBlock.diagonals, parts=self.parts).T.copy()
+        return self.blocks.joined(tasks.diagonals, parts=self.parts, axis=1)
 
     def take(self, kernels: Indices) -> "BlockedStack":
         """Return the stack of the chosen kernels, a view."""
@@ -180,7 +174,7 @@ class BlockedStack(TakesCoordinates, FactorStack):
         check_room(what, needed, byte_limit(None), "Take fewer samples.")
         residual = None
         if self.means is not None:
-            roots = self.blocks.rows(FactorBlock.root_rows, samples).T[self.numbers]
+            roots = self.blocks.rows(tasks.root_rows, samples).T[self.numbers]
             residual = Residual(roots, self.means[self.numbers])
         return LowRankStack(self.factors.rows(samples), self.places, residual)
 
@@ -266,12 +260,15 @@ class BlockedTerms:
     def lengths(self) -> Array:
         """Return the squared lengths of K_m c_m, or of coordinates if those are given.
 
-        With coordinates u_m and the factor Z_m it is u_m^T (Z_m^T Z_m) u_m.
+        With coordinates u_m and the factor Z_m it is the squared length of Z_m u_m.
         """
         if self.given:
             return self.forms
-        pairs = zip(self._split(), self.stack.own_products, strict=True)
-        return np.array([np.vdot(u, G @ u) for u, G in pairs])
+        stack = self.stack
+        lengths = stack.blocks.sum(
+            tasks.image_lengths, us=self._split(), parts=stack.parts
+        )
+        return lengths[0]
 
     @property
     def traces(self) -> Array:
@@ -279,15 +276,10 @@ class BlockedTerms:
         return np.ones(self.stack.shape[0]) if self.given else self.stack.traces()
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums over the kernels in use, both in one round trip."""
+        """Return sums over the kernels in use."""
         stack = self.stack
         each = np.repeat(used, stack.ranks)
-        both = stack.blocks.joined(
-            FactorBlock.sums,
-            u=self.coordinates[each],
-            units=units[used],
-            columns=stack.columns_of_all[each],
-            parts=[stack.parts[m] for m in np.flatnonzero(used)],
-        )
-        total = both[:, :-1]
-        return (total[:, 0] if self.coordinates.ndim == 1 else total), both[:, -1]
+        Z = BlockedColumns(stack.blocks, stack.columns_of_all[each])
+        parts = [stack.parts[m] for m in np.flatnonzero(used)]
+        roots = stack.blocks.joined(tasks.sum_of_roots, units=units[used], parts=parts)
+        return Z.times(self.coordinates[each]), roots

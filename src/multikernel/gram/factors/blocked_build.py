@@ -6,29 +6,28 @@ as in memory; rows with large residuals join the sample, a few at a time, until 
 residuals of all rows together are small.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.blocked import BlockedStack
-from multikernel.gram.factors.engine import RowBlocks, SampledRows
+from multikernel.gram.factors.factor_blocks import traces_and_roots
 from multikernel.gram.factors.factorise import check_order
 from multikernel.gram.factors.growth import Factor, Goal, grow
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
+from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
 from multikernel.gram.factors.rows import (
     KernelPlan,
+    RawBlock,
     Scaling,
     indices_of,
     moments,
     normalised,
     plan_of,
     raw_block,
-    renewed,
-    replaced,
     rounding_share,
-    traces_and_roots,
     worst_rows,
 )
 from multikernel.gram.memory import check_room
@@ -75,6 +74,10 @@ class BlockedLandmarks(Landmarks):
     row_weights: tuple[Array, ...] = ()
 
 
+Sums = tuple[Array, ...]
+"""Of all kernels: traces, traces of residuals, and means of the factors' columns."""
+
+
 @dataclass(eq=False)
 class LandmarkSearch:
     """The factors of kernels while their landmarks are chosen.
@@ -92,7 +95,6 @@ class LandmarkSearch:
     landmarks: BlockedLandmarks
     max_bytes: int | None
     factors: list[Factor] = field(default_factory=list)
-    _sums_of_all_rows: tuple[Array, ...] | None = None  # the weighted sums of all rows
 
     @property
     def blocks(self) -> RowBlocks:
@@ -123,37 +125,39 @@ class LandmarkSearch:
         """Return how to compute the factors of some kernels at any rows."""
         return {m: plan_of(self.landmarks, m, self.factors[m]) for m in kernels}
 
-    def computed(self, kernels: Sequence[int]) -> RowBlocks:
-        """Compute the factors of some kernels at all rows."""
-        self._check_size()
-        plans = self.plans(kernels)
-        return self.blocks.made(raw_block, self.landmarks.row_weights, plans=plans)
+    def computed(self, kernels: Sequence[int], *old: Sequence[RawBlock]) -> RowBlocks:
+        """Compute the factors of some kernels at all rows; old blocks have the others.
 
-    def factors_of_all_rows(self) -> RowBlocks:
-        """Compute all factors, and let rows join that too much is left of."""
+        Beside files these blocks are not kept: to compute them again takes less time
+        than to write them.
+        """
+        self._check_size()
+        weights, plans = self.landmarks.row_weights, self.plans(kernels)
+        raw = self.blocks.made(raw_block, weights, *old, plans=plans)
+        return raw if raw.folder is not None else raw.kept()
+
+    def factors_of_all_rows(self) -> tuple[RowBlocks, Sums]:
+        """Compute all factors, and let rows join that too much is left of.
+
+        With them come their weighted sums.
+        """
         raw = self.computed(self.every)
         tol, most = self._goal().value, self._goal().most
+        ones = self.blocks.split(np.ones(self.blocks.n_rows))
+        sums = raw.sum(moments)
         for _ in range(ROUNDS):
-            sums = raw.sum(moments)
             sizes, residuals, mean = sums
             squares = np.add.reduceat(mean**2, self._ends()[:-1])
             over = residuals > tol * (sizes - squares)
             ranks = {m: self._rank(m) for m in np.flatnonzero(over).tolist()}
             kernels = [m for m, rank in ranks.items() if rank < most]
-            ones = [np.ones(w.size) for w in self.landmarks.row_weights]
             self.join(self.rows_left_most(raw, kernels, ones), dict.fromkeys(kernels))
             grown = [m for m in kernels if self._rank(m) > ranks[m]]
             if not grown:
-                self._sums_of_all_rows = sums
                 break
-            self._check_size()
-            raw = self.blocks.made(
-                replaced,
-                raw.handles,
-                self.landmarks.row_weights,
-                plans=self.plans(grown),
-            )
-        return raw
+            raw = self.computed(grown, raw.parts)
+            sums = raw.sum(moments)
+        return raw, sums
 
     def _rank(self, m: int) -> int:
         return int(self.factors[m].rows.shape[0])
@@ -168,7 +172,7 @@ class LandmarkSearch:
         if not kernels:
             return self.landmarks.X[:0]
         pairs = self.blocks.map(
-            worst_rows, raw.handles, sizes, kernels=list(kernels), most=JOINING
+            worst_rows, raw.parts, sizes, kernels=list(kernels), most=JOINING
         )
         rows = np.concatenate([rows for rows, _ in pairs])
         owners, residual = np.concatenate([residual for _, residual in pairs]).T
@@ -204,35 +208,21 @@ class LandmarkSearch:
 
     def _check_size(self) -> None:
         """Raise if the factors take too much memory."""
-        needed = 8 * int(self._ends()[-1]) * self.blocks.n_rows
-        limit = self.blocks.engine.room() if self.max_bytes is None else self.max_bytes
+        size = np.dtype(self.landmarks.options.dtype).itemsize
+        needed = size * int(self._ends()[-1]) * self.blocks.n_rows
+        limit = self.blocks.room() if self.max_bytes is None else self.max_bytes
         check_room(
             f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
             "samples take",
             needed,
             limit,
-            "Use fewer kernels, a smaller rank (storage=LowRank(max_rank=...)), more "
-            "workers, or raise max_bytes.",
+            "Use fewer kernels, a smaller rank (storage=LowRank(max_rank=...)), files "
+            "(LowRank(folder=...)), more workers, or raise max_bytes.",
         )
 
-    def scalings(
-        self, raw: RowBlocks, kernels: Sequence[int], old: Landmarks
-    ) -> list[Scaling]:
-        """Return the scalings of a stack where some kernels have new factors."""
-        scalings = [Scaling(kernel.scale, kernel.shift) for kernel in old.kernels]
-        _, _, mean = raw.sum(moments)
-        ranks = np.array([max(self._rank(m), 1) for m in kernels])
-        for m, mean_of_kernel in zip(
-            kernels, np.split(mean, np.cumsum(ranks)[:-1]), strict=True
-        ):
-            shift = None if scalings[m].shift is None else mean_of_kernel
-            scalings[m] = Scaling(scalings[m].scale, shift)
-        return scalings
-
-    def normalized(self, held: list[RowBlocks], learnt: Normalization) -> BuiltStack:
-        """Learn how to normalise, and return the stack."""
-        raw = held.pop()
-        sizes, _, mean = self._sums_of_all_rows or raw.sum(moments)
+    def learnt_scalings(self, sums: Sums, learnt: Normalization) -> list[Scaling]:
+        """Learn how to normalise from the weighted sums of all kernels."""
+        sizes, _, mean = sums
         scalings = []
         for m, mean_of_kernel in enumerate(np.split(mean, self._ends()[1:-1])):
             learnt_moments = Moments(
@@ -241,20 +231,49 @@ class LandmarkSearch:
             for step in learnt.steps:
                 step.learn_moments(m, learnt_moments)
             scalings.append(Scaling(learnt_moments.scale, learnt_moments.shift))
-        blocks = raw.made(normalised, scalings=scalings)
-        # What is not normalised is given back, each block as soon as it is done.
-        del raw
-        stack, zero = self.assembled(blocks, scalings)
-        return BuiltStack(stack, learnt, zero)
+        return scalings
+
+    def renewed_scalings(self, raw: RowBlocks, kernels: Sequence[int]) -> list[Scaling]:
+        """Return the scalings of a stack where some kernels have new factors."""
+        scalings = [Scaling(each.scale, each.shift) for each in self.landmarks.kernels]
+        _, _, mean = raw.sum(moments)
+        ranks = np.array([max(self._rank(m), 1) for m in kernels])
+        means = np.split(mean, np.cumsum(ranks)[:-1])
+        for m, mean_of_kernel in zip(kernels, means, strict=True):
+            shift = None if scalings[m].shift is None else mean_of_kernel
+            scalings[m] = Scaling(scalings[m].scale, shift)
+        return scalings
+
+    def normalized(
+        self,
+        raw: RowBlocks,
+        scalings: Sequence[Scaling],
+        old: BlockedStack | None = None,
+        tell: Callable[[float], None] | None = None,
+    ) -> RowBlocks:
+        """Return normalised blocks; kernels that `raw` lacks are from the old stack."""
+        ends, n_blocks = self._ends(), len(raw.parts)
+        rooms: Sequence[Array | None] = [None] * n_blocks
+        if raw.folder is not None:
+            n_lines = int(ends[-1]) + len(scalings)
+            shape, dtype = (n_lines * raw.n_rows,), self.landmarks.options.dtype
+            rooms = np.split(raw.folder.scratch(shape, dtype), n_lines * raw.ends[1:-1])
+        return raw.made(
+            normalised,
+            rooms,
+            [None] * n_blocks if old is None else old.blocks.parts,
+            scalings=scalings,
+            parts=slices_between(ends),
+            old_parts=[] if old is None else slices_between(indices_of(old.ranks)),
+        ).kept(tell)
 
     def assembled(
         self, blocks: RowBlocks, scalings: Sequence[Scaling]
     ) -> tuple[BlockedStack, Indices]:
-        """Return the stack of blocks that are made, and its kernels that are zero."""
-        ends = self._ends()
+        """Return the stack of normalised blocks, and its kernels that are zero."""
+        ends, weights = self._ends(), self.landmarks.row_weights
         parts = slices_between(ends)
-        row_weights = self.landmarks.row_weights
-        traces, roots, any_left = blocks.sum(traces_and_roots, row_weights, parts=parts)
+        traces, roots, any_left = blocks.sum(traces_and_roots, weights, parts=parts)
         centred = np.array([each.shift is not None for each in scalings], dtype=float)
         plans = self.plans(self.every)
         kernels = tuple(
@@ -308,11 +327,11 @@ def build_blocked(
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.gram.factors.engine import InProcess, RowBlocks
-    >>> from multikernel.gram.factors.blocked_build import SampledRows, build_blocked
+    >>> from multikernel.gram.factors.blocked_build import build_blocked
+    >>> from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
     >>> from multikernel.kernels import LinearKernel, ParameterGrid
     >>> X = np.array([[1.0, 0.0], [3.0, 1.0]])
-    >>> blocks = RowBlocks(InProcess(), (X[:1], X[1:]), np.array([0, 1, 2]))
+    >>> blocks = RowBlocks.held([X[:1], X[1:]], [1, 1])
     >>> kernels = ParameterGrid([LinearKernel()], [0, 1])
     >>> built = build_blocked(kernels, SampledRows(blocks, X))
     >>> built.stack.quadratic_forms(np.array([1.0, 1.0]))
@@ -337,11 +356,15 @@ def build_blocked(
         max_bytes,
     )
     search.choose_from_sample()
-    # They are taken out of a list: else they would be held until the end.
-    raw = [search.factors_of_all_rows()]
+    raw, sums = search.factors_of_all_rows()
     # One number a kernel is learnt of the rows, and no row is looked at.
     learnt = empty_normalization(steps, len(dictionary), 0)
-    return search.normalized(raw, learnt)
+    scalings = search.learnt_scalings(sums, learnt)
+    blocks = search.normalized(raw, scalings, tell=rows.tell)
+    # What is not normalised is given back, each block as soon as it is done.
+    del raw
+    stack, zero = search.assembled(blocks, scalings)
+    return BuiltStack(stack, learnt, zero)
 
 
 def refine_blocked(
@@ -358,10 +381,14 @@ def refine_blocked(
     assert old.blocks is not None
     sizes = sizes_of(v)
     search = LandmarkSearch(old, max_bytes, list(old.factors))
-    kernels = sorted(goals)
+    # Features leave nothing.
+    kernels = [m for m in sorted(goals) if old.factors[m].landmarks.size]
+    if not kernels:
+        return stack
     # What is left is looked at anew: blocks hold it normalised only.
-    raw = old.blocks.made(raw_block, old.row_weights, plans=search.plans(kernels))
-    joining = search.rows_left_most(raw, kernels, old.blocks.split(sizes**2))
+    joining = search.rows_left_most(
+        search.computed(kernels), kernels, old.blocks.split(sizes**2)
+    )
     total = float(sizes.sum())
     # A sample stands for all rows, whose mean root has a known limit.
     search.join(
@@ -369,14 +396,8 @@ def refine_blocked(
         {m: float(np.sqrt(goals[m] / old.kernels[m].scale)) / total for m in kernels},
     )
     new = search.computed(kernels)
-    scalings = search.scalings(new, kernels, old)
-    handles = stack.blocks.made(
-        renewed,
-        new.handles,
-        scalings=scalings,
-        parts=slices_between(indices_of(stack.ranks)),
-    )
-    return search.assembled(handles, scalings)[0]
+    scalings = search.renewed_scalings(new, kernels)
+    return search.assembled(search.normalized(new, scalings, stack), scalings)[0]
 
 
 def _check_moments(steps: Sequence[object]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.factors.engine import FactorBlock
+from multikernel.gram.factors.factor_blocks import FactorBlock
 from multikernel.gram.factors.growth import (
     ROUNDING,
     Factor,
@@ -29,6 +29,8 @@ from multikernel.linalg import EPS
 ROWS_AT_ONCE = 2**16
 """Rows between which and its landmarks a kernel is computed at a time: with a hundred
 landmarks that is 50 MB, far more than a call costs."""
+
+EPS32 = float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,29 +153,33 @@ def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
     )
 
 
-class RawBlock(dict[int, KernelRows]):
+@dataclass(frozen=True, eq=False)
+class RawBlock:
     """The factors of kernels at some rows, before they are normalised, by kernel."""
+
+    kernels: Mapping[int, KernelRows]
 
     def __sizeof__(self) -> int:
         """Return the bytes of the arrays, which schedulers go by."""
-        return sum(k.rows.nbytes + k.rows[0].nbytes for k in self.values())
+        rows_of_each = [k.rows for k in self.kernels.values()]
+        return sum(rows.nbytes + rows[0].nbytes for rows in rows_of_each)
 
 
-def raw_block(X: Array, weights: Array, plans: Mapping[int, KernelPlan]) -> RawBlock:
-    """Return the factors of some kernels at the rows of a block."""
-    return RawBlock({m: plan(X, weights) for m, plan in plans.items()})
-
-
-def replaced(
-    X: Array, old: RawBlock, weights: Array, plans: Mapping[int, KernelPlan]
+def raw_block(
+    X: Array,
+    weights: Array,
+    old: RawBlock | None = None,
+    *,
+    plans: Mapping[int, KernelPlan],
 ) -> RawBlock:
-    """Return a block in which some kernels have other factors."""
-    return RawBlock({**old, **raw_block(X, weights, plans)})
+    """Return the factors of some kernels at the rows of a block, and old ones."""
+    known = {} if old is None else old.kernels
+    return RawBlock({**known, **{m: plan(X, weights) for m, plan in plans.items()}})
 
 
 def moments(block: RawBlock) -> tuple[Array, Array, Array]:
     """Return the weighted sums of a block, kernel by kernel."""
-    rows_of_each = [block[m] for m in sorted(block)]
+    rows_of_each = [block.kernels[m] for m in sorted(block.kernels)]
     sizes = np.array([k.size for k in rows_of_each])
     residuals = np.array([k.left for k in rows_of_each])
     return sizes, residuals, np.concatenate([k.mean for k in rows_of_each])
@@ -189,7 +195,7 @@ def worst_rows(
     """
     rows, values_of_rows = [X[:0]], [np.empty((0, 2))]
     for m in kernels:
-        bound = block[m].bound
+        bound = block.kernels[m].bound
         if bound is None:
             continue
         values = bound * sizes
@@ -215,54 +221,49 @@ class Scaling:
     shift: Array | None
 
 
-def renewed(
-    old: FactorBlock,
+def normalised(
     block: RawBlock,
+    room: Array | None = None,
+    old: FactorBlock | None = None,
+    *,
     scalings: Sequence[Scaling],
     parts: Sequence[slice],
+    old_parts: Sequence[slice] = (),
 ) -> FactorBlock:
-    """Return a block in which some kernels have new factors, which are normalised.
+    """Return a block of all kernels, of which some have new factors.
 
-    There is a scaling for every kernel; the parts are their columns in the old block.
+    Those are normalised; there is a scaling for every kernel, and the columns that it
+    has now and had before. The `room` is an array of a file to write to.
     """
-    n_rows = old.Z.shape[0]
-    ranks = [
-        block[m].rows.shape[0] if m in block else part.stop - part.start
-        for m, part in enumerate(parts)
-    ]
-    ends = indices_of(np.array(ranks))
-    rows, roots = np.empty((int(ends[-1]), n_rows)), np.zeros((len(ranks), n_rows))
+    n_rows = next(iter(block.kernels.values())).rows.shape[1]
+    n_lines, n_kernels = parts[-1].stop, len(parts)
+    if room is None:
+        room = np.empty((n_lines + n_kernels) * n_rows)
+    lines = room.reshape(-1, n_rows)
+    rows, roots = lines[:n_lines], lines[n_lines:]
+    roots[:] = 0.0
     for m, (scaling, part) in enumerate(zip(scalings, parts, strict=True)):
-        out = rows[ends[m] : ends[m + 1]]
-        if m not in block:
-            out[:] = old.Z[:, part].T
-            roots[m] = 0.0 if old.roots is None else old.roots[m]
+        if m in block.kernels:
+            _write_scaled(block.kernels[m], scaling, rows[part], roots[m])
             continue
-        shift = 0.0 if scaling.shift is None else scaling.shift[:, None]
-        np.subtract(block[m].rows, shift, out=out)
-        out *= np.sqrt(scaling.scale)
-        bound = block[m].bound
-        if bound is not None:
-            # Scales of what is no kernel may be negative: such are left out later.
-            roots[m] = np.sqrt(np.maximum(scaling.scale * bound, 0.0))
+        assert old is not None
+        rows[part] = old.Z[:, old_parts[m]].T
+        roots[m] = 0.0 if old.roots is None else old.roots[m]
     return FactorBlock(rows.T, roots if roots.any() else None)
 
 
-def normalised(block: RawBlock, scalings: Sequence[Scaling]) -> FactorBlock:
-    """Return the factors of a block, normalised, side by side."""
-    n_rows = block[0].rows.shape[1]
-    parts = [slice(0, 0)] * len(scalings)
-    return renewed(FactorBlock(np.empty((n_rows, 0))), block, scalings, parts)
-
-
-def traces_and_roots(
-    block: FactorBlock, weights: Array, parts: Sequence[slice]
-) -> tuple[Array, ...]:
-    """Return traces of a block, weighted sums of its roots, and whether it has any."""
-    traces = np.array([np.vdot(block.Z[:, p], block.Z[:, p]) for p in parts])
-    if block.roots is None:
-        return traces, np.zeros(len(parts)), np.zeros(1)
-    return traces, block.roots @ weights, np.ones(1)
+def _write_scaled(
+    kernel: KernelRows, scaling: Scaling, rows: Array, roots: Array
+) -> None:
+    """Write the normalised factor of a kernel, and the roots of its residual."""
+    shift = 0.0 if scaling.shift is None else scaling.shift[:, None]
+    np.multiply(kernel.rows - shift, np.sqrt(scaling.scale), out=rows)
+    if kernel.bound is None:
+        return
+    # Scales of what is no kernel may be negative: such are left out later.
+    np.sqrt(np.maximum(scaling.scale * kernel.bound, 0.0), out=roots)
+    if roots.dtype == np.float32:
+        roots *= 1.0 + EPS32  # they are upper bounds
 
 
 def indices_of(ranks: Indices) -> Indices:

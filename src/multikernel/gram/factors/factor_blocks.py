@@ -1,0 +1,191 @@
+"""Blocks of rows of factors, and the tall matrix that their columns are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.factors.row_blocks import RowBlocks
+from multikernel.linalg.tables import sizes_of
+from multikernel.linalg.tall import TallArray, gathered, weighted_gram
+
+Parts = Sequence[slice]
+"""The columns of kernels."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactorBlock:
+    """Some rows of the factors of all kernels, and of what these leave.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, total_rank)
+        The factors, side by side; in single precision they are added up in double.
+    roots : ndarray of shape (n_kernels, n_rows) or None
+        Roots of the residual's diagonals; None where nothing is left.
+    """
+
+    Z: Array
+    roots: Array | None = None
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the arrays, which schedulers go by."""
+        return self.Z.nbytes + (0 if self.roots is None else self.roots.nbytes)
+
+    def columns(self, columns: Indices | slice) -> Array:
+        """Return some columns in double precision: a view where they are held so."""
+        if isinstance(columns, slice):
+            Z = self.Z[:, columns]
+        else:
+            Z = gathered(self.Z, columns)
+        return Z.astype(np.float64, copy=False)
+
+    def each(self, parts: Parts) -> list[Array]:
+        """Return the factors of some kernels."""
+        return [self.columns(part) for part in parts]
+
+
+def forms(
+    block: FactorBlock, v: Array, columns: Indices, kernels: Indices
+) -> tuple[Array, Array, Array]:
+    """Return Z^T v, and what bounds on the residual's forms are made of."""
+    left = np.zeros(kernels.size)
+    if block.roots is not None:
+        left = (block.roots @ sizes_of(v))[kernels]
+    return block.columns(columns).T @ v, left, v.sum(axis=0)
+
+
+def diagonals(block: FactorBlock, parts: Parts) -> Array:
+    """Return the diagonals of some kernels, shape (n_kernels, n_rows)."""
+    rows = [np.einsum("ik,ik->i", Z, Z) for Z in block.each(parts)]
+    return np.array(rows).reshape(len(parts), len(block.Z))
+
+
+def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
+    """Return the sum of units times roots of diagonals, shape (n_rows,)."""
+    roots = np.zeros(len(block.Z))
+    for unit, Z in zip(units.tolist(), block.each(parts), strict=True):
+        roots += unit * np.sqrt(np.einsum("ik,ik->i", Z, Z))
+    return roots
+
+
+def image_lengths(block: FactorBlock, us: Sequence[Array], parts: Parts) -> Any:
+    """Return the squared lengths of Z_m u_m for some kernels."""
+    pairs = zip(block.each(parts), us, strict=True)
+    return (np.array([np.sum((Z @ u) ** 2) for Z, u in pairs]),)
+
+
+def root_rows(block: FactorBlock, indices: Indices) -> Array:
+    """Return some entries of the residual's roots, shape (n_indices, n_kernels)."""
+    assert block.roots is not None
+    return np.array(block.roots[:, indices].T, dtype=np.float64)
+
+
+def traces_and_roots(
+    block: FactorBlock, weights: Array, parts: Parts
+) -> tuple[Array, ...]:
+    """Return traces of a block, weighted sums of its roots, and whether it has any."""
+    traces = np.array([np.vdot(Z, Z) for Z in block.each(parts)])
+    if block.roots is None:
+        return traces, np.zeros(len(parts)), np.zeros(1)
+    return traces, block.roots @ weights, np.ones(1)
+
+
+def _product(
+    block: FactorBlock, *rows: Array, name: str, columns: Indices, given: Any = ()
+) -> Array:
+    """Return a product with some columns, by the name that it has for tall matrices."""
+    product: Array = getattr(TallArray(block.columns(columns)), name)(*rows, *given)
+    return product
+
+
+def _sum_of_products(block: FactorBlock, rows: Array, **common: Any) -> tuple[Array]:
+    """Return a product that is to be added up."""
+    return (_product(block, rows, **common),)
+
+
+def _gram(
+    block: FactorBlock, weights: Array, sides: Array, columns: Indices
+) -> tuple[Array, Array]:
+    """Return A^T diag(w) A and A^T diag(w) B, where A is some columns."""
+    return weighted_gram(block.Z, weights, columns, sides)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedColumns:
+    """Some columns of a tall matrix whose rows are in blocks: a `TallMatrix`.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+        Of `FactorBlock`.
+    columns : ndarray of shape (n_columns,)
+        The columns.
+    """
+
+    blocks: RowBlocks
+    columns: Indices
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_columns)."""
+        return self.blocks.n_rows, self.columns.size
+
+    def _sum(self, name: str, rows: list[Array], *given: Any) -> Array:
+        """Return a product with arrays of one entry per row, added up."""
+        (total,) = self.blocks.sum(
+            _sum_of_products, rows, name=name, columns=self.columns, given=given
+        )
+        return total
+
+    def _joined(self, name: str, *given: Any, axis: int = 0) -> Array:
+        """Return a product with one entry per row."""
+        common = {"name": name, "columns": self.columns, "given": given}
+        return self.blocks.joined(_product, axis=axis, **common)
+
+    def inner(self, v: Array) -> Array:
+        """Return Z^T v."""
+        return self._sum("inner", self.blocks.split(v))
+
+    def inner_of_each(self, vectors: Array, parts: Parts) -> Array:
+        """Return for every part of the columns their products with its own vector."""
+        return self._sum("inner_of_each", self.blocks.split(vectors, axis=1), parts)
+
+    def images(self, u: Array, parts: Parts) -> Array:
+        """Return Z_m u_m for some parts."""
+        return self._joined("images", u, parts, axis=1)
+
+    def times(self, u: Array) -> Array:
+        """Return Z u."""
+        return self._joined("times", u)
+
+    def squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z^T diag(w) Z."""
+        return self._sum("squares", self.blocks.split(weights))
+
+    def row_squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z diag(w) Z^T."""
+        return self._joined("row_squares", weights)
+
+    def gram(
+        self, weights: Array, columns: Indices, sides: Array
+    ) -> tuple[Array, Array]:
+        """Return A^T diag(w) A and A^T diag(w) B."""
+        gram, inner = self.blocks.sum(
+            _gram,
+            self.blocks.split(weights),
+            self.blocks.split(sides),
+            columns=self.columns[columns],
+        )
+        return gram, inner
+
+    def rows(self, indices: Indices) -> Array:
+        """Return some rows."""
+        return self.blocks.rows(_rows, indices, columns=self.columns)
+
+
+def _rows(block: FactorBlock, indices: Indices, columns: Indices) -> Array:
+    """Return some rows of some columns."""
+    return np.array(gathered(block.Z[indices], columns), dtype=np.float64)

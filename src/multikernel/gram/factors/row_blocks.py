@@ -1,0 +1,372 @@
+"""Blocks of rows, on which Dask calls functions: the only module that imports Dask.
+
+Dask's scheduler runs the functions: threads of this process, or the workers of the
+active client. A block is a delayed object with all tasks that lead to it, down to the
+partitions of the user's collection. So Dask computes again what a lost worker held.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from multikernel._install import how_to_install
+from multikernel._typing import Array, Indices
+from multikernel.gram.memory import byte_limit
+from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder, written
+from multikernel.linalg.threads import available_threads, with_one_blas_thread
+
+Task = Callable[..., Any]
+"""A function of a block and of more; it must not change them, as it may run twice."""
+
+FAN_IN = 8
+"""Blocks whose results one task adds up: of more blocks only this many sums travel."""
+
+BLOCK_ROWS = 10_000
+"""Rows of a block beside files: arrays below 32 MB, whose memory is used again."""
+
+SAMPLED_ROWS = 20_000
+"""Rows that landmarks are chosen from; outliers among the others join these later."""
+
+WORKER_SHARE = 0.6
+"""Share of a worker's memory for factors: beyond, Dask begins to spill to disk."""
+
+
+def dask_module() -> Any:
+    """Return Dask, or say how to install it."""
+    try:
+        import dask
+    except ImportError as error:
+        raise ImportError(
+            f"Rows in blocks need Dask: {how_to_install('dask')}.", name="dask"
+        ) from error
+    return dask
+
+
+def delayed(task: Task) -> Any:
+    """Return a function whose calls are delayed, each with a key of its own."""
+    return dask_module().delayed(task, pure=False)
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks:
+    """Rows in blocks, each a delayed object of Dask.
+
+    Results are added up in the order of the blocks, so that sums are the same to the
+    last bit whichever worker computed what.
+
+    Parameters
+    ----------
+    parts : tuple
+        The blocks.
+    ends : ndarray of shape (n_blocks + 1,)
+        Block b holds the rows ``ends[b]`` to ``ends[b + 1]``.
+    folder : TemporaryFolder, optional
+        Where factors are stored; then threads of this process compute.
+    """
+
+    parts: tuple[Any, ...]
+    ends: Indices
+    folder: TemporaryFolder | None = None
+
+    @classmethod
+    def held(
+        cls,
+        blocks: Sequence[Any],
+        sizes: Sequence[int],
+        folder: TemporaryFolder | None = None,
+    ) -> "RowBlocks":
+        """Return blocks that are in memory, of so many rows."""
+        parts = tuple(dask_module().delayed(block, pure=False) for block in blocks)
+        return cls(parts, np.cumsum([0, *sizes]), folder)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the rows of all blocks."""
+        return int(self.ends[-1])
+
+    def split(self, rows: Array, axis: int = 0) -> list[Array]:
+        """Return the part of every block of an array with one entry per row."""
+        return np.split(rows, self.ends[1:-1], axis)
+
+    def made(self, task: Task, *each: Sequence[Any], **common: Any) -> "RowBlocks":
+        """Return the blocks that a task makes of each, once they are asked for.
+
+        Of every sequence a block has one item; further arguments are the same for all.
+        """
+        call = delayed(partial(task, **common))
+        return replace(self, parts=tuple(map(call, self.parts, *each)))
+
+    def kept(self, tell: Callable[[float], None] | None = None) -> "RowBlocks":
+        """Return the blocks, computed once, in memory wherever that is.
+
+        `tell` is called with the share of the blocks that threads of this process have
+        computed.
+        """
+        with nullcontext() if tell is None else self._telling(tell):
+            return replace(self, parts=self._run(dask_module().persist, self.parts))
+
+    def _telling(self, tell: Callable[[float], None]) -> Any:
+        """Return a callback of Dask that counts the blocks that are computed."""
+        from dask.callbacks import Callback
+
+        keys, done = {part.key for part in self.parts}, count(1)
+
+        def look(key: str, *_: Any) -> None:
+            if key in keys:
+                tell(next(done) / len(keys))
+
+        return Callback(posttask=look)
+
+    def stored(self) -> "RowBlocks":
+        """Return blocks of arrays, computed once: in files if there is a folder."""
+        if self.folder is None:
+            return self.kept()
+        names = [self.folder.path / f"rows-{b}.npy" for b in range(len(self.parts))]
+        paths = self.map(_save, names)
+        return replace(self, parts=tuple(map(delayed(_opened), paths)))
+
+    def of_sizes(self, sizes: Indices) -> "RowBlocks":
+        """Return the blocks that hold rows, in smaller ones beside files."""
+        parts, ends = [], [0]
+        for part, n_rows in zip(self.parts, sizes.tolist(), strict=True):
+            step = max(n_rows, 1) if self.folder is None else BLOCK_ROWS
+            for start in range(0, n_rows, step):
+                stop = min(start + step, n_rows)
+                whole = stop - start == n_rows
+                parts.append(part if whole else delayed(_between)(part, start, stop))
+                ends.append(ends[-1] + stop - start)
+        return replace(self, parts=tuple(parts), ends=np.array(ends))
+
+    def map(self, task: Task, *each: Sequence[Any], **common: Any) -> list[Any]:
+        """Return what a function of a block and its items returns, for each block."""
+        return self._computed(self.made(task, *each, **common).parts)
+
+    def joined(
+        self, task: Task, *each: Sequence[Any], axis: int = 0, **common: Any
+    ) -> Array:
+        """Return arrays with one entry per row, put together."""
+        return np.concatenate(self.map(task, *each, **common), axis)
+
+    def sum(self, task: Task, *each: Sequence[Any], **common: Any) -> tuple[Array, ...]:
+        """Return the sums over all blocks of the arrays that a function returns."""
+        parts, add = self.made(task, *each, **common).parts, delayed(added)
+        while len(parts) > FAN_IN:
+            starts = range(0, len(parts), FAN_IN)
+            parts = tuple(add(*parts[k : k + FAN_IN]) for k in starts)
+        return added(*self._computed(parts))
+
+    def rows(self, task: Task, indices: Indices, **common: Any) -> Array:
+        """Return what a function makes of some rows, one entry for each of them.
+
+        It takes a block, and numbers of rows within it; the indices are in any order.
+        """
+        owners = np.searchsorted(self.ends, indices, side="right") - 1
+        # One block is asked even for no rows: it knows what shape they would have.
+        asked = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)
+        places = [np.flatnonzero(owners == b) for b in asked]
+        some = replace(self, parts=tuple(self.parts[b] for b in asked))
+        inside = [
+            indices[place] - self.ends[b]
+            for b, place in zip(asked, places, strict=True)
+        ]
+        rows = some.joined(task, inside, **common)
+        order = np.empty(indices.size, dtype=np.intp)
+        order[np.concatenate(places)] = np.arange(indices.size)
+        return np.asarray(rows[order])
+
+    @property
+    def client(self) -> Any:
+        """Return the client of the workers that compute, None for this process."""
+        return active_client() if self.folder is None else None
+
+    def room(self) -> int | None:
+        """Return how many bytes factors may take, None where that is not known."""
+        if self.folder is not None:
+            return shutil.disk_usage(self.folder.path).free
+        if self.client is None:
+            return byte_limit(None)
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        limits = [worker.get("memory_limit") for worker in workers]
+        return int(WORKER_SHARE * sum(limits)) if limits and all(limits) else None
+
+    def _computed(self, parts: Sequence[Any]) -> list[Any]:
+        """Return the results of delayed objects."""
+        return list(self._run(dask_module().compute, parts))
+
+    def _run(self, function: Task, parts: Sequence[Any]) -> tuple[Any, ...]:
+        """Call a function of Dask on delayed objects."""
+        dask = dask_module()
+
+        def run() -> tuple[Any, ...]:
+            return tuple(function(*parts, traverse=False))
+
+        if self.client is not None:
+            # Parts of vectors are in the graph, which is how a lost task can run again.
+            quiet = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+            with dask.config.set(quiet), connected():
+                return run()
+        with _here(always=self.folder is not None):
+            return with_one_blas_thread(run)
+
+
+@contextmanager
+def _here(*, always: bool) -> Iterator[None]:
+    """Have Dask compute in this process, on as many threads as BLAS may use.
+
+    Without `always` a scheduler that the user has set computes. The threads end with
+    the work, as a fork of this process has none of them.
+    """
+    dask, n_threads = dask_module(), available_threads()
+    if not always and dask.config.get("scheduler", None):
+        yield
+    elif n_threads == 1:
+        with dask.config.set(scheduler="synchronous"):
+            yield
+    else:
+        with (
+            ThreadPoolExecutor(n_threads) as pool,
+            dask.config.set(scheduler="threads", pool=pool),
+        ):
+            yield
+
+
+def added(first: Sequence[Array], *others: Sequence[Array]) -> tuple[Array, ...]:
+    """Return the sums of arrays, in the order in which they come."""
+    totals = tuple(np.array(part) for part in first)
+    for other in others:
+        for total, part in zip(totals, other, strict=True):
+            total += part
+    return totals
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Rows in blocks, and a sample of them at hand.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+        Of arrays of shape (n_block, n_features), float64 and finite.
+    sample : ndarray of shape (n_sampled, n_features)
+        Some of the rows.
+    tell : callable, optional
+        Called with the share of the blocks whose factors are computed.
+    """
+
+    blocks: RowBlocks
+    sample: Array
+    tell: Callable[[float], None] | None = None
+
+    @classmethod
+    def drawn(cls, blocks: RowBlocks) -> "SampledRows":
+        """Return rows with a sample of them, the same one each time."""
+        sizes = np.diff(blocks.ends)
+        if blocks.n_rows > SAMPLED_ROWS:
+            sizes = np.maximum(sizes * SAMPLED_ROWS // blocks.n_rows, 1)
+        numbers = range(sizes.size)
+        return cls(blocks, blocks.joined(sampled, sizes.tolist(), numbers))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_features)."""
+        return self.blocks.n_rows, int(self.sample.shape[1])
+
+    @property
+    def ndim(self) -> int:
+        """Return 2."""
+        return 2
+
+
+def sampled(rows: Array, share: int, number: int) -> Array:
+    """Return some rows of a block, the same ones each time."""
+    if share >= rows.shape[0]:
+        return rows
+    drawn = np.random.default_rng(number).choice(rows.shape[0], share, replace=False)
+    return np.asarray(rows[np.sort(drawn)])
+
+
+def rows_in_blocks(X: Array, folder: PathLike) -> SampledRows:
+    """Return the rows of a table, whose factors are to be stored in a folder."""
+    blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
+    place = TemporaryFolder(made_folder(folder))
+    return SampledRows.drawn(RowBlocks.held(blocks, [*map(len, blocks)], place))
+
+
+def _save(rows: Array, path: Path) -> Path:
+    """Write rows to a file."""
+    with written(path):
+        np.save(path, rows)
+    return path
+
+
+def _opened(path: Path) -> Array:
+    """Return the rows of a file, mapped."""
+    return np.asarray(np.load(path, mmap_mode="r"))
+
+
+def _between(rows: Array, start: int, stop: int) -> Array:
+    """Return some rows."""
+    return rows[start:stop]
+
+
+def active_client() -> Any:
+    """Return the client that Dask would compute on, None where it is this process."""
+    scheduler = dask_module().base.get_scheduler()
+    client = getattr(scheduler, "__self__", None)
+    return client if hasattr(client, "scheduler_info") else None
+
+
+@contextmanager
+def connected() -> Iterator[None]:
+    """Say in a sentence that a cluster has gone, or has given up a fit."""
+    from distributed.client import ClosedClientError
+
+    try:
+        yield
+    except (CancelledError, ClosedClientError) as error:
+        raise ConnectionError(
+            "The cluster of Dask has given up what this fit asked for: its scheduler "
+            "or its client was closed or restarted, or somebody cancelled it. Fit "
+            "again with a cluster that stays until the end. Dask says: "
+            f"{' '.join(str(error).split())}"
+        ) from error
+
+
+def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
+    """Return a lazy Dask array of what a function makes of the rows of a collection.
+
+    The function takes a partition, and returns an array with one entry per row; `like`
+    is what it returns for some row.
+    """
+    import dask.array as da
+
+    X = whole_rows(X)
+    parts = partitions(X)
+    # What Dask fuses has fewer partitions than it says.
+    sizes = X.chunks[0] if hasattr(X, "chunks") else [float("nan")] * len(parts)
+    call = dask_module().delayed(function)
+    parts = [
+        da.from_delayed(call(part), (size, *like.shape[1:]), meta=like[:0])
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    return da.concatenate(parts)
+
+
+def whole_rows(X: Any) -> Any:
+    """Return a collection whose partitions hold whole rows."""
+    if hasattr(X, "chunks") and X.ndim == 2 and X.numblocks[1] > 1:
+        return X.rechunk({1: -1})
+    return X
+
+
+def partitions(X: Any) -> list[Any]:
+    """Return the partitions of a collection, in order, as delayed objects."""
+    return list(np.ravel(whole_rows(X).to_delayed()))
