@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from multikernel.cli._doubts import Wanted
 from multikernel.cli._frames import read_frame
-from multikernel.datasets import read_batches
+from multikernel.cli._large import opened
 
 NAMES = ("age", "dose, daily", "a;b", "site|ward", "x\ty", "Größe", "a b", 'say "so"')
 WORDS = (("lung", "skin"), ("NA", "EU"), ("None", "A"), ("yes; no", "x, y"))
@@ -73,7 +74,7 @@ def run_one(seed):
     with tempfile.TemporaryDirectory("", "encodings-") as folder:
         path = Path(folder) / "table.csv"
         path.write_bytes(written(random, truth))
-        for reader in (read_frame, in_batches):
+        for reader in (read_frame, in_partitions):
             try:
                 with contextlib.redirect_stderr(io.StringIO()):
                     found = reader(path)
@@ -87,9 +88,9 @@ def run_one(seed):
     return findings
 
 
-def in_batches(path):
-    """Return a table that is read by batches, without the row numbers of to_csv."""
-    frame = pd.concat([batch.to_pandas() for batch in read_batches(path)])
+def in_partitions(path):
+    """Return a table that is read in partitions, without the row numbers of to_csv."""
+    frame = opened(path, lambda _: Wanted())[0].compute()
     return frame.drop(columns=[n for n in frame if n.startswith("Unnamed: ")])
 
 

@@ -78,13 +78,16 @@ def fits_on_factors(folder):
     fits_in_files(folder, storage=LowRank(folder=folder / "factors"))
 
 
-def fits_on_batches(folder):
-    """Fit on batches, which are spooled into a file."""
+def fits_on_partitions(folder):
+    """Fit on partitions, whose rows and factors are in files."""
+    import dask.array as da
+
     from multikernel import SpicyMKLRegressor
+    from multikernel.gram import LowRank
 
     X, y, kernels, _ = data()
-    batches = iter([(X[:15], y[:15]), (X[15:], y[15:])])
-    SpicyMKLRegressor(kernels).fit(batches, None)
+    storage = LowRank(folder=folder / "factors")
+    SpicyMKLRegressor(kernels, storage=storage).fit(da.from_array(X, chunks=15), y)
 
 
 def reports(folder):
@@ -124,7 +127,7 @@ STREAM = ("@old.skops", "@data.csv", *DROP, "--stream")
 WORK = (
     saves,
     fits_on_factors,
-    fits_on_batches,
+    fits_on_partitions,
     reports,
     commands("fit", "@data.csv", *LINEAR, "--output", "@model.skops"),
     commands("predict", "@old.skops", "@data.csv", *DROP, "--output", "@predicted.csv"),

@@ -9,9 +9,11 @@ import pytest
 
 from multikernel.cli import main
 from multikernel.cli._columns import ColumnChoice
+from multikernel.cli._doubts import Wanted
 from multikernel.cli._frames import read_frame
+from multikernel.cli._large import opened
 from multikernel.cli._tables import read_table
-from multikernel.datasets import read_batches, read_fasta
+from multikernel.datasets import read_fasta
 
 
 def told(result):
@@ -40,6 +42,11 @@ HEADS = {
 }
 
 
+def in_partitions(path):
+    """Return a table that is read in partitions."""
+    return opened(path, lambda _: Wanted())[0].compute()
+
+
 @pytest.mark.parametrize("case", HEADS)
 def test_separators(tmp_path, case):
     head, separator, decimal = HEADS[case]
@@ -47,9 +54,9 @@ def test_separators(tmp_path, case):
     path.write_bytes((head + body(separator, decimal)).encode())
     frame = read_frame(path)
     np.testing.assert_allclose(frame.to_numpy(float), ROWS)
-    batch = next(read_batches(path))
-    assert batch.schema.names == list(frame.columns)
-    np.testing.assert_allclose(batch.to_pandas().to_numpy(float), ROWS)
+    parts = in_partitions(path)
+    assert list(parts.columns) == list(frame.columns)
+    np.testing.assert_allclose(parts.to_numpy(float), ROWS)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +73,7 @@ def test_separators(tmp_path, case):
 def test_doubtful_forms(tmp_path, data, message):
     path = tmp_path / "a.csv"
     path.write_bytes(data)
-    for read in (read_frame, lambda path: next(read_batches(path))):
+    for read in (read_frame, in_partitions):
         with pytest.raises(ValueError, match=message):
             read(path)
 
@@ -81,9 +88,10 @@ def test_words_for_missing_values(tmp_path, capsys):
     said = " ".join(capsys.readouterr().err.split())
     assert "Column 'x' holds 'NA' at row 1, read as missing. The same applies" in said
     assert "Column 't' holds 'None' at row 0, read as a category" in said
-    batch = next(read_batches(path)).to_pydict()
-    assert batch["x"] == [1, None, 3]
-    assert batch["t"] == ["None", "A", None]
+    parts = in_partitions(path)
+    assert parts["x"].tolist()[::2] == [1, 3]
+    assert parts["t"].tolist()[:2] == ["None", "A"]
+    assert parts.isna().to_numpy().tolist() == [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
 
 
 @pytest.mark.parametrize(
@@ -314,7 +322,7 @@ def test_blanks_around_names_are_dropped(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a, b , y\n" + body(",").replace(",", ", "))
     assert list(read_frame(path).columns) == ["a", "b", "y"]
-    assert next(read_batches(path)).column_names == ["a", "b", "y"]
+    assert list(in_partitions(path).columns) == ["a", "b", "y"]
 
 
 @pytest.mark.parametrize("cell", ["0x1F", "1.5D3", "-2d-1"])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from multikernel.cli import _large, _training
-from multikernel.cli._large import by_batches
+from multikernel.cli._large import in_partitions
 from multikernel.persistence import load
 
 FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
@@ -35,7 +35,7 @@ def test_a_stream_gives_the_same_model(run, csv, tmp_path, options):
 def test_predictions_are_written_batch_by_batch(
     run, csv, frame, tmp_path, monkeypatch, suffix
 ):
-    monkeypatch.setattr("multikernel.datasets.files.BATCH_ROWS", 25)
+    monkeypatch.setattr("multikernel.cli._large.BLOCK_BYTES", 700)
     model, out = tmp_path / "model.skops", tmp_path / f"out.{suffix}"
     assert run("fit", csv, *FIT, "--alpha", 0.02, "--stream", "-o", model).stderr == ""
     data = tmp_path / "rows.parquet"
@@ -104,18 +104,18 @@ def test_wrong_options_are_one_sentence(run, csv, arguments, message):
     assert message in " ".join(result.stderr.split())
 
 
-def test_large_files_are_read_by_batches(csv, monkeypatch):
-    assert not by_batches(csv, None)
+def test_large_files_are_read_in_partitions(csv, monkeypatch):
+    assert not in_partitions(csv, None)
     monkeypatch.setattr("multikernel.cli._large.available_bytes", lambda: 1000)
-    assert by_batches(csv, None)
-    assert not by_batches(csv, False)
+    assert in_partitions(csv, None)
+    assert not in_partitions(csv, False)
 
 
 def test_a_folder_for_factors_means_batches(run, csv, tmp_path, monkeypatch):
     """A file of 382 MB that was read as a whole took 4.1 GB, though files were asked
     for. What only a whole file has, and whole kernels, are read as before."""
     taken = []
-    reads = {"read_spooled": "batches", "read_table": "whole"}
+    reads = {"read_partitions": "batches", "read_table": "whole"}
     for name, way in reads.items():
         place = _large if way == "batches" else _training
         reader = getattr(place, name)
@@ -149,7 +149,7 @@ def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):
     result = run("fit", csv, *FIT, "--stream")
     said = " ".join(result.stderr.split())
     assert result.exit_code == 1
-    assert "Column 'dose' holds no numbers" in said
+    assert "columns without numbers: dose" in said
     assert "--category names columns of text" in said
     assert "--no-stream" in said
     result = run("fit", csv, *FIT, "--stream", "--category", "dose")

@@ -145,8 +145,6 @@ def test_columns_of_one_name_are_named(kernels):
     model.fit(whole, np.arange(6.0))
     with pytest.raises(ValueError, match=r"same name: 'age'\."):
         model.predict(X)
-    with pytest.raises(ValueError, match=r"a batch .* 'age'\."):
-        model.fit(iter([X]), np.arange(6.0))
 
 
 def test_tables_that_are_only_planned_are_to_be_collected():

@@ -304,10 +304,6 @@ def fitted(**changed):
             lambda: SpicyMKLRegressor(Views(GIVEN, missing="zero")).fit(FRAME, Y),
             "View 'tanimoto': missing='zero' is for columns; give zeros",
         ),
-        (
-            lambda: SpicyMKLRegressor(GIVEN).fit(iter([(FRAME[["age"]], Y)]), None),
-            "takes Grams beside tables, not beside batches",
-        ),
         (lambda: HKLRegressor(GIVEN).fit(FRAME, Y), "None or a KernelGraph"),
         (lambda: fitted().predict(FRAME.assign(drug=None)), "no row of None, which"),
         (

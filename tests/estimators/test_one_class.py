@@ -208,16 +208,6 @@ def test_equal_samples_are_inside():
     assert (model.predict(X) == 1).all()
 
 
-def test_batches_need_no_targets():
-    X, _ = data()
-    model = OneClassMKL(KERNELS, tol=1e-7).fit(iter([X[:20], X[20:]]))
-    np.testing.assert_allclose(
-        model.decision_function(X),
-        OneClassMKL(KERNELS, tol=1e-7).fit(X).decision_function(X),
-        atol=1e-3,
-    )
-
-
 def far_rows(X, deviations):
     """Return rows that are far out in one column each, to both sides, and elsewhere."""
     center, size = X.mean(axis=0), X.std(axis=0)

@@ -16,7 +16,7 @@ from attack.column_types import (
 )
 from pyarrow import parquet
 
-from multikernel.cli._large import read_spooled
+from multikernel.cli._large import read_partitions
 from multikernel.cli._tables import read_table
 from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
 from multikernel.estimators.read.kinds import column_kind, kinds_of
@@ -70,11 +70,6 @@ def search(library, column, tmp_path):
     return SpicyMKLRegressorCV(PLAIN, alphas=[1e-3], cv=2).fit(X, Y).predict(X)
 
 
-def stream(library, column, tmp_path):
-    X = frame(library, column)
-    return model().fit(iter([X]), Y).predict(iter([X]))
-
-
 def dask(library, column, tmp_path):
     collection = pytest.importorskip("dask.dataframe")
     X = collection.from_pandas(frame(library, column), npartitions=1)
@@ -99,19 +94,18 @@ def file_of_the_command_line(library, column, tmp_path):
     return model().fit(table.X, table.y).predict(table.X)
 
 
-def stream_of_the_command_line(library, column, tmp_path):
-    table = read_spooled(saved(library, column, tmp_path), "y", [], tmp_path)
-    return model().fit(iter([table.X]), table.y).predict(iter([table.X]))
+def partitions_of_the_command_line(library, column, tmp_path):
+    table = read_partitions(saved(library, column, tmp_path), "y", [])
+    return model().fit(table.X, table.y).predict(table.X).compute()
 
 
-FILES = {file_of_the_command_line: fit, stream_of_the_command_line: stream}
+FILES = {file_of_the_command_line: fit, partitions_of_the_command_line: dask}
 ENTRIES = [
     fit,
     fit_beside_text,
     predict,
     predict_beside_text,
     search,
-    stream,
     dask,
     *FILES,
 ]
@@ -176,8 +170,6 @@ def test_arrays_are_read_alike(kind, message):
         model().fit(X.tolist() if kind in (complex, object) else list(X), Y)
     with pytest.raises(ValueError, match=message):
         reference.predict(X)
-    with pytest.raises(ValueError, match=message):
-        model().fit(iter([X]), Y)
 
 
 def test_objects_get_a_sentence_that_names_a_way_in():

@@ -47,16 +47,8 @@ def map_and_die(die):
     die(array)
 
 
-def stream_and_die(die):
-    def batches():
-        yield X, X[:, 0]
-        die()
-
-    SpicyMKLRegressor([LinearKernel()]).fit(batches(), None)
-
-
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("work", [map_and_die, stream_and_die])
+@pytest.mark.parametrize("work", [map_and_die])
 def test_what_a_killed_process_leaves_is_swept_by_the_next(folder, work, end):
     killed(work, end)
     assert len(os.listdir(folder)) == 1

@@ -2,6 +2,8 @@
 
 import time
 from contextlib import closing
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -46,7 +48,7 @@ def run_fit(asked: Fit) -> None:
     if asked.output is not None:
         write_to(destination, dumped(pipeline))
     report = {
-        "n_samples": len(table.X),
+        "n_samples": len(table),
         **facts,
         **_report.model_report(pipeline),
         "model_file": file_name(asked.output, destination),
@@ -56,38 +58,42 @@ def run_fit(asked: Fit) -> None:
 
 
 def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
-    """Return the table: in partitions, read by batches, or whole."""
+    """Return the table, in partitions or whole."""
     first, drop = asked.data[0], asked.drop or []
     choice = _training.asked_columns(asked)
     if asked.dask is not None:
         target = _large.one_target(targets, "--dask")
         return _large.read_partitions(first, target, drop, choice)
-    if _reads_by_batches(asked, method, targets):
+    if _in_partitions(asked, method, targets):
         target = _large.one_target(targets, "--stream")
-        return _large.read_spooled(first, target, drop, asked.folder, choice)
+        folder = asked.folder or Path(gettempdir())
+        return _large.read_partitions(first, target, drop, choice, folder)
     return _training.read_whole(asked, targets)
 
 
-def _reads_by_batches(asked: Fit, method: Entry, targets: list[str]) -> bool:
-    """Return whether the file is read by batches, which takes targets and numbers."""
+def _in_partitions(asked: Fit, method: Entry, targets: list[str]) -> bool:
+    """Return whether the file is read in partitions, which SpicyMKL alone takes."""
     choice = _training.asked_columns(asked)
     numbers_only = not (
         choice.views or choice.categories or choice.group or choice.sequences
     )
-    if asked.stream and not method.tasks:
-        raise ValueError("--stream is for methods with targets.")
+    takes = method.stem == "SpicyMKL" and asked.cv is None
+    if asked.stream and not takes:
+        raise ValueError("--stream is for --method spicy without --cv.")
     if asked.stream and not numbers_only:
         raise ValueError(
             "--stream is for numbers: for --category, --view, --group and --sequence "
             "the file is read as a whole, without --stream."
         )
-    if not (method.tasks and numbers_only):
+    if not (takes and numbers_only):
         return False
     factors = asked.storage in (None, "auto", "low_rank")
-    # Several targets and imputation need the whole file, so these are not streamed.
-    streams = factors and len(targets) == 1 and asked.impute is None
-    folder = asked.folder is not None and streams
-    return _large.by_batches(asked.data[0], asked.stream, folder=folder)
+    # Several targets and imputation need the whole file.
+    divides = factors and len(targets) == 1 and asked.impute is None
+    if not (divides or asked.stream):
+        return False
+    folder = asked.folder is not None
+    return _large.in_partitions(asked.data[0], asked.stream, folder=folder)
 
 
 def fit_table(
@@ -95,13 +101,13 @@ def fit_table(
 ) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline, the seconds that it took, and its score."""
     start = time.perf_counter()
-    if impute is not None and isinstance(table, _large.LargeTable):
+    if impute is not None and isinstance(table, _large.PartitionedTable):
         raise ValueError(
             "--impute is for files that are read as a whole: add --no-stream."
         )
     with closing(ProgressBar(title)) as watch:
         watch.show("building kernels")
-        if isinstance(table, _large.LargeTable):
+        if isinstance(table, _large.PartitionedTable):
             pipeline, score = table.fitted(estimator, scale=scale, watch=watch)
         else:
             pipeline = _training.with_scaling(

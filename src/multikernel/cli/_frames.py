@@ -101,11 +101,11 @@ def _read_csv(
 
     def texts(names: Sequence[str]) -> pd.DataFrame:
         with naming_damage(path, "CSV file with a header"):
-            return _parsed(file, form, dtype=str, usecols=names, **settings)
+            return parsed(file, form, dtype=str, usecols=names, **settings)
 
     text_types = {name: str for name in wanted.texts if name in form.names}
     with naming_damage(path, "CSV file with a header"):
-        frame = _parsed(file, form, dtype=text_types, **settings)
+        frame = parsed(file, form, dtype=text_types, **settings)
     numbers = [str(name) for name, kind in frame.dtypes.items() if kind.kind in "iuf"]
     frame = settle(path, form, frame, wanted, texts)
     numbers = [name for name in numbers if name not in wanted.ignored]
@@ -114,7 +114,7 @@ def _read_csv(
     return leave_out(path, frame, wanted)
 
 
-def _parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
+def parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
     """Return the rows of a CSV file; only empty fields are missing."""
     file.seek(form.start)
     with warnings.catch_warnings():

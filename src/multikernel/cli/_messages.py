@@ -22,12 +22,6 @@ FILL = (
 )
 """What to do about missing values, in the words of the command line."""
 
-NAME_TEXT = (
-    "leave it out with --drop, or read the file as a whole (--no-stream), where "
-    "--category names columns of text."
-)
-"""What to do about text among batches, in the words of the command line."""
-
 OPTIONS = {
     r"scoring='(\w+)'": r"--scoring \1",
     "class_weight='balanced'": "--set class_weight=balanced",
@@ -101,12 +95,12 @@ def user_errors(
 
 def _for_the_shell(error: BaseException) -> str:
     """Return an error's message, its Python advice replaced by options."""
-    from multikernel.estimators.read.numbers import ENCODE, IMPUTE
+    from multikernel.estimators.read.numbers import IMPUTE
 
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"Cannot open {error.filename}: {error.strerror.lower()}."
-    text = text.replace(IMPUTE, FILL).replace(ENCODE, NAME_TEXT)
+    text = text.replace(IMPUTE, FILL)
     for pattern, words in LETTERS.items():
         text = re.sub(pattern, words, text)
     return text

@@ -1,7 +1,7 @@
 """What commands on a saved model do."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,8 @@ from multikernel import report as page
 from multikernel.cli import _report, _tables
 from multikernel.cli._columns import NAME, ColumnChoice, parted
 from multikernel.cli._doubts import find_wanted
-from multikernel.cli._large import (
-    by_batches,
-    look_at,
-    one_target,
-    opened_batches,
-    score_of,
-)
+from multikernel.cli._frames import naming_damage
+from multikernel.cli._large import in_partitions, one_target, opened, score_of
 from multikernel.cli._messages import say
 from multikernel.cli._methods import with_event
 from multikernel.cli._outputs import file_name, find_output
@@ -34,6 +29,7 @@ from multikernel.cli._requests import (
 )
 from multikernel.cli._targets import default_target
 from multikernel.datasets.files import FORMATS as STREAMED, check_columns
+from multikernel.estimators import ProgressBar
 from multikernel.estimators.publish.summary import MOST_ROWS, predicts_times
 from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
 from multikernel.persistence import MAX_BYTES, load
@@ -55,8 +51,8 @@ def opened_model(asked: Saved) -> Iterator[Any]:
 
 def run_predict(asked: Predict) -> None:
     """Predict, write the predictions, and print the score if targets are given."""
-    if by_batches(asked.data, asked.stream) and not asked.json:
-        n_rows, score = _predicted_by_batches(asked)
+    if in_partitions(asked.data, asked.stream) and not asked.json:
+        n_rows, score = _predicted_in_partitions(asked)
     else:
         n_rows, score = _predicted_whole(asked)
     if asked.json:
@@ -88,49 +84,57 @@ def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
     return len(frame), score
 
 
-def _predicted_by_batches(asked: Predict) -> tuple[int, float | None]:
-    """Predict and write batch by batch; return the number of rows, and a score."""
-    target = asked.target and one_target(asked.target, "Predicting by batches")
+def _predicted_in_partitions(asked: Predict) -> tuple[int, float | None]:
+    """Predict and write partitions in turn; return the number of rows, and a score."""
+    one = "Predicting in partitions"
+    target = one_target(asked.target, one) if asked.target else None
     destination = find_output(asked.output, [asked.model, asked.data], STREAMED)
+    y, predicted, n_rows = [], [], 0
     with opened_model(asked) as estimator:
         if target and predicts_times(final_estimator(estimator)):
             raise ValueError(
                 "A model of times is scored on a file that is read as a whole: add "
                 "--no-stream, or leave out --target."
             )
-        sequences, categories = _known_texts(estimator)
-        only, n_rows = _known_features(estimator), 0
-        y, predicted = [], []
-        targets = [target] if target else []
-        choice = _known_choice(final_estimator(estimator), estimator, targets)
-        drop = asked.drop or []
-        plan = partial(find_wanted, drop=drop, target=targets, choice=choice, only=only)
-        head, left_out = look_at(asked.data, plan)
-        dropped = [*parted(drop, [*head, *left_out]), *left_out]
-        text = [name for name in choice.texts if name in head]
-        opened = opened_batches(asked.data, dropped, "Predicting", text)
-        writer = _tables.table_writer(destination, STREAMED)
-        with opened as batches, writer as write:
-            for batch in batches:
-                frame = batch.to_pandas()
-                if target:
-                    check_columns(asked.data, frame, [target])
-                    y.append(frame.pop(target).to_numpy())
-                X = _tables.known_part(asked.data, frame, only, tell=n_rows == 0)
-                X = _tables.features_of(
-                    asked.data, X, (*sequences, *categories), known=only is not None
-                )
-                answers = _answers(estimator, X, asked)
-                if target:
-                    predicted.append(answers["prediction"].to_numpy())
+        with _tables.table_writer(destination, STREAMED) as write:
+            for answers, targets in _answers_in_partitions(estimator, asked, target):
                 write(answers)
                 n_rows += len(answers)
+                if target:
+                    y.append(targets)
+                    predicted.append(answers["prediction"].to_numpy())
             if not n_rows:
                 raise ValueError(f"{asked.data} has no rows.")
         if not target:
             return n_rows, None
-        score = score_of(estimator, np.concatenate(y), np.concatenate(predicted))
-        return n_rows, score
+        return n_rows, score_of(estimator, np.concatenate(y), np.concatenate(predicted))
+
+
+def _answers_in_partitions(
+    estimator: Any, asked: Predict, target: str | None
+) -> Iterator[tuple[pd.DataFrame, Any]]:
+    """Yield the predictions for each partition of a file, and its targets."""
+    texts, only = _known_texts(estimator), _known_features(estimator)
+    targets = [target] if target else []
+    choice = _known_choice(final_estimator(estimator), estimator, targets)
+    drop, path = asked.drop or [], asked.data
+    plan = partial(find_wanted, drop=drop, target=targets, choice=choice, only=only)
+    frame, _, ignored = opened(path, plan, choice.texts)
+    check_columns(path, frame.columns, [*targets, *parted(drop, frame.columns)])
+    dropped = {*ignored, *parted(drop, frame.columns)} - {*targets}
+    frame = frame.drop(columns=[name for name in frame.columns if name in dropped])
+    with closing(ProgressBar(f"Predicting {path.name}")) as bar:
+        for number, partition in enumerate(frame.partitions):
+            with naming_damage(path, "table that Dask can read"):
+                rows = partition.compute()
+            if not len(rows):
+                continue
+            y = rows.pop(target).to_numpy() if target else None
+            X = _tables.known_part(path, rows, only, tell=number == 0)
+            known = only is not None
+            X = _tables.features_of(path, X, [*texts[0], *texts[1]], known=known)
+            yield _answers(estimator, X, asked), y
+            bar.show("", (number + 1) / frame.npartitions)
 
 
 def _known_table(

@@ -74,6 +74,10 @@ class Table:
     views: Mapping[str, list[str]] = field(default_factory=dict)
     groups: Any = None
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.X)
+
     @property
     def numbers(self) -> list[str]:
         """Return the columns of numbers."""

@@ -1,6 +1,5 @@
 from .files import (
     Fasta as Fasta,
-    read_batches as read_batches,
     read_fasta as read_fasta,
 )
 from .generators import (

@@ -1,18 +1,10 @@
-"""Files of data: tables larger than memory, batch by batch, and sequences (FASTA)."""
+"""Files of data: columns that they must have, and sequences (FASTA)."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
-
-from multikernel._install import how_to_install
-from multikernel.datasets.csv_batches import csv_batches
-
-BATCH_ROWS = 2**16
-"""Rows of a batch: 10 MB of 20 columns."""
 
 FORMATS = (".csv", ".parquet")
 
@@ -26,125 +18,6 @@ HEADERS = (
     " Columns of a FASTA file beside the sequence are what every header has, such as "
     "class in '>name class=promoter'."
 )
-
-
-def read_batches(
-    path: str | Path,
-    columns: Sequence[str] | None = None,
-    *,
-    drop: Sequence[str] = (),
-    text: Sequence[str] = (),
-    tell: Callable[[float], None] | None = None,
-) -> Iterator[Any]:
-    r"""Read a CSV or Parquet file batch by batch.
-
-    Numbers of a CSV file are read as float64. A column whose first cells are text stays
-    text. Commas, semicolons, tabs, pipes or blanks may separate fields. Commas may be
-    decimal marks if they do not separate fields.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, its name ending in .csv or .parquet.
-    columns : sequence of str, optional
-        Columns to read; all when left out.
-    drop : sequence of str, default=()
-        Columns to ignore.
-    text : sequence of str, default=()
-        Columns of a CSV file to read as text even if they hold numbers.
-    tell : callable, optional
-        Called after every batch with the share of the file that has been read.
-
-    Yields
-    ------
-    batch : pyarrow.RecordBatch
-        Up to 65 536 rows.
-
-    Raises
-    ------
-    ImportError
-        If pyarrow is not installed.
-    ValueError
-        If the file is of another kind, is damaged, or lacks a column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from multikernel.datasets import read_batches
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "table.csv"
-    ...     _ = path.write_text("a,b\n1,2\n3,4\n")
-    ...     [batch.to_pydict() for batch in read_batches(path, drop=["b"])]
-    [{'a': [1.0, 3.0]}]
-    """
-    place = Path(path)
-    readers: Mapping[str, Any] = {
-        ".csv": partial(csv_batches, text=text),
-        ".parquet": _parquet_batches,
-    }
-
-    def choose(present: Sequence[str]) -> list[str]:
-        return _columns_to_read(place, present, columns, drop)
-
-    kind = place.suffix.lower()
-    if kind not in readers:
-        raise ValueError(
-            f"Cannot read {place} by batches: the name must end in one of "
-            f"{', '.join(readers)}."
-        )
-    with _naming_damage(place):
-        from pyarrow import default_memory_pool
-
-        try:
-            for batch, share in readers[kind](place, choose):
-                yield batch
-                if tell is not None:
-                    tell(share)
-        finally:
-            # The pool keeps what has been read: 250 MB after a file of 110 MB.
-            default_memory_pool().release_unused()
-
-
-def _parquet_batches(
-    path: Path, choose: Callable[[Sequence[str]], list[str]]
-) -> Iterator[tuple[Any, float]]:
-    from pyarrow.parquet import ParquetFile
-
-    # Small buffers: groups of rows, often the whole file, would be held otherwise.
-    with ParquetFile(path, buffer_size=2**18, pre_buffer=False) as file:
-        schema = file.schema_arrow
-        # pandas stores an index as extra columns, which are no features.
-        index = (schema.pandas_metadata or {}).get("index_columns", ())
-        index_names = [name for name in index if isinstance(name, str)]
-        names = [name for name in schema.names if name not in index_names]
-        columns_to_read = choose(names)
-        done, total = 0, max(file.metadata.num_rows, 1)
-        # One group after another: what an iterator over all has read it keeps.
-        for group in range(file.num_row_groups):
-            for batch in file.iter_batches(
-                BATCH_ROWS,
-                row_groups=[group],
-                columns=columns_to_read,
-                use_threads=False,
-            ):
-                done += batch.num_rows
-                yield batch.select(columns_to_read), done / total
-
-
-def _columns_to_read(
-    path: Path,
-    present: Sequence[str],
-    columns: Sequence[str] | None,
-    drop: Sequence[str],
-) -> list[str]:
-    """Return the columns to read, or say which of those asked for are not there."""
-    doubled = [name for name in present if present.count(name) > 1]
-    if doubled:
-        raise ValueError(f"{path} has several columns named {doubled[0]!r}.")
-    check_columns(path, present, [*(columns or ()), *drop])
-    wanted = present if columns is None else columns
-    return [name for name in wanted if name not in drop]
 
 
 def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> None:
@@ -162,25 +35,6 @@ def _visible(name: Any) -> str:
     """Return a name, in quotes where blanks are part of it that one may not see."""
     text = str(name)
     return text if text == " ".join(text.split()) else repr(text)
-
-
-@contextmanager
-def _naming_damage(path: Path) -> Iterator[None]:
-    """Say what is missing or damaged in a sentence."""
-    try:
-        from pyarrow import ArrowException
-    except ImportError as error:
-        raise ImportError(
-            f"Reading files by batches needs pyarrow: {how_to_install('cli')}.",
-            name="pyarrow",
-        ) from error
-    try:
-        yield
-    except ArrowException as error:
-        parquet = path.suffix.lower() == ".parquet"
-        kind = "Parquet file" if parquet else "CSV file with a header"
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path} is no {kind} ({reason}).") from error
 
 
 PathLike = str | os.PathLike[str]

@@ -1,7 +1,7 @@
 """One-class learning: what most samples have in common, with many kernels."""
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,8 +19,7 @@ from multikernel.estimators.grams.training import Scales, Training
 from multikernel.estimators.lp.method import exponent
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.read.batches import spool
-from multikernel.estimators.read.numbers import is_stream, refuse_frames
+from multikernel.estimators.read.numbers import refuse_frames
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.problem import Callback, Solution
@@ -194,12 +193,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         if X is None:
             raise ValueError("OneClassMKL needs samples X, got None.")
         refuse_frames(X, "X")
-        nothing: Array | None = None
-        if is_stream(X):
-            table = spool(X)
-            X = replace(table, y=np.zeros(len(table.X)))
-        else:
-            nothing = np.zeros(_num_samples(X))
+        nothing = np.zeros(_num_samples(X))
         fit_estimator(self, X, nothing, sample_weight, callback)
         return self
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,34 +28,8 @@ IMPUTE = (
     "Give kernels as Views({'a name': columns, ...}, missing='expected'), which takes "
     "gaps, impute missing values, for example with SimpleImputer, or leave rows out."
 )
-ENCODE = "leave it out, or encode it first."
 OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or leave the samples out."
-
-
-@dataclass(frozen=True, eq=False)
-class Spooled:
-    """A table in a temporary file, which goes with it.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Float64, mapped from the file; what is written to it is written to the file.
-    y : ndarray of shape (n_rows,) or None
-        The targets, in memory.
-    names : tuple of str or None
-        Names of the columns, where the batches have some.
-    """
-
-    X: Array
-    y: Array | None
-    names: tuple[str, ...] | None = None
-
-
-def is_stream(X: Any) -> bool:
-    """Return whether X comes in batches: an iterator, or what has record batches."""
-    several = hasattr(X, "to_batches") and not hasattr(X, "__len__")
-    return isinstance(X, Spooled) or hasattr(X, "__next__") or several
 
 
 def refuse_frames(values: Any, name: str) -> None:
@@ -65,6 +38,13 @@ def refuse_frames(values: Any, name: str) -> None:
         raise ValueError(
             f"{name} is a {type(values).__name__}, the plan of a table that is not "
             f"computed yet: collect it first, with {name}.collect()."
+        )
+    batches = hasattr(values, "to_batches") and not hasattr(values, "__len__")
+    if hasattr(values, "__next__") or batches:
+        raise ValueError(
+            f"{name} is a {type(values).__name__}, rows that come in batches: make a "
+            "data frame of Dask of them, for example with dask.dataframe.from_map, or "
+            "one table."
         )
     columns = names_of(values)
     if columns is not None and not len(columns):

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_consistent_length
 from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.estimators.read import kinds, mixed, numbers
-from multikernel.estimators.read.batches import spool
 from multikernel.estimators.read.doubts import (
     label_doubts,
     row_number_doubts,
@@ -134,17 +133,12 @@ def check_fit_data(
     """Return training data, checked, or raise with a sentence that says what is wrong.
 
     The tags of the `estimator`, which is not changed, and what its ``kernels`` stand
-    for say what data must look like: an array or a data frame, an iterator of batches
-    of rows, whose targets `y` are a column, or precomputed matrices, samples first.
+    for say what data must look like: an array or a data frame, or precomputed
+    matrices, samples first.
     """
-    names = gram_names = None
+    gram_names = None
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = settled_kernels(kernels)
-    if numbers.is_stream(X):
-        spooled = spool(X, y)
-        X, y, names = spooled.X, spooled.y, spooled.names
-        if has_grams(kernels):
-            raise ValueError(f"{owner} takes Grams beside tables, not beside batches.")
     numbers.refuse_frames(X, "X")
     samples, X = X, numbers.with_text_names(X)
     warn_doubts(owner, row_number_doubts(X))
@@ -155,7 +149,7 @@ def check_fit_data(
         samples = checked = read_grams(columns, owner, X, reset=True)
     elif texts := _read_as_text(kernels, X):
         if isinstance(kernels, Views):
-            views = _find_views(columns, kernels, X, names)
+            views = _find_views(columns, kernels, X)
         categories = _category_columns(kernels, views, texts, X)
         named = find_names(kernels, X)
         checked, layout = mixed.read_mixed(columns, owner, X, categories, named)
@@ -169,9 +163,7 @@ def check_fit_data(
         checked = numbers.read_numbers(columns, owner, X, reset=True)
         if isinstance(kernels, Views):
             seen = X if is_frame(X) else checked
-            views = _find_views(columns, kernels, seen, names)
-        if names is not None:
-            columns.feature_names_in_ = np.array(names, dtype=object)
+            views = _find_views(columns, kernels, seen)
         numbers.check_values(columns, checked)
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
@@ -253,11 +245,9 @@ def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
     return dict.fromkeys([*texts, *name_columns])
 
 
-def _find_views(
-    columns: "Columns", kernels: Views, X: Any, names: Sequence[str] | None
-) -> tuple[View, ...]:
+def _find_views(columns: "Columns", kernels: Views, X: Any) -> tuple[View, ...]:
     """Return the views of data, and publish their columns."""
-    views = tuple(find_views(kernels, X, kinds.features_of(X, names)))
+    views = tuple(find_views(kernels, X, kinds.features_of(X)))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
     columns.missing_views_ = {view.name: view.missing for view in views}
     return views
@@ -282,8 +272,6 @@ def _category_columns(
 def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Array:
     """Return data at prediction, checked against what an estimator was fitted on."""
     owner = type(estimator).__name__
-    if numbers.is_stream(X):
-        return _check_spooled(estimator, owner, X)
     numbers.refuse_frames(X, "X")
     if not precomputed:
         layout, named = None, "feature_names_in_" in vars(estimator)
@@ -343,20 +331,6 @@ def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
         return []
     dictionary = estimator._state.names.dictionary
     return list(sample_kernels(dictionary[m] for m in estimator.active_kernels_))
-
-
-def _check_spooled(estimator: BaseEstimator, owner: str, X: Any) -> Array:
-    """Return a table of batches, if it has the columns of the fit."""
-    table, fitted_names = spool(X), vars(estimator).get("feature_names_in_")
-    expected = estimator.n_features_in_ if fitted_names is None else tuple(fitted_names)
-    given = table.X.shape[1] if fitted_names is None else table.names
-    if given != expected:
-        raise ValueError(
-            f"The batches have other columns than {owner} was fitted on: {given} in "
-            f"place of {expected}."
-        )
-    numbers.check_finite_table(table.X, table.names)
-    return table.X
 
 
 def is_precomputed(kernels: object) -> bool:

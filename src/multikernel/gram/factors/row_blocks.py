@@ -19,8 +19,8 @@ import numpy as np
 
 from multikernel._install import how_to_install
 from multikernel._typing import Array, Indices
-from multikernel.gram.memory import byte_limit
-from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder, written
+from multikernel.gram.memory import byte_limit, new_file
+from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
 Task = Callable[..., Any]
@@ -301,9 +301,8 @@ def rows_in_blocks(X: Array, folder: PathLike) -> SampledRows:
 
 
 def _save(rows: Array, path: Path) -> Path:
-    """Write rows to a file."""
-    with written(path):
-        np.save(path, rows)
+    """Write rows to a file whose room is taken first."""
+    new_file(path, rows.shape, "float64")[:] = rows
     return path
 
 
