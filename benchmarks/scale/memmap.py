@@ -1,8 +1,8 @@
-"""Kernels and tables larger than memory: memory maps and streams, against memory.
+"""Kernels and tables larger than memory: memory maps and partitions, against memory.
 
 ``maps`` fits logistic SpicyMKL on kernels in a file, and on the same in memory: seconds
 with a warm page cache, and the peak of anonymous memory, which is what a process holds
-beside the pages of files. ``stream`` fits a Parquet file by batches. Files that exist
+beside the pages of files. ``stream`` fits a Parquet file in partitions. Files that exist
 are used again, so an interrupted run is resumed; ``--remove`` removes them in the end.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 from output import commit
 
 from multikernel import SpicyMKLClassifier, stack_grams
-from multikernel.datasets import make_ringnorm, read_batches
+from multikernel.datasets import make_ringnorm
 from multikernel.gram import LowRank
 from multikernel.kernels import (
     GaussianKernel,
@@ -165,7 +165,10 @@ def write_rows(path: Path, n_rows: int) -> None:
 
 
 def fit_rows(path: Path, loss: str) -> dict[str, Any]:
-    """Fit a Parquet file by batches, one Gaussian of width one on each column."""
+    """Fit a Parquet file in partitions, one Gaussian of width one on each column."""
+    import dask.dataframe as dd
+
+    frame = dd.read_parquet(path)
     kernels = ParameterGrid([GaussianKernel(1.0)], range(20))
     thin = LowRank(tol=1e-4, folder=path.parent, dtype="float32")
     model = SpicyMKLClassifier(
@@ -173,7 +176,7 @@ def fit_rows(path: Path, loss: str) -> dict[str, Any]:
     )
 
     def work() -> dict[str, Any]:
-        found = fitted(model.fit(read_batches(path), "y"))
+        found = fitted(model.fit(frame.drop(columns="y"), frame["y"]))
         own = model._state.model.grams.landmarks
         return {**found, "rank": sum(len(each) for each in own)}
 

@@ -24,7 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from output import commit
 from solver_steps import generated
 
 from multikernel.estimators import SpicyMKLClassifier
-from multikernel.gram.factors import workers as workers
+from multikernel.gram.factors.row_blocks import RowBlocks
 from multikernel.kernels import ColumnKernel, GaussianKernel
 
 Array = NDArray[np.float64]
@@ -60,38 +60,39 @@ def rows_of(path: Path, start: int, stop: int) -> Array:
 @contextmanager
 def counted() -> Iterator[Counter[str]]:
     """Count tasks, round trips, and the bytes of what travels."""
+    from dask import is_dask_collection
     from dask.sizeof import sizeof
-    from distributed import Future
 
     counts: Counter[str] = Counter()
-    submit, gather = workers.OnWorkers.map, workers.OnWorkers.gather
+    made, computed = RowBlocks.made, RowBlocks._computed
 
     def size(value: Any) -> int:
-        if isinstance(value, Future):
+        if is_dask_collection(value):
             return 0
         if isinstance(value, list | tuple):
             return sum(size(item) for item in value)
         return int(sizeof(value))
 
-    def counting_map(self: Any, task: Any, *each: Sequence[Any]) -> list[Any]:
-        counts["tasks"] += len(each[0])
-        common = size(list(getattr(task, "keywords", {}).values()))
-        counts["bytes_out"] += len(each[0]) * common + size(list(map(list, each)))
-        return submit(self, task, *each)
+    def counting_made(self: Any, task: Any, *each: Any, **common: Any) -> Any:
+        items = [list(islice(sequence, len(self.parts))) for sequence in each]
+        counts["tasks"] += len(self.parts)
+        counts["bytes_out"] += len(self.parts) * size(list(common.values()))
+        counts["bytes_out"] += size(items)
+        return made(self, task, *items, **common)
 
-    def counting_gather(self: Any, handles: Sequence[Any]) -> list[Any]:
-        results = gather(self, handles)
+    def counting_computed(self: Any, parts: Sequence[Any]) -> list[Any]:
+        results = computed(self, parts)
         counts["round_trips"] += 1
         counts["bytes_back"] += size(results)
         return results
 
-    workers.OnWorkers.map = counting_map  # type: ignore[method-assign]
-    workers.OnWorkers.gather = counting_gather  # type: ignore[method-assign]
+    RowBlocks.made = counting_made  # type: ignore[method-assign]
+    RowBlocks._computed = counting_computed  # type: ignore[method-assign]
     try:
         yield counts
     finally:
-        workers.OnWorkers.map = submit  # type: ignore[method-assign]
-        workers.OnWorkers.gather = gather  # type: ignore[method-assign]
+        RowBlocks.made = made  # type: ignore[method-assign]
+        RowBlocks._computed = computed  # type: ignore[method-assign]
 
 
 def fit(X: Any, y: Array) -> dict[str, Any]:

@@ -17,8 +17,8 @@ EVENT = (
 DROP = "Columns to leave out, parted by commas; may be repeated."
 JSON = "Write JSON to standard output instead of tables."
 STREAM = (
-    "Read the file by batches; if not given, where the memory is less than eight times "
-    "its size."
+    "Read the file in partitions; if not given, where the memory is less than eight "
+    "times its size."
 )
 
 
@@ -83,8 +83,8 @@ class Training:
         "Landmarks of a kernel at most, for --storage low_rank.", min=1
     )
     folder: Path | None = option(
-        "Folder of large temporary files, of factors and tables; the file is read by "
-        "batches then."
+        "Folder of large temporary files, of factors and tables; the file is read in "
+        "partitions then."
     )
     settings: list[str] | None = option(
         "Any other parameter of the estimator, for example l1_ratio=0.5; may be "

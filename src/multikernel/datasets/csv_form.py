@@ -1,6 +1,6 @@
 """The form of a CSV file: its separator, its header, and where its rows begin.
 
-Readers of whole files, batches and partitions share these rules. The header and the
+Readers of whole files and partitions share these rules. The header and the
 first rows together determine the separator. Quoted names may contain other separators.
 """
 

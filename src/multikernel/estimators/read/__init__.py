@@ -1,1 +1,1 @@
-"""What comes in: tables, text, batches, partitions; samples and their kernels."""
+"""What comes in: tables, text, partitions; samples and their kernels."""

@@ -1,4 +1,4 @@
-"""What comes in, checked, whatever it is: arrays, frames, batches, Gram matrices."""
+"""What comes in, checked, whatever it is: arrays, frames, Gram matrices."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
