@@ -2,8 +2,8 @@
 
 ``maps`` fits logistic SpicyMKL on kernels in a file, and on the same in memory: seconds
 with a warm page cache, and the peak of anonymous memory, which is what a process holds
-beside the pages of files. ``stream`` fits a Parquet file in partitions. Files that exist
-are used again, so an interrupted run is resumed; ``--remove`` removes them in the end.
+beside the pages of files. ``stream`` fits a Parquet file in partitions. Files that
+exist are used again, so an interrupted run is resumed; ``--remove`` removes them.
 """
 
 import argparse

@@ -39,7 +39,7 @@ LOOK_ROWS = 10_000
 """Rows from which the kinds of columns are told."""
 
 BLOCK_BYTES = 2**24
-"""Bytes of a CSV file in one partition."""
+"""Bytes of a file in one partition; groups of rows of Parquet files stay whole."""
 
 
 def in_partitions(path: Path, asked: bool | None, *, folder: bool = False) -> bool:
@@ -139,14 +139,16 @@ def on_cluster(where: str | None) -> Iterator[None]:
 
 
 def opened(
-    path: Path, plan: Plan, text: Sequence[str] = ()
+    path: Path, plan: Plan, text: Sequence[str] = (), *, small: bool = True
 ) -> tuple[Any, pd.DataFrame, list[str]]:
     """Return the partitions of files, their first rows, and the ignored columns.
 
     The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of Parquet
     files. This function prints the notes on reading, which depend on the first rows
-    only. Columns in `text` are not converted.
+    only. Columns in `text` are not converted. Partitions are `small` for this process;
+    else Dask settles their size.
     """
+    blocksize = BLOCK_BYTES if small else "default"
     try:
         import dask.dataframe as dd
     except ImportError as error:
@@ -157,10 +159,13 @@ def opened(
         first = next(map(Path, sorted(glob(str(path)))), path)
         head = read_frame(first, plan=plan, n_rows=LOOK_ROWS)
         settings = _pandas_settings(first, text)
-        frame = dd.read_csv(str(path), blocksize=BLOCK_BYTES, **settings)
+        frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
         with naming_damage(path, "table that Dask can read"):
-            frame = dd.read_parquet(str(path))
+            groups = "adaptive" if small else "infer"
+            frame = dd.read_parquet(
+                str(path), split_row_groups=groups, blocksize=blocksize
+            )
             whole = frame.head(npartitions=-1)
         head = leave_out(path, whole, plan([str(name) for name in whole]))
     else:
@@ -182,7 +187,7 @@ def read_partitions(
     A column without numbers is found in the first rows.
     """
     plan = partial(find_wanted, drop=drop, target=[target], choice=choice, only=None)
-    frame, head, ignored = opened(path, plan)
+    frame, head, ignored = opened(path, plan, small=folder is not None)
     named = [*parted(drop, frame.columns), target]
     check_columns(path, frame.columns, named)
     features = head.drop(columns=named, errors="ignore")

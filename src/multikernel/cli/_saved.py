@@ -86,8 +86,8 @@ def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
 
 def _predicted_in_partitions(asked: Predict) -> tuple[int, float | None]:
     """Predict and write partitions in turn; return the number of rows, and a score."""
-    one = "Predicting in partitions"
-    target = one_target(asked.target, one) if asked.target else None
+    names = asked.target or []
+    target = one_target(names, "Predicting in partitions") if names else None
     destination = find_output(asked.output, [asked.model, asked.data], STREAMED)
     y, predicted, n_rows = [], [], 0
     with opened_model(asked) as estimator:

@@ -37,10 +37,8 @@ class FactorBlock:
     def columns(self, columns: Indices | slice) -> Array:
         """Return some columns in double precision: a view where they are held so."""
         if isinstance(columns, slice):
-            Z = self.Z[:, columns]
-        else:
-            Z = gathered(self.Z, columns)
-        return Z.astype(np.float64, copy=False)
+            return self.Z[:, columns].astype(np.float64, copy=False)
+        return gathered(self.Z, columns).astype(np.float64, copy=False)
 
     def each(self, parts: Parts) -> list[Array]:
         """Return the factors of some kernels."""

@@ -271,8 +271,7 @@ class SampledRows:
         sizes = np.diff(blocks.ends)
         if blocks.n_rows > SAMPLED_ROWS:
             sizes = np.maximum(sizes * SAMPLED_ROWS // blocks.n_rows, 1)
-        numbers = range(sizes.size)
-        return cls(blocks, blocks.joined(sampled, sizes.tolist(), numbers))
+        return cls(blocks, blocks.joined(sampled, sizes.tolist(), range(sizes.size)))
 
     @property
     def shape(self) -> tuple[int, int]:
