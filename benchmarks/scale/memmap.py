@@ -168,7 +168,7 @@ def fit_rows(path: Path, loss: str) -> dict[str, Any]:
     """Fit a Parquet file in partitions, one Gaussian of width one on each column."""
     import dask.dataframe as dd
 
-    frame = dd.read_parquet(path)
+    frame = dd.read_parquet(path, split_row_groups=True)
     kernels = ParameterGrid([GaussianKernel(1.0)], range(20))
     thin = LowRank(tol=1e-4, folder=path.parent, dtype="float32")
     model = SpicyMKLClassifier(

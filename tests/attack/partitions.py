@@ -305,7 +305,7 @@ def judged(error):
         for frame in frames
     ]
     computes = any(
-        dask and frame.name in ("compute", "gather")
+        dask and frame.name in ("compute", "persist", "gather")
         for dask, frame in zip(by_dask, frames, strict=True)
     )
     # What comes after the last line of Dask's is a task.
