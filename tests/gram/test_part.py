@@ -7,7 +7,6 @@ import pytest
 
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import DenseStack, PartStack, build_part, build_stack
-from multikernel.gram.part import view_part
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -30,11 +29,6 @@ def samples():
     X = np.random.default_rng(2).normal(size=(14, 3)) + 0.5
     X.flags.writeable = False
     return X
-
-
-@pytest.fixture(autouse=True)
-def _views_of_small_stacks_too(monkeypatch):
-    monkeypatch.setattr("multikernel.gram.part.HELD_BYTES", 0)
 
 
 @pytest.mark.parametrize("storage", ["dense", "dense32"])
@@ -106,32 +100,17 @@ def test_parts_of_parts_are_views():
     check_gram_stack(inner, array[[5, 1, 4]][:, [0, 2, 3]][:, :, [0, 2, 3]])
 
 
-def test_small_parts_are_copied_where_the_limit_allows_it(monkeypatch):
-    monkeypatch.setattr("multikernel.gram.part.HELD_BYTES", 2**20)
-    whole = DenseStack(np.ones((4, 10, 10)))
-    part = build_part(whole, np.arange(5)).stack
-    assert isinstance(part, DenseStack)
-    needed = whole.array.nbytes + 2 * part.array.nbytes
-    kinds = [
-        type(build_part(whole, np.arange(5), max_bytes=limit, n_copies=2).stack)
-        for limit in (needed, needed - 1)
-    ]
-    assert kinds == [DenseStack, PartStack]
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_views_are_taken_of_small_parts_too(dtype):
+def test_scaled_parts_are_views(dtype):
     array = np.random.default_rng(0).normal(size=(3, 9, 9))
     array = (array @ array.transpose(0, 2, 1)).astype(dtype)
     whole, rows = DenseStack(array), np.array([0, 2, 3, 7])
-    part = view_part(whole, rows).stack
+    part = build_part(whole, rows).stack
     assert isinstance(part, PartStack)
     assert part.whole is whole
     some = array[:, rows][:, :, rows].astype(np.float64)
     check_gram_stack(part, some)
     vectors = np.random.default_rng(1).normal(size=(4, 6))
     np.testing.assert_allclose(part.matvec(vectors), some @ vectors)
-    scaled = view_part(whole, rows, normalize="trace").stack
+    scaled = build_part(whole, rows, normalize="trace").stack
     np.testing.assert_allclose(scaled.traces(), 4.0)
-    assert view_part(whole, rows, normalize="center") is None
-    assert view_part(part, np.arange(2)) is None

@@ -29,10 +29,6 @@ microseconds of work, two threads waited for one another and were no faster than
 ROWS_PER_TASK = 32
 """Rows of a sum that a thread adds up at a time."""
 
-HELD_BYTES = 2**28
-"""Bytes of a stack and its fold up to which the fold is copied, as BLAS is faster
-there."""
-
 CALM_ENTRIES = 2**22
 """Entries of a matrix whose product with a vector one BLAS thread makes. NumPy and
 SciPy bring a BLAS each, whose second threads wait for each other on two cores:

@@ -13,7 +13,6 @@ from multikernel.gram.by_kernel import ByKernelStack, join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
-    HELD_BYTES,
     LOOPS,
     ROWS_PER_TASK,
     DenseMatrix,
@@ -26,7 +25,6 @@ from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.products import FactoredProducts, cut_products
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import (
-    MODEST_BYTES,
     byte_limit,
     check_room,
     readable_bytes,
@@ -278,16 +276,16 @@ def build_part(
         Weights of the statistics that normalisation learns.
     max_bytes : int, optional
         Limit on the bytes of the stack and of all copies; half of the memory that is
-        available now when left out, for copies alone; small ones always fit.
+        available now when left out, for copies alone.
     n_copies : int, default=1
         How many parts are held at a time.
 
     Returns
     -------
     built : BuiltStack or None
-        A view where kernels are at most scaled, unless the stack is small, and a copy
-        where they are centred or divided. None where the stack is not in memory, so
-        that kernels must be computed anew, by `build_stack`.
+        A view where kernels are at most scaled, and a copy where they are centred or
+        divided. None where the stack is not in memory, so that kernels must be computed
+        again, by `build_stack`.
 
     Raises
     ------
@@ -320,55 +318,19 @@ def build_part(
         )
     n_kernels, n_all, _ = whole.shape
     learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
+    stack: GramStack
     if isinstance(whole, ProductStack) and learnt.only_scales:
-        n_mains = whole.mains.shape[0]
-        each = stack_bytes((n_mains, samples.size, samples.size), 8)
-        stack = learnt.learn_scales(
-            whole.copied(samples)
-            if n_copies * each <= HELD_BYTES
-            else whole.restrict(samples)
-        )
-        return BuiltStack(stack, learnt, zero_kernels(stack))
-    if not isinstance(whole, DenseStack):
+        stack = learnt.learn_scales(whole.restrict(samples))
+    elif not isinstance(whole, DenseStack):
         return None
-    if learnt.only_scales:
-        part: GramStack = whole
-        if samples.size < n_all:
-            shape = n_kernels, samples.size, samples.size
-            needed = n_copies * stack_bytes(shape, whole.array.itemsize)
-            both = whole.array.nbytes + needed
-            modest = max_bytes is None and both <= MODEST_BYTES
-            small = modest or both <= min(HELD_BYTES, byte_limit(max_bytes))
-            everything = np.arange(n_kernels)
-            part = PartStack(whole, samples)
-            if small:
-                part = whole.copied(everything, samples, samples)
-        stack = learnt.learn_scales(part)
+    elif learnt.only_scales:
+        every = samples.size == n_all
+        stack = learnt.learn_scales(whole if every else PartStack(whole, samples))
     else:
         _check_copies(whole, samples.size, max_bytes, n_copies)
         copy = whole.copied(np.arange(n_kernels), samples, samples)
         normalize_in_place(copy.array, learnt)
         stack = copy
-    return BuiltStack(stack, learnt, zero_kernels(stack))
-
-
-def view_part(
-    whole: GramStack,
-    samples: Indices,
-    *,
-    normalize: Steps = None,
-    sample_weight: Array | None = None,
-) -> BuiltStack | None:
-    """Return what `build_part` does without a copy, None where it takes one.
-
-    It takes none of matrices that are whole and in memory, and at most scaled, however
-    small they are. Products with many columns are a little slower than on a copy.
-    """
-    n_kernels = whole.shape[0]
-    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
-    if not (isinstance(whole, DenseStack) and learnt.only_scales):
-        return None
-    stack = learnt.learn_scales(PartStack(whole, samples))
     return BuiltStack(stack, learnt, zero_kernels(stack))
 
 

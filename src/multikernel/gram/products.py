@@ -22,13 +22,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_places
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import HasProducts, HasRoughForms, ProductsOfMains
-from multikernel.gram.dense import (
-    HELD_BYTES,
-    DenseMatrix,
-    DenseStack,
-    Stored,
-    threads_for,
-)
+from multikernel.gram.dense import DenseMatrix, DenseStack, Stored, threads_for
 from multikernel.gram.matrix import GramMatrix, Products, column_runs
 from multikernel.gram.product_images import inside_images
 from multikernel.linalg.tables import read_only, write_block
@@ -38,6 +32,9 @@ LOOPS = "multikernel.gram.product_loops"
 
 Places = NDArray[np.uint32] | NDArray[np.uint64]
 """Places in a matrix."""
+
+HELD_BYTES = 2**28
+"""Bytes of kernels that are whole once they are taken."""
 
 CHUNK_BYTES = 2**24
 """Bytes of entries that one matrix product of a pass takes. With 100 and 300 mains of
@@ -430,9 +427,5 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
         rows = self._places[samples]
         if np.all(np.diff(rows) > 0):
             return replace(self, samples=rows)
-        return self.copied(samples)
-
-    def copied(self, samples: Indices) -> "ProductStack":
-        """Return the stack on the chosen samples, with a copy of the mains on them."""
-        rows, every = self._places[samples], np.arange(self.mains.shape[0])
+        every = np.arange(self.mains.shape[0])
         return ProductStack(self.mains.copied(every, rows, rows), self.terms)

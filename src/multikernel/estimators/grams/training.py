@@ -31,7 +31,6 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram import BuiltStack, GramStack, build_part
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.definite import is_proven
-from multikernel.gram.part import view_part
 from multikernel.gram.projected import LeastSquares
 from multikernel.gram.refine import landmarks_of, refined
 from multikernel.gram.rounded import drowned, with_rounding
@@ -357,15 +356,12 @@ class Training:
         """Return the same data with `samples`, which differ in their labels at most."""
         return replace(self, samples=samples)
 
-    def part(
-        self, chosen: Indices, n_copies: int = 1, *, in_place: bool = False
-    ) -> tuple["Training", Indices]:
+    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return some of the samples, as if their Gram matrices were of them alone.
 
-        Matrices of all must not be normalised yet. Those in memory are looked at
-        without a copy where kernels are at most scaled, and are not small or are to
-        stay `in_place`; otherwise `n_copies` are held at a time. Lazy ones are computed
-        anew. Copies of a sample are left out of the `chosen` ones.
+        Matrices of all must not be normalised yet. Whole matrices in memory are viewed
+        where kernels are at most scaled; otherwise `n_copies` are held at a time. Lazy
+        matrices are computed again. The `chosen` samples lose copies of a sample.
         """
         if self.merges_copies:
             chosen, samples = made_one(self.samples, chosen)
@@ -376,21 +372,15 @@ class Training:
         taken = self.taken
         if not (every or self.precomputed):
             taken = chosen if taken is None else taken[chosen]
-        steps, weights = self.options.normalize, samples.weights
-        built = None
-        if in_place:
-            built = view_part(
-                self.stack, chosen, normalize=steps, sample_weight=weights
-            )
-        if built is None:
-            built = build_part(
-                self.stack,
-                chosen,
-                normalize=steps,
-                sample_weight=weights,
-                max_bytes=self.options.max_bytes,
-                n_copies=n_copies,
-            )
+        weights = samples.weights
+        built = build_part(
+            self.stack,
+            chosen,
+            normalize=self.options.normalize,
+            sample_weight=weights,
+            max_bytes=self.options.max_bytes,
+            n_copies=n_copies,
+        )
         if built is None:
             X = replace(self, taken=taken).X
             built = gram_matrices(self.dictionary, X, self.options, weights)
@@ -422,10 +412,10 @@ class Training:
 
         Kernels that are held in memory were computed once for all folds; `n_copies`
         folds are held at a time, see `part`. Of a fold whose targets are taken in
-        blocks kernels stay in place, and decision values come without offsets.
+        blocks decision values come without offsets.
         """
         # Where folds need copies, so does the model on all samples, held already.
-        training, train = self.part(train, n_copies + 1, in_place=by_blocks)
+        training, train = self.part(train, n_copies + 1)
         # A part of a kernel's matrix is one: the model on all samples is checked.
         training = training.unchecked()
         if self.precomputed:
