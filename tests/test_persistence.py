@@ -33,9 +33,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import multikernel
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, persistence
 from multikernel.exceptions import UntrustedTypesError, VersionWarning
-from multikernel.gram.temporary import lock
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 from multikernel.persistence import load, places, save
+from multikernel.persistence.places import lock
 from multikernel.problem import Progress
 from multikernel.regularizers import BlockL1
 

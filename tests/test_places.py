@@ -12,8 +12,8 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import SpicyMKLRegressor, load, report, save
-from multikernel.gram.temporary import lock, made_folder
-from multikernel.persistence.places import find_place, write_to
+from multikernel.gram.temporary import made_folder
+from multikernel.persistence.places import find_place, lock, write_to
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="links, pipes and devices are otherwise there"

@@ -17,8 +17,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from multikernel.gram.temporary import CAN_LOCK, PathLike, held, lock, written
+from multikernel.gram.temporary import PathLike, written
 from multikernel.linalg.threads import uninterrupted
+
+try:
+    import fcntl
+except ImportError:  # Windows does not remove files that are open
+    fcntl = None  # type: ignore[assignment]
+
+CAN_LOCK = fcntl is not None
 
 KINDS = {
     stat.S_ISBLK: "a device",
@@ -216,13 +223,33 @@ def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
     file.close()
 
 
+def lock(descriptor: int) -> None:
+    """Hold an open file until it is closed, by whatever end of the process.
+
+    A BlockingIOError tells that another process holds it, another OSError that the
+    file system has no locks.
+    """
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_held(descriptor: int, path: PathLike) -> bool:
+    """Lock a new file, and return whether no other process has removed it."""
+    with suppress(OSError):  # of file systems that cannot
+        try:
+            lock(descriptor)
+        except BlockingIOError:
+            return False  # being removed
+    return os.path.exists(path)
+
+
 def _made_beside(target: Path) -> tuple[int, str]:
     """Make an unfinished file, and return it open and locked, with its name."""
     while True:
         descriptor, name = tempfile.mkstemp(
             UNFINISHED, f".{target.name}.", target.parent
         )
-        if held(descriptor, name):
+        if _is_held(descriptor, name):
             return descriptor, name
         os.close(descriptor)
 
