@@ -114,15 +114,3 @@ def test_products_that_must_be_written_down_have_another_storage():
     limit = 8 * 14 * X.shape[0] ** 2
     assert choose_storage(dictionary, X, "trace", max_bytes=limit).name == "dense"
     assert choose_storage(dictionary, X, "center", max_bytes=limit).name != "dense"
-
-
-def test_products_with_vectors_of_their_own_write_no_product(monkeypatch):
-    V, terms = mains(), all_terms()
-    stack = ProductStack(DenseStack(V), terms)
-    monkeypatch.setattr(ProductStack, "_products", None)
-    rng = np.random.default_rng(1)
-    everyone = np.arange(len(terms))
-    rows = rng.normal(size=(len(terms), 2, N))
-    images = stack.resident_products(everyone)(everyone, rows)
-    np.testing.assert_allclose(images, rows @ plain(V, terms), atol=1e-10)
-    np.testing.assert_allclose(stack.block_matvec(rows[:, 0]), images[:, 0], atol=1e-10)

@@ -23,8 +23,12 @@ from multikernel._validation import check_places
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import HasProducts, HasRoughForms, ProductsOfMains
 from multikernel.gram.dense import DenseMatrix, DenseStack, Stored, threads_for
-from multikernel.gram.matrix import GramMatrix, Products, column_runs
-from multikernel.gram.product_images import inside_images
+from multikernel.gram.matrix import (
+    GramMatrix,
+    Products,
+    column_runs,
+    products_of_arrays,
+)
 from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
@@ -282,23 +286,9 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
             rows = rows.take(cols, axis=1)
         return np.asarray(rows, dtype=np.float64)
 
-    def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        n_kernels, n_samples, _ = self.shape
-        rows = coefs.reshape(n_kernels, n_samples, -1).transpose(0, 2, 1)
-        images = self.resident_products(np.arange(n_kernels))(
-            np.arange(n_kernels), rows
-        )
-        return np.ascontiguousarray(images.transpose(0, 2, 1)).reshape(coefs.shape)
-
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies by a few kernels again and again."""
-
-        def products(positions: Indices, rows: Array) -> Array:
-            terms = self.terms[kernels[positions]]
-            return inside_images(self.mains, terms, self._places, rows)
-
-        return products
+        return products_of_arrays(list(self._whole(kernels).array))
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""

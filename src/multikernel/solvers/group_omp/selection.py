@@ -19,7 +19,7 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import HELD_NUMBERS, pass_numbers, resident_products
+from multikernel.gram.capabilities import HELD_NUMBERS, resident_products
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import column_runs
@@ -355,10 +355,8 @@ class _Race:
         At once: first to 1e-2, then to 1e-5 and then again to the end took 15 to 30 %
         more of a search among 10 to 60 kernels, and no less among 837.
         """
-        n_kernels, n_samples, _ = self.stack.shape
+        n_samples = self.stack.shape[1]
         size = int(np.clip(SETTINGS.chunk_numbers // n_samples**2, 1, 64))
-        # Where several kernels are made of the same numbers, more go into a cache.
-        size *= max(1, int(n_kernels * n_samples**2 / pass_numbers(self.stack)))
         chunks = [kernels[i : i + size] for i in range(0, kernels.size, size)]
         run_blocks(self._refine, chunks)
 
