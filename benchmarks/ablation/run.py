@@ -32,7 +32,13 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import StandardScaler
 
 import multikernel as mk
-from multikernel.kernels import GaussianKernel, Interactions, LinearKernel, per_column
+from multikernel.kernels import (
+    GaussianKernel,
+    Interactions,
+    LinearKernel,
+    per_column,
+    random_subset_gaussians,
+)
 
 HERE = Path(__file__).parent
 KEY = ("mechanism", "call")
@@ -46,7 +52,8 @@ SMALL = 60
 
 REASONS = {
     "sample": " It went though it gained more than the rule asks for in this call: it "
-    "gained with tol=1e-6 and alpha from 0.01 on alone, and nothing at smaller alpha."
+    "gained with tol=1e-6 and alpha from 0.01 on alone, and nothing at smaller alpha.",
+    "written products": " It has not been deleted yet.",
 }
 """What was decided beside the rule."""
 
@@ -374,6 +381,123 @@ MECHANISMS = {
         look_ahead, ("kernels/graph/grid_pairs.py",), ("HKL search", "HKL")
     ),
 }
+
+
+# Storages of Gram matrices.
+
+
+def mixed(n_samples: int) -> Data:
+    """Return a label that depends on two of four columns, and on all together."""
+    X = np.random.default_rng(0).standard_normal((n_samples, 4))
+    f = np.sin(2.0 * X[:, 0]) + X[:, 1] + np.prod(np.sin(3.0 * X), axis=1)
+    return X, f > 0.0
+
+
+def of_both_ranks() -> list[Any]:
+    """Return 20 kernels of single columns, and three narrow ones of all columns."""
+    widths = (0.5, 1.0, 2.0, 4.0, 8.0)
+    each = [kernel for s in widths for kernel in per_column(GaussianKernel(s), 4)]
+    return [*each, *[GaussianKernel(s) for s in (0.05, 0.1, 0.2)]]
+
+
+def given(n_samples: int) -> Data:
+    """Return 60 precomputed matrices."""
+    X, y = mixed(n_samples)
+    kernels = [GaussianKernel(s) for s in np.geomspace(0.1, 30.0, 60)]
+    return mk.stack_grams(np.stack([kernel(X) for kernel in kernels])), y
+
+
+CALLS |= {
+    "both ranks, lp": Call(lambda: mk.LpMKLClassifier(of_both_ranks()), mixed, 2000),
+    "given, search": Call(lambda: mk.SpicyMKLClassifierCV("precomputed"), given, 400),
+    "Group-OMP, products": Call(
+        lambda: mk.GroupOMPRegressor(
+            Interactions(per_column(GaussianKernel("median"), 10)), max_kernels=6
+        ),
+        lambda n_samples: (numbers(n_samples)[0][:, :10], numbers(n_samples)[1]),
+        1000,
+    ),
+    "lazy, 4000 kernels": Call(
+        lambda: mk.SpicyMKLClassifier(
+            random_subset_gaussians(4000, 30, random_state=0),
+            storage="lazy",
+            normalize=None,
+            alpha=0.02,
+        ),
+        cancer,
+        300,
+    ),
+}
+
+
+def by_kernel() -> None:
+    """Hold the kernels of a dictionary in one way: as factors, or whole."""
+    from multikernel.gram.choice import Costs
+
+    Costs.by_kernel = lambda self, ranks: self.low_rank(ranks, "low_rank")
+
+
+def dense_loops() -> None:
+    """Multiply by parts of matrices in memory with NumPy alone."""
+    from multikernel.gram.dense import DenseMatrix, DenseStack
+    from multikernel.gram.part import PartStack
+
+    def matrix(stack: Any, k: int) -> Any:
+        whole, some = stack.whole.array[stack.kernels[k]], stack.samples
+        return whole if some.size == len(whole) else whole[np.ix_(some, some)]
+
+    def forms(self: Any, v: Any) -> Any:
+        columns = v.reshape(len(v), -1)
+        matrices = (matrix(self, k) for k in range(self.shape[0]))
+        return np.array([np.vdot(columns, K @ columns) for K in matrices])
+
+    def images(self: Any, vectors: Any) -> Any:
+        number = range(self.shape[0])
+        return np.array([matrix(self, k) @ vectors[k % len(vectors)] for k in number])
+
+    def combine(self: Any, weights: Any) -> Any:
+        total = np.zeros(self.shape[1:])
+        for k in np.flatnonzero(weights):
+            total += weights[k] * matrix(self, k)
+        return DenseMatrix(total)
+
+    def sums(self: Any, places: Any, steps: Any, factors: Any, each: int) -> Any:
+        rows, factors = self.array.reshape(-1, self.shape[2]), np.atleast_2d(factors)
+        pairs = enumerate(places)
+        return np.array([factors[i % len(factors)] @ rows[p + steps] for i, p in pairs])
+
+    PartStack.quadratic_forms, PartStack._images = forms, images
+    PartStack.combine, DenseStack._sums = combine, sums
+
+
+def written_products() -> None:
+    """Never write products down."""
+    from multikernel.gram import build
+
+    build.WRITTEN = 0
+
+
+def lazy_in_single() -> None:
+    """Evaluate all forms of lazy kernels in double precision."""
+    from multikernel.gram.lazy.stack import LazyStack
+
+    def exact(self: Any, v: Any) -> Any:
+        return self.quadratic_forms(v), np.zeros(self.shape[0])
+
+    LazyStack.rough_forms = exact
+
+
+GRAM: dict[str, tuple[Callable[[], None], tuple[str, ...], tuple[str, ...]]] = {
+    "by kernel": (by_kernel, ("gram/by_kernel.py",), ("both ranks, lp",)),
+    "loops over dense matrices": (
+        dense_loops,
+        ("gram/dense_loops.py",),
+        ("given, search",),
+    ),
+    "written products": (written_products, (), ("search, 400 rows",)),
+    "lazy forms in single precision": (lazy_in_single, (), ("lazy, 4000 kernels",)),
+}
+MECHANISMS |= {name: Mechanism(*each) for name, each in GRAM.items()}
 
 
 def run_once(mechanism: str, call: str) -> dict[str, float]:
