@@ -85,20 +85,16 @@ is -1, its largest 3. Clip its negative eigenvalues, or leave it out.
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """What one reading of every matrix says: is it symmetric, and what size is it.
+    """What one reading of every matrix says: is it symmetric, and what are its forms.
 
     Parameters
     ----------
-    sizes : ndarray of shape (n_kernels,)
-        |u^T K v| for two random vectors: of the size of the Frobenius norm of K, so
-        that a single entry that is too large is found. Not finite where one is not.
     asymmetry : ndarray of shape (n_kernels,)
-        u^T K v - v^T K u, as large as K - K^T.
+        u^T K v - v^T K u for two random vectors, as large as K - K^T.
     forms : ndarray of shape (n_kernels,)
         Quadratic forms of the weights.
     """
 
-    sizes: Array
     asymmetry: Array
     forms: Array
 
@@ -123,9 +119,7 @@ def take_census(
 
     run_blocks(work, range(0, stack.shape[0], step))
     stack.know_diagonals(diagonals)
-    # What is too large for sums is not finite here, and is named by its readers.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return Census(np.abs(sums[:, 0]), sums[:, 0] - sums[:, 1], sums[:, 2])
+    return Census(sums[:, 0] - sums[:, 1], sums[:, 2])
 
 
 def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:

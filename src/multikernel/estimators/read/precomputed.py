@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
-from multikernel._validation import LARGEST_VALUE, listed, shown
+from multikernel._validation import listed, shown
 from multikernel.estimators.read import numbers
 from multikernel.estimators.read.matrices import (
     check_diagonals,
@@ -256,11 +256,6 @@ NO_COPY = (
 """What to use where a copy of given matrices does not fit."""
 
 
-SUSPECT = 1e-20 * LARGEST_VALUE
-"""A random sum over a matrix from which its values are looked at one by one: below it
-one of them is too large once in 1e20 matrices."""
-
-
 def precomputed_stack(
     X: Array,
     sample_weight: Array | None,
@@ -276,6 +271,7 @@ def precomputed_stack(
     statistics, and `random_state` draws the vectors that show whether matrices are
     symmetric; zero for None.
     """
+    check_finite_grams(X)
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape
     normalization = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
@@ -296,8 +292,6 @@ def precomputed_stack(
         equal_shares(n_samples, sample_weight),
         check_random_state(0 if random_state is None else random_state),
     )
-    if not census.sizes.max() <= SUSPECT:
-        check_finite_grams(X)
     check_diagonals(held)
     check_symmetric(held, census.asymmetry)
     if normalization.only_scales:
