@@ -141,7 +141,34 @@ def many_bands(n_kernels: int) -> list[Any]:
     return [GaussianKernel(s) for s in np.geomspace(0.1, 100.0, n_kernels)]
 
 
-CALLS = {
+class Predicting:
+    """A model whose fit includes predictions for 20 000 rows."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit, then predict."""
+        self.model.fit(X, y).predict(np.tile(X, (-(-20_000 // len(X)), 1)))
+        return self.model
+
+
+LP_CALLS = {
+    "lp, 5000 rows": Call(mk.LpMKLClassifier, table, 5000),
+    "lp, p = 1, 20100 kernels": Call(
+        lambda: mk.LpMKLRegressor(
+            Interactions(per_column(GaussianKernel("median"), 200)), p=1.0
+        ),
+        wide,
+        400,
+    ),
+    "lp, p = 1, 837 kernels, predictions": Call(
+        lambda: Predicting(mk.LpMKLClassifier(bands(), p=1.0)), cancer, 100
+    ),
+}
+"""Calls of lp-norm learning and its machines."""
+
+CALLS = LP_CALLS | {
     "search, 2 targets": Call(separate, voxels(2), 200),
     "search, 40 targets": Call(separate, voxels(40), 200),
     "search, 200 targets": Call(separate, voxels(200), 300),
@@ -310,6 +337,13 @@ def thinning() -> None:
     newton.thin = squared_form.thin = lambda incumbent, tol: None
 
 
+def smo_blocks() -> None:
+    """Let SMO compute matrices with quick products whole."""
+    from multikernel.gram.factors.low_rank import FactorMatrix
+
+    FactorMatrix.quick_products = property(lambda self: False)
+
+
 def look_ahead() -> None:
     """Let HKL search without a look at the children of its sources."""
     from multikernel.solvers.hkl.search import HullSearch
@@ -372,10 +406,15 @@ MECHANISMS = {
     "squared form": Mechanism(
         squared_form,
         ("solvers/lp/squared_form.py",),
-        ("lp, p = 1, 837 kernels", "lp search"),
+        ("lp, p = 1, 837 kernels", "lp search", "lp, p = 1, 20100 kernels"),
     ),
     "thinning": Mechanism(
-        thinning, ("solvers/lp/thinning.py",), ("lp, p = 1", "lp search")
+        thinning,
+        ("solvers/lp/thinning.py",),
+        ("lp, p = 1", "lp search", "lp, p = 1, 837 kernels, predictions"),
+    ),
+    "SMO in blocks": Mechanism(
+        smo_blocks, ("machines/smo/blocks.py",), ("lp, 5000 rows",)
     ),
     "look ahead": Mechanism(
         look_ahead, ("kernels/graph/grid_pairs.py",), ("HKL search", "HKL")
