@@ -33,35 +33,21 @@ class Settings:
     """What tunes balls and steps."""
 
     smoothest: float = 0.6
-    softest: float = 1.0
     sharpest: float = 1e-9
-    """These are p - 1 of the first ball, where p is smaller, the largest p - 1 after
-    failures, and the smallest. From 0.6 thirty fits with p = 1 and p = 1.05 took a
-    tenth fewer steps than from 0.3, to a gap of 1e-3 and of 1e-5."""
+    """The largest and the smallest p - 1 of balls, where p is smaller. The first ball
+    of a cold search is the smoothest one; that of a warm start has its gap."""
 
-    sharpening: tuple[float, float, float] = (0.25, 0.6, 0.5)
+    sharpening: float = 0.5
     softening: float = 5.0
-    """The next p - 1 falls as the gap fell, to between the first two shares of the last
-    one, but not below the third share of the gap; where the quadratic model failed
-    p - 1 grows by the last number. With 0.6 alone, fits from nothing with p = 1 took 10
-    to 15 steps on 50 to 300 widths of digits, and take 7 to 9; forty fits of each loss
-    on five other sets took 3 to 13 % more, twelve on 200 widths a third. Searches with
-    p = 1 on four sets of 145 to 160 samples take 4 % more, with 0.4 alone 22 %."""
-
-    far: float = 2.0
-    """A warm start's first p - 1 is this many times its gap: with a half, searches with
-    p = 1 on five sets took a tenth more steps, the first ones too short to count."""
+    """After a long step p - 1 is multiplied by the first number, but not below that
+    share of the gap, and after a short one by the second."""
 
     short: float = 0.5
-    long: float = 0.9
-    """Steps shorter than the first share tell of a failure, and longer than the second
-    of a success."""
+    """Shorter steps tell of a failure of the quadratic model."""
 
     most_steps: tuple[int, int, int] = (500, 100, 200_000)
-    """SMO on n samples makes 500 n or 100 n + 200 000 steps at most, whichever is less.
-    With more the ball, or the scales, are to blame: 5.6 million steps of 27 samples
-    took 6.3 s and led no further than 0.4 million do, and a search over five kernels
-    with tails of their own reached SMO's limit in one ball, with a warning."""
+    """SMO on n samples makes 500 n or 100 n + 200 000 steps at most, whichever is less:
+    with more the ball, or the scales, are to blame."""
 
     floor: float = 1e-12
     """Relative size of the smallest weight, so that a kernel can return."""
@@ -234,7 +220,7 @@ class _NewtonState:
             expansion = Expansion(np.zeros_like(y), images, np.zeros(n_kernels))
         elif init is not None and init.kernel_weights.any():
             weights = init.kernel_weights
-            self.excess = min(self.excess, SETTINGS.far * self.tracker.gap)
+            self.excess = min(self.excess, self.tracker.gap)
         self.point = expansion
         self._center_at(weights)
 
@@ -250,7 +236,7 @@ class _NewtonState:
             ball = InnerBall(self.regularizer, self.center, max(p, 1.0 + self.excess))
             self._offer([self.center, ball.respond(self.point.forms)])
         tracker.record()
-        self.excess = min(self.excess, SETTINGS.far * tracker.gap)
+        self.excess = min(self.excess, tracker.gap)
 
     def _center_at(self, weights: Array) -> None:
         floored = np.maximum(weights, SETTINGS.floor * weights.max())
@@ -282,7 +268,7 @@ class _NewtonState:
         self.led_nowhere = factor > SETTINGS.in_vain
         in_vain = share < SETTINGS.short and self.led_nowhere
         self.failed = self.failed + 1 if in_vain else 0
-        self._adapt(share, factor)
+        self._adapt(share)
 
     def _step_at_center(self) -> None:
         """Solve for rho at fixed weights, then set the weights in closed form.
@@ -320,19 +306,18 @@ class _NewtonState:
             least = mass * float(center.sum()) / np.count_nonzero(called)
             self._center_at(np.where(called, np.maximum(center, least), center))
 
-    def _adapt(self, share: float, factor: float) -> None:
+    def _adapt(self, share: float) -> None:
         """Choose the next ball: smoother after a failure, sharper after a success.
 
-        `share` says how much of the step was taken, `factor` what it left of the gap.
-        The machine fails where the ball's curvature makes its kernel too stiff.
+        `share` says how much of the step was taken. The machine fails where the ball's
+        curvature makes its kernel too stiff.
         """
         if share < SETTINGS.short or not self.solved:
-            self.excess = min(SETTINGS.softest, SETTINGS.softening * self.excess)
-        elif share > SETTINGS.long:
-            least, most, of_gap = SETTINGS.sharpening
-            of_last = min(max(least, factor), most)
-            sharper = of_last * self.excess, of_gap * self.tracker.gap
-            self.excess = min(self.excess, max(*sharper, SETTINGS.sharpest))
+            softer = SETTINGS.softening * self.excess
+            self.excess = min(SETTINGS.smoothest, softer)
+        else:
+            sharper = SETTINGS.sharpening * max(self.excess, self.tracker.gap)
+            self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
         """Maximise the quadratic model of the dual, and expand its solution.
