@@ -36,12 +36,8 @@ IMAGE_BYTES = 2**31
 """Memory that the Newton solver may take for the images K_m rho of its two points."""
 
 PER_SAMPLE = 6
-"""Kernels per sample from which `SquaredForm` is the faster one for p = 1.
-
-On 150 samples, a tolerance of 1e-3 and C of 0.5, 1, 8, 128 and 1000 both took the same
-time for 945 kernels of the ionosphere set (3.9 s and 3.8 s in all), and for 378 of
-breast cancer it took 3.3 s against 2.6 s of `InterleavedNewton`. On 1000 digits and 50
-kernels it is ten times slower: its Newton steps cost the cube of the samples."""
+"""Kernels per sample from which `SquaredForm` solves for p = 1; see
+benchmarks/ablation (squared form)."""
 
 
 def choose_lp_solver(

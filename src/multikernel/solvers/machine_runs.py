@@ -112,9 +112,7 @@ def feasible(
 
 
 NEAR = 0.5
-"""So many samples wait in play for each one that moves. With as many of them, searches
-on five sets took as many steps and up to a seventh more time; with a quarter they took
-up to 6 % more steps."""
+"""So many samples wait in play for each one that moves."""
 
 
 def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:

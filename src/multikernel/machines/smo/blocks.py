@@ -1,11 +1,11 @@
 """SMO a block of samples at a time, for matrices whose products with vectors are quick.
 
 A pair step reads two rows over all samples. Where a row is a product of a factor of
-hundreds of columns, rows are what a fit costs: 9000 samples and a rank of 1300 took
-20 s of 23 for them. Among 500 samples all entries cost one matrix product, pair
-steps among them read short rows, and one product with the factor says what the others
-make of it. Blocks hold who violates the optimality conditions most, and everybody who
-is between bounds and kinks: those have to agree with each other in the end.
+hundreds of columns, rows are what a fit costs (benchmarks/ablation). Among 500 samples
+all entries cost one matrix product, pair steps among them read short rows, and one
+product with the factor updates all others. Blocks hold the samples that violate the
+optimality conditions most, and all between bounds and kinks: those have to agree with
+each other in the end.
 """
 
 from collections.abc import Callable
@@ -40,27 +40,23 @@ class Settings:
     """What tunes blocks."""
 
     size: int = 500
-    """Samples of a block. Default lp-norm fits took 0.7 and 1.5 s of 2000 and 5000
-    samples, and 0.8 and 1.9 with 1000; searches of 2000 took 43 s for 49."""
+    """Samples of a block."""
 
     spare: float = 1.5
     """Samples of a block for every one that is between its bounds and kinks, where that
-    is more. An lp search of 2000 samples took 29 s, and 32 with 2; single fits of 2000
-    to 9000 took the same time with both."""
+    is more."""
 
     most: int = 2000
     """But this many at most. Between two solutions, where a line search ends, thousands
-    are off bounds and kinks that the next steps bring back: 9000 samples with targets
-    took 7.8 s, 7.2 with 1000, 9.8 with 3000, and 23 when all of them were one block."""
+    are off bounds and kinks that the next steps bring back."""
 
     share: float = 0.1
-    """A block is solved to this share of the violation on all samples: with 0.3 it took
-    a third more blocks."""
+    """A block is solved to this share of the violation on all samples."""
 
     new: float = 0.5
     """Share of a block's samples that the last block lacks, up to which entries are
     taken from that: the product of all rows with their own transpose takes half the
-    steps. A search of 2000 samples took 24.5 s for 30.4."""
+    steps."""
 
     ended: float = 0.5
     """But not below this share of the tolerance, which all samples are to meet."""
