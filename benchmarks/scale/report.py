@@ -235,7 +235,7 @@ def memory(found: Any) -> str:
     """Return what files larger than memory took."""
     lines = [
         [
-            row.get("kernels_in") or f"{row['rows']} rows, streamed",
+            row.get("kernels_in") or f"{row['rows']} rows, in partitions",
             cell(row, "file_gigabytes", ".1f"),
             cell(row, "seconds", ".0f"),
             cell(row, "processor_seconds", ".0f"),
