@@ -210,8 +210,7 @@ def run_kernels(seed):
     storages = ["auto", "dense", "by_kernel", "low_rank", "lazy", "dense32"]
     storage = str(random.choice(storages))
     if form == "interactions":
-        order = int(random.choice([2, 2, 3]))
-        kernels = Interactions({k: ([k], v) for k, v in parts.items()}, order=order)
+        kernels = Interactions({k: ([k], v) for k, v in parts.items()})
     elif form == "direct":
         values = X.to_numpy(float)
         centred = [

@@ -6,7 +6,6 @@ from interface.commands import command_lines, json_lines
 from interface.names import name_lines
 
 import multikernel
-from multikernel.gram import files
 from multikernel.persistence import archive
 
 STORED = Path(__file__).parent / "public.txt"
@@ -19,7 +18,6 @@ def public_interface() -> str:
             f"multikernel {multikernel.__version__}",
             "",
             f"format of model files {archive.FORMAT}",
-            f"format of stacks in files {files.FORMAT}",
             "",
             *name_lines(),
             "",
