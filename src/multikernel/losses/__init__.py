@@ -40,7 +40,24 @@ arguments is a length, are attributes of its class; see `NamedLoss`."""
 
 
 def loss_names(task: str) -> tuple[str, ...]:
-    """Return the names of the losses for "classification" or "regression"."""
+    """Return the names of the losses for a task.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        What the losses are for.
+
+    Returns
+    -------
+    names : tuple of str
+        In the order of ``LOSSES``.
+
+    Examples
+    --------
+    >>> from multikernel.losses import loss_names
+    >>> loss_names("classification")
+    ('log_loss', 'hinge', 'squared_hinge', 'squared_error')
+    """
     return tuple(name for name, kind in LOSSES.items() if task in kind.tasks)
 
 
