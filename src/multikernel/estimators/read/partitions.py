@@ -87,7 +87,7 @@ def read_partitions(
     place = None if folder is None else TemporaryFolder(made_folder(folder))
     parts = partitions(X)
     numbers = list(range(len(parts)))
-    raw = RowBlocks(tuple(parts), np.zeros(len(parts) + 1, dtype=np.intp), place)
+    raw = RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), place)
     blocks = raw.made(_numbers, numbers, owner=owner, names=names).stored()
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
     filled = np.flatnonzero(shapes[:, 0])

@@ -70,11 +70,22 @@ class RowBlocks:
         Block b holds the rows ``ends[b]`` to ``ends[b + 1]``.
     folder : TemporaryFolder, optional
         Where factors are stored; then threads of this process compute.
+    client : distributed.Client, optional
+        The client of the workers that compute; this process when None.
     """
 
     parts: tuple[Any, ...]
     ends: Indices
     folder: TemporaryFolder | None = None
+    client: Any = None
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[Any], ends: Indices, folder: TemporaryFolder | None
+    ) -> "RowBlocks":
+        """Return blocks of delayed objects, for the client that is active now."""
+        client = active_client() if folder is None else None
+        return cls(tuple(parts), ends, folder, client)
 
     @classmethod
     def held(
@@ -84,8 +95,8 @@ class RowBlocks:
         folder: TemporaryFolder | None = None,
     ) -> "RowBlocks":
         """Return blocks that are in memory, of so many rows."""
-        parts = tuple(dask_module().delayed(block, pure=False) for block in blocks)
-        return cls(parts, np.cumsum([0, *sizes]), folder)
+        parts = [dask_module().delayed(block, pure=False) for block in blocks]
+        return cls.of(parts, np.cumsum([0, *sizes]), folder)
 
     @property
     def n_rows(self) -> int:
@@ -182,11 +193,6 @@ class RowBlocks:
         order[np.concatenate(places)] = np.arange(indices.size)
         return np.asarray(rows[order])
 
-    @property
-    def client(self) -> Any:
-        """Return the client of the workers that compute, None for this process."""
-        return active_client() if self.folder is None else None
-
     def room(self) -> int | None:
         """Return how many bytes factors may take, None where that is not known."""
         if self.folder is not None:
@@ -211,7 +217,7 @@ class RowBlocks:
         if self.client is not None:
             # Parts of vectors are in the graph, which is how a lost task can run again.
             quiet = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
-            with dask.config.set(quiet), connected():
+            with dask.config.set(quiet, scheduler=self.client), connected():
                 return run()
         with _here(always=self.folder is not None):
             return with_one_blas_thread(run)
@@ -317,9 +323,23 @@ def _between(rows: Array, start: int, stop: int) -> Array:
 
 def active_client() -> Any:
     """Return the client that Dask would compute on, None where it is this process."""
-    scheduler = dask_module().base.get_scheduler()
+    try:
+        scheduler = dask_module().base.get_scheduler()
+    except RuntimeError as error:
+        # A scheduler of distributed is configured, and its client was closed.
+        raise cluster_has_gone(error) from error
     client = getattr(scheduler, "__self__", None)
     return client if hasattr(client, "scheduler_info") else None
+
+
+def cluster_has_gone(error: BaseException) -> ConnectionError:
+    """Return the error that says in a sentence what Dask says of a lost cluster."""
+    return ConnectionError(
+        "The cluster of Dask has given up what this fit asked for: its scheduler "
+        "or its client was closed or restarted, or somebody cancelled it. Fit "
+        "again with a cluster that stays until the end. Dask says: "
+        f"{' '.join(str(error).split())}"
+    )
 
 
 @contextmanager
@@ -330,12 +350,7 @@ def connected() -> Iterator[None]:
     try:
         yield
     except (CancelledError, ClosedClientError) as error:
-        raise ConnectionError(
-            "The cluster of Dask has given up what this fit asked for: its scheduler "
-            "or its client was closed or restarted, or somebody cancelled it. Fit "
-            "again with a cluster that stays until the end. Dask says: "
-            f"{' '.join(str(error).split())}"
-        ) from error
+        raise cluster_has_gone(error) from error
 
 
 def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
