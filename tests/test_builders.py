@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from attack.inputs import INTERNAL
 
+from multikernel.diagnostics import rademacher_bound, recovery_coefficient
 from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
@@ -37,6 +38,7 @@ from multikernel.kernels import (
 X = np.random.default_rng(0).standard_normal((8, 2))
 DICTIONARY = ListDictionary([LinearKernel()])
 GRAM = DenseStack((X @ X.T)[None])
+BOUND = {"squared_norm": 1.0, "largest_diagonal": 1.0, "target_bound": 1.0}
 MODELS = [
     kind([LinearKernel()], 0.01).fit(X, y)
     for kind, y in ((SpicyMKLRegressor, X[:, 0]), (SpicyMKLClassifier, X[:, 0] > 0.0))
@@ -51,6 +53,8 @@ CALLS = (
     (DenseStack, {"array": np.ones((1, 2, 2))}, ()),
     (median_dictionary, {"X": X}, ("multiples", "column_multiples", "max_kernels")),
     (median_distance, {"X": X}, ("sample_weight",)),
+    (recovery_coefficient, {"gram": GRAM, "good": [0], "alpha": 1.0}, ()),
+    (rademacher_bound, {"n_samples": 9, "n_kernels": 2, **BOUND}, ("delta",)),
     (regularization_path, FIT | {"n_alphas": 2}, ("alpha_min_ratio",)),
     (regularization_path, LABELS | {"n_alphas": 2}, ("callback",)),
     (kernel_names, {"dictionary": DICTIONARY}, ()),

@@ -1,4 +1,4 @@
-"""Theorem 3 by Monte Carlo."""
+"""Theorem 3 by Monte Carlo, and the shapes of theorems 6 and 7."""
 
 import math
 
@@ -9,6 +9,8 @@ from scipy.optimize import minimize_scalar
 from multikernel.diagnostics import (
     cut_off_values,
     local_rademacher_bound,
+    local_rademacher_leading_term,
+    local_rademacher_rate,
 )
 
 
@@ -72,6 +74,26 @@ def test_a_tail_stands_for_small_eigenvalues():
     assert cut.bound == pytest.approx(whole.bound)
 
 
+def test_the_leading_term_is_zero_for_one_kernel_and_grows_with_their_number():
+    spectra = np.tile(SPECTRA["geometric"], (4, 1))
+    assert local_rademacher_leading_term(spectra[:1], 0.1, 100) == 0.0
+    two, four = (local_rademacher_leading_term(spectra[:m], 0.1, 100) for m in (2, 4))
+    assert 0.0 < two < four
+    by_hand = np.minimum(0.1, (math.e * math.log(2)) ** 2 * spectra[0]).sum()
+    assert two == pytest.approx(math.sqrt(16 * math.e / 100 * by_hand))
+
+
+def test_the_rate_lies_between_its_ends():
+    slow = local_rademacher_rate(1000, 8, 1.0 + 1e-12)
+    assert slow == pytest.approx(math.log(8) / math.sqrt(1000), rel=1e-9)
+    assert local_rademacher_rate(1000, 8, np.inf) == pytest.approx(8 / 1000)
+    for decay in (1.5, 3.0):
+        ratio = local_rademacher_rate(2000, 8, decay) / local_rademacher_rate(
+            1000, 8, decay
+        )
+        assert ratio == pytest.approx(2.0 ** (-decay / (1 + decay)))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -79,6 +101,9 @@ def test_a_tail_stands_for_small_eigenvalues():
         (lambda: local_rademacher_bound(-np.ones(2), 1.0, 5), "not negative"),
         (lambda: local_rademacher_bound(np.ones(2), 1.0, 0), "n_samples"),
         (lambda: local_rademacher_bound(np.ones(2), 1.0, 5, tail=-1.0), "tail"),
+        (lambda: local_rademacher_leading_term(np.ones(2), 1.0, 5), "shape"),
+        (lambda: local_rademacher_rate(10, 2, 1.0), "decay"),
+        (lambda: local_rademacher_rate(10, 1, 2.0), "n_kernels"),
     ],
 )
 def test_wrong_arguments_are_said(call, message):

@@ -105,6 +105,114 @@ def cut_off_values(eigenvalues: Array, r: float) -> Array:
     return np.asarray(r * np.arange(values.size + 1) + tails)
 
 
+def local_rademacher_leading_term(
+    spectra: Array, r: float, n_samples: int, *, radius: float = 1.0
+) -> float:
+    r"""Return the leading term of theorem 6 of [1]_, which is no bound by itself.
+
+    .. math::
+        \sqrt{\frac{16 e}{n} \max_m \sum_j \min\bigl(r, e^2 \Lambda^2 \log^2(M)
+        \lambda_j(\tilde K_m)\bigr)}
+
+    It describes the class of "conv" with p = 1, for kernels that are uniformly bounded
+    and uncorrelated. To be a bound it lacks a term of order 1 / n, which the theorem
+    does not give; so for a single kernel it is zero, and says nothing.
+
+    Parameters
+    ----------
+    spectra : ndarray of shape (n_kernels, n_eigenvalues)
+        Eigenvalues of the integral operators of the kernels divided by their tails; on
+        a sample the eigenvalues of K / n stand for them.
+    r : float
+        Bound on the second moment of the functions, positive.
+    n_samples : int
+        Size of the samples.
+    radius : float, default=1.0
+        Bound Lambda on the norm of the functions.
+
+    Raises
+    ------
+    ValueError
+        If r, the radius or the number of samples is not positive, or an eigenvalue is
+        negative.
+
+    References
+    ----------
+    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
+       complexity. NIPS 26.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.diagnostics import local_rademacher_leading_term
+    >>> spectra = np.array([[1.0, 0.5], [1.0, 0.1]])
+    >>> round(local_rademacher_leading_term(spectra, 0.5, 10_000), 6)
+    0.065949
+    """
+    values = _checked(spectra, r, n_samples)
+    if values.ndim != 2:
+        raise ValueError(
+            f"spectra must have the shape (n_kernels, n_eigenvalues), got "
+            f"{values.shape}."
+        )
+    if not radius > 0.0:
+        raise ValueError(f"radius must be positive, got {radius}.")
+    factor = (math.e * radius * math.log(values.shape[0])) ** 2
+    sums = np.minimum(r, factor * values).sum(axis=1)
+    return math.sqrt(16.0 * math.e / n_samples * float(sums.max()))
+
+
+def local_rademacher_rate(
+    n_samples: int, n_kernels: int, decay: float, *, scale: float = 1.0
+) -> float:
+    r"""Return the rate of theorem 7 of [1]_, without its constants.
+
+    .. math::
+        (s \log^2 M)^{1 / (1 + \alpha)} \, M^{(\alpha - 1) / (\alpha + 1)} \,
+        n^{-\alpha / (1 + \alpha)}
+
+    With the squared loss the excess risk of "conv" falls like that where eigenvalues
+    fall as :math:`\lambda_j \le d j^{-\alpha}`: between :math:`\log(M) / \sqrt n` for
+    alpha near one and :math:`M / n` for spectra that end. Ratios of rates mean
+    something, their values do not. `local_rademacher_leading_term`
+    has the assumptions.
+
+    Parameters
+    ----------
+    n_samples : int
+        Size of the samples.
+    n_kernels : int
+        Number of kernels M, at least two.
+    decay : float
+        The exponent alpha, above 1; may be infinite.
+    scale : float, default=1.0
+        :math:`d \Lambda^2`.
+
+    Raises
+    ------
+    ValueError
+        If the exponent is not above 1, or there are fewer than two kernels.
+
+    References
+    ----------
+    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
+       complexity. NIPS 26.
+
+    Examples
+    --------
+    >>> from multikernel.diagnostics import local_rademacher_rate
+    >>> local_rademacher_rate(1000, 5, decay=float("inf"))
+    0.005
+    """
+    if not decay > 1.0:
+        raise ValueError(f"decay must be above 1, got {decay}.")
+    if n_kernels < 2:
+        raise ValueError(f"n_kernels must be at least 2, got {n_kernels}.")
+    share = 1.0 / (1.0 + decay)  # and alpha / (1 + alpha) is what it leaves of one
+    slow = (scale * math.log(n_kernels) ** 2) ** share
+    return float(slow * n_kernels ** (1.0 - 2.0 * share) * n_samples ** (share - 1.0))
+
+
 def _checked(eigenvalues: Array | Indices, r: float, n_samples: int) -> Array:
     """Return eigenvalues as floats; raise if they, r or n_samples are wrong."""
     values = np.asarray(eigenvalues, dtype=np.float64)

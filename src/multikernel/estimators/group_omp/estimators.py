@@ -113,7 +113,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
         Always nan: refits are exact, but the selection is greedy and has no
-        certificate.
+        certificate; see `multikernel.diagnostics.recovery_coefficient`.
 
     See Also
     --------
@@ -195,7 +195,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
         Always nan: refits are exact, but the selection is greedy and has no
-        certificate.
+        certificate; see `multikernel.diagnostics.recovery_coefficient`.
 
     See Also
     --------
