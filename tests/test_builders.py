@@ -108,7 +108,7 @@ def test_kernels_are_named_by_their_numbers(indices):
 
 @pytest.mark.parametrize("grams", [None, 3, object()])
 def test_matrices_are_a_sequence(grams):
-    with pytest.raises(ValueError, match="a sequence of matrices and paths, got"):
+    with pytest.raises(ValueError, match="a sequence of matrices, got"):
         stack_grams(grams)
 
 

@@ -455,7 +455,7 @@ def test_one_class_needs_no_target(run, csv, tmp_path):
     for words, sentence in {
         ("predict", path, csv, "--target", "outcome"): "has no score",
         ("path", csv, "--method", "one-class"): "one-class MKL has no path",
-        (*fit, "--stream"): "--stream is for methods with targets",
+        (*fit, "--stream"): "--stream is for --method spicy without --cv",
         ("fit", csv): "Missing option --target: the column to predict",
     }.items():
         result = run(*words)

@@ -241,10 +241,9 @@ def test_predictions_are_written_whole_or_not_at_all(tmp_path, monkeypatch, endi
 def test_blanks_in_a_header_are_seen(run, tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("age,  dose,two  blanks,y\n" + "1,2,3,0.5\n2,1,4,1.5\n3,5,6,2\n")
-    said = run("fit", path, "-t", "dose").stderr
-    assert "has no 'dose'; it has age, '  dose', 'two  blanks', y." in said
-    assert "it has no 'two blanks'" not in said
-    for name in ("  dose", "two  blanks"):
+    said = run("fit", path, "-t", "weight").stderr
+    assert "has no 'weight'; it has age, dose, 'two  blanks', y." in said
+    for name in ("dose", "two  blanks"):
         assert read_table(path, [name], ["age"]).y.shape == (3,)
         assert name not in read_table(path, ["y"], [f"age,{name}"]).X
 
@@ -277,7 +276,7 @@ def test_partitions_with_numbers_out_of_reach_are_named(tmp_path):
 
     frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "dose": [1.0, 1e308, -1e308]})
     parts = dd.from_pandas(frame, npartitions=2)
-    table = PartitionedTable(parts, np.arange(3.0), path=tmp_path)
+    table = PartitionedTable(parts, np.arange(3.0), path=tmp_path, folder=None)
     with pytest.raises(ValueError, match=r"Column 'dose' of .* holds 1e\+308"):
         table.fitted(SpicyMKLRegressor(), scale=True, watch=None)
 

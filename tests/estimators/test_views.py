@@ -287,18 +287,6 @@ def test_the_notebook_shows_views_kernels_and_the_gap():
     assert model.summary().attrs["alpha"] == model.alpha_
 
 
-def test_views_of_batches_of_rows():
-    table = FRAME[[*GENES, "age"]].assign(y=Y)
-    batches = (table.iloc[start : start + 30] for start in range(0, N, 30))
-    views = {"genes": slice("g0", "g5"), "age": ("age", GaussianKernel.grid(3))}
-    model = SpicyMKLRegressor(views, alpha=0.01).fit(batches, "y")
-    whole = SpicyMKLRegressor(views, alpha=0.01).fit(table.drop(columns="y"), Y)
-    assert model.kernel_names_ == whole.kernel_names_
-    np.testing.assert_allclose(
-        model.predict(table.drop(columns="y")), whole.predict(table.drop(columns="y"))
-    )
-
-
 @pytest.mark.parametrize(
     ("column", "now", "message"),
     [

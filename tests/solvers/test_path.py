@@ -84,10 +84,11 @@ def test_a_callback_ends_the_path():
 
     def stop_at_the_tenth(line):
         lines.append(line)
-        return len(lines) == 10
+        return len(lines) >= 10
 
     path = solve_path(problem, SOLVER, alpha_grid(problem, 20), stop_at_the_tenth)
-    assert len(lines) == 10
+    # A solve that has converged at the tenth is not stopped, the next one is.
+    assert len(lines) in (10, 11)
     assert len(path) < 20
     assert path[-1].status in (Status.STOPPED, Status.CONVERGED)
 

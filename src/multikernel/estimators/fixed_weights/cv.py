@@ -223,12 +223,13 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     >>> import numpy as np
     >>> from multikernel.estimators import FixedWeightsMKLRegressorCV
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
-    >>> X = np.random.default_rng(0).standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 2])
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = FixedWeightsMKLRegressorCV(kernels, Cs=[1.0, 9.0, 81.0], cv=3)
+    >>> model = FixedWeightsMKLRegressorCV(kernels, Cs=[0.1, 1.0, 9.0, 81.0], cv=3)
     >>> model.fit(X, y).best_params_["C"] in model.Cs_, model.Cs_.size
-    (True, 3)
+    (True, 4)
     >>> model.set_params(kernel_weights="single", Cs=[1.0]).fit(X, y).kernel_weights_
     array([0., 0., 1., 0.])
     """
