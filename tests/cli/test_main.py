@@ -164,11 +164,11 @@ def test_a_signal_leaves_no_temporary_files(number, tmp_path, csv, monkeypatch):
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
 
-    def end(*_):
+    def end(*_, **__):
         seen.extend(place.iterdir())
         os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("multikernel.gram.build.write_matrices", end)
+    monkeypatch.setattr("multikernel.estimators.grams.grams.build_blocked", end)
     line = ["fit", csv, "-t", "outcome", "--drop", "amount", "--stream"]
     monkeypatch.setattr(sys, "argv", ["multikernel", *map(str, line)])
     # A process that was started in the background may ignore interrupts.
