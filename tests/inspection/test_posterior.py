@@ -188,7 +188,8 @@ def test_weights_of_zero_are_no_samples_and_targets_have_their_own(data):
     posterior = term_posterior(model, X, y, sample_weight=weights)
     assert len(posterior.X) == 40
     both = np.column_stack([y, np.cos(X[:, 2])])
-    several = SpicyMKLRegressor(KERNELS, 0.01, normalize=None).fit(X, both)
+    exact = {"normalize": None, "tol": 1e-6}
+    several = SpicyMKLRegressor(KERNELS, 0.01, **exact).fit(X, both)
     posterior = term_posterior(several, X, both)
     ones = np.ones(60)
     for k, theta in enumerate(posterior.prior_weights):
