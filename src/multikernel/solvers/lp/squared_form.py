@@ -134,8 +134,8 @@ class Settings:
 
     patience: int = 20
     progress: float = 0.01
-    """Steps in vain before giving up, and the share of the gap that is not in vain: with
-    tied kernels a gain came after 17 (tests/solvers/lp/test_sparse.py)."""
+    """Steps in vain before giving up, and the share of the gap that is not in vain.
+    With tied kernels a gain came after 17 (tests/solvers/lp/test_sparse.py)."""
 
     inner: float = 0.3
     """Share of the tolerance that is asked of the solver for a strength; the rest is
