@@ -20,7 +20,8 @@ def make_problem(seed):
     """Kernels on columns of 2 to 60 values, and targets."""
     random = np.random.default_rng([seed, 49])
     n, d = int(random.integers(60, 200)), int(random.integers(2, 6))
-    most = random.integers(2, [32, 60][seed % 2], d)
+    # More than half as many values as samples are refused as categories.
+    most = np.minimum(random.integers(2, [32, 60][seed % 2], d), n // 2)
     X = np.column_stack([random.integers(0, k, n) for k in most]).astype(float)
     inner = [CategoryKernel(), GaussianKernel(1.0), GaussianKernel(5.0)]
     kernels = [ColumnKernel(inner[random.integers(3)], c) for c in range(d)]
