@@ -17,8 +17,10 @@ STATES = {}
 """State of each module's random generator before its first test."""
 
 # Thousands of tests stay once they are collected, and a seventh of the time in which
-# they are went into looking for garbage among them.
-gc.disable()
+# they are went into looking for garbage among them. Collection stays enabled, as Dask
+# remembers when it is imported whether it is.
+THRESHOLDS = gc.get_threshold()
+gc.set_threshold(0)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -37,7 +39,7 @@ def pytest_collection_finish(session):
         for generator in generators(item):
             STATES.setdefault(generator, generator.bit_generator.state)
     gc.freeze()
-    gc.enable()
+    gc.set_threshold(*THRESHOLDS)
 
 
 def pytest_runtest_setup(item):

@@ -358,7 +358,7 @@ def _curves(
 
 
 def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
-    """Return what was fitted, and with which versions."""
+    """Return the section on the model's parameters and the versions of libraries."""
     stored = {"storage": inner.storage_} if hasattr(inner, "storage_") else {}
     if hasattr(inner, "n_iter_"):
         stored["iterations"] = int(np.max(inner.n_iter_))

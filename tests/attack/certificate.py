@@ -8,14 +8,25 @@ model is read off by `contributions` on probes (`cases.TableKernel`), so
 that the objective is the objective of what predicts.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from attack.cases import CENTRED, WEIGHTS
 from attack.loss_values import dual_box, loss_conjugate, loss_value
 
+from multikernel.exceptions import ConvergenceWarning
+
 WIDE = np.longdouble
 EPS = np.finfo(np.float64).eps
+
+
+def fitted_and_warned(fit):
+    """Return what a fit returns, and whether it warned that it did not converge."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = fit()
+    return model, any(issubclass(w.category, ConvergenceWarning) for w in caught)
 
 
 @dataclass(frozen=True)

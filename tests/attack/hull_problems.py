@@ -1,12 +1,10 @@
 """HKL on targets far from zero, against cones over the whole graph."""
 
-import warnings
-
 import numpy as np
+from attack.certificate import fitted_and_warned
 from reference.hull import hull_optimum, whole_graph
 
 from multikernel.estimators import HKLRegressor
-from multikernel.exceptions import ConvergenceWarning
 from multikernel.kernels.graph import AnovaGrid, PolynomialGrid
 
 SLACK = 1e-7
@@ -30,7 +28,7 @@ def run_hull(random):
     # In units of the deviations the problem is one of scale one (METHODS 11).
     degree = 2 if loss == "squared_error" else 1
     graph = (PolynomialGrid(2, weight_base=2.0), AnovaGrid())[random.integers(2)]
-    model = HKLRegressor(
+    estimator = HKLRegressor(
         graph,
         alpha,
         loss=loss,
@@ -39,10 +37,7 @@ def run_hull(random):
         tol=float(random.choice([1e-2, 1e-3, 1e-4])),
         certify=True,
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(X, y)
-    warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    model, warned = fitted_and_warned(lambda: estimator.fit(X, y))
     wide = y.astype(np.longdouble)
     centred = ((wide - wide.mean()) / scale).astype(np.float64)
     bound = graph.bind(X)

@@ -5,16 +5,14 @@ those of one machine on a sum of all kernels. Alternating both ends at a point w
 value no optimum exceeds, and at a dual point that no value is below.
 """
 
-import warnings
-
 import numpy as np
+from attack.certificate import fitted_and_warned
 from reference.hull import reachable
 from scipy.linalg import solve
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, xlogy
 
 from multikernel.estimators import HKLClassifier, HKLRegressor
-from multikernel.exceptions import ConvergenceWarning
 from multikernel.kernels.graph import (
     AnovaGrid,
     EmpiricalGrid,
@@ -148,11 +146,7 @@ class Problem:
 def run_one(seed):
     """Return what is wrong with the fit of one problem."""
     problem = Problem(np.random.default_rng([seed, 53]))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = problem.fit()
-    warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-    return inspect_hull(problem, model, warned)
+    return inspect_hull(problem, *fitted_and_warned(problem.fit))
 
 
 def inspect_hull(problem, model, warned):

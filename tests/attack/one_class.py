@@ -3,13 +3,11 @@
 Gram matrices are positive definite, so norms are read off the published terms.
 """
 
-import warnings
-
 import numpy as np
+from attack.certificate import fitted_and_warned
 from sklearn.svm import OneClassSVM
 
 from multikernel.estimators import OneClassMKL
-from multikernel.exceptions import ConvergenceWarning
 from multikernel.kernels import GaussianKernel
 
 SLACK = 1e-7
@@ -93,11 +91,7 @@ class Problem:
 def run_one(seed):
     """Return what is wrong with the fit of one problem."""
     problem = Problem(np.random.default_rng([seed, 55]))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = problem.fit()
-    warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-    return inspect_one_class(problem, model, warned)
+    return inspect_one_class(problem, *fitted_and_warned(problem.fit))
 
 
 def inspect_one_class(problem, model, warned):

@@ -4,16 +4,14 @@ Gram matrices are definite, so norms are read off the published terms. Learning 
 fixed weights is a support vector machine, whose norms say which weights are better.
 """
 
-import warnings
-
 import numpy as np
+from attack.certificate import fitted_and_warned
 from sklearn.svm import SVC, SVR
 
 from multikernel.estimators import (
     LocalRademacherMKLClassifier,
     LocalRademacherMKLRegressor,
 )
-from multikernel.exceptions import ConvergenceWarning
 from multikernel.kernels import GaussianKernel
 
 SLACK = 1e-7
@@ -104,11 +102,7 @@ class Problem:
 def run_one(seed):
     """Return what is wrong with the fit of one problem."""
     problem = Problem(np.random.default_rng([seed, 56]))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = problem.fit()
-    warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-    return inspect_tails(problem, model, warned)
+    return inspect_tails(problem, *fitted_and_warned(problem.fit))
 
 
 def inspect_tails(problem, model, warned):

@@ -114,7 +114,7 @@ def evaluate_terms(
         If a quadratic form is negative beyond rounding.
     """
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    # Terms in coordinates of their own have other traces than their kernels.
+    # The traces of `terms` may differ from those of the kernels, so take the kernels'.
     entries = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     each = 8 * math.prod(expansions.shape[1:])

@@ -28,8 +28,8 @@ def model_report(estimator: Any) -> dict[str, Any]:
 
     The list ``kernels`` has each active kernel, the largest weight first (norm, for the
     nodes of a hull) or, where kernels were selected one after the other, in that order;
-    for several classes also ``class``, for several targets with selections of their own
-    ``target``, and diagnostics have one value for each then. Where there are views,
+    for several classes it also has ``class``, and for several targets with separate
+    selections ``target``; diagnostics then have one value for each. If there are views,
     ``views`` are the sums over each. A search has what it chose (such as ``alpha``),
     its mean ``score`` and what that is, ``scoring``.
     """

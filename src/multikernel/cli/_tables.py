@@ -36,9 +36,8 @@ from multikernel.estimators.read.kinds import (
     kinds_of,
     refuse_kinds,
 )
-from multikernel.gram.temporary import written
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
-from multikernel.persistence.places import Place, filled
+from multikernel.persistence.places import Place, filled, written
 
 FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)

@@ -199,7 +199,7 @@ def watching(estimator: Any, scale: float | Array, callback: Callback | None) ->
 
 @dataclass
 class _Bar:
-    """What a progress bar knows of one fit: times, share, and what shows a line."""
+    """The state of a progress bar during one fit."""
 
     started: float = 0.0
     said: float = 0.0

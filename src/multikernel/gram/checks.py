@@ -85,7 +85,7 @@ is -1, its largest 3. Clip its negative eigenvalues, or leave it out.
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """What one reading of every matrix says: is it symmetric, and what are its forms.
+    """The asymmetry of every matrix and its quadratic forms, from one reading.
 
     Parameters
     ----------

@@ -292,7 +292,7 @@ class Costs:
         return replace(whole, n_bytes=whole.n_bytes - half)
 
     def dense(self) -> Choice:
-        """Return what is expected of whole matrices."""
+        """Return the cost of whole matrices."""
         entries = self.n_kernels * self.n_samples**2
         seconds = self._shared(entries * (ENTRY + PASSES * PRODUCT))
         seconds += self._newton(self.n_samples)
@@ -393,9 +393,9 @@ class Costs:
         return bool(np.mean(4 * ranks > self.n_samples) >= 0.25)
 
     def by_kernel(self, ranks: Indices) -> Choice:
-        """Return what is expected of whole matrices where ranks are high, else factors.
+        """Return the cost of whole matrices for high ranks and of factors for low ones.
 
-        Some ranks are high and some low.
+        There are ranks of both kinds.
         """
         high = is_high(ranks, self.n_samples)
         n_whole = max(1, round(self.n_kernels * float(high.mean())))

@@ -1,11 +1,10 @@
-"""Temporary folders, removed with what uses them, and how to name files in errors."""
+"""Temporary folders, which are removed with the arrays that use them."""
 
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -48,16 +47,6 @@ class TemporaryFolder:
     def hold_for(self, owner: Any) -> None:
         """Keep the folder as long as an object is there."""
         weakref.finalize(owner, _drop, None, self, os.getpid())
-
-
-@contextmanager
-def written(path: Path) -> Iterator[None]:
-    """Raise an OSError of the block again, with the name of the file in its text."""
-    try:
-        yield
-    except OSError as error:
-        text = f"the file cannot be written ({error.strerror or error})"
-        raise OSError(error.errno, text, str(path)) from error
 
 
 def made_folder(folder: PathLike) -> Path:

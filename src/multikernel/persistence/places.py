@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from multikernel.gram.temporary import PathLike, written
+from multikernel.gram.temporary import PathLike
 from multikernel.linalg.threads import uninterrupted
 
 try:
@@ -36,6 +36,16 @@ KINDS = {
 
 UNFINISHED = ".part"
 """Ends the names of files that are not whole yet."""
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Raise an OSError of the block again, with the name of the file in its text."""
+    try:
+        yield
+    except OSError as error:
+        text = f"the file cannot be written ({error.strerror or error})"
+        raise OSError(error.errno, text, str(path)) from error
 
 
 @dataclass(frozen=True)

@@ -337,7 +337,7 @@ class Training:
             return
         sums = np.unique(np.atleast_2d(weights), axis=0)
         combine, units = self.stack.combine, np.eye(self.stack.shape[0])[active]
-        # Sums of positive semidefinite kernels need no proof of their own.
+        # A sum of positive semidefinite kernels is positive semidefinite.
         if len(units) < len(sums) and all(is_proven(combine(unit)) for unit in units):
             return
         for each in sums[sums.any(axis=1)]:

@@ -1,1 +1,1 @@
-"""What comes in: tables, text, partitions; samples and their kernels."""
+"""Read user data: tables, text, partitions, targets, and the kernels for them."""

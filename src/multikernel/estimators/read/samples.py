@@ -351,10 +351,10 @@ def in_order(samples: Samples) -> Samples:
 
 
 def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
-    """Return samples where each stands for all its copies, which stand together.
+    """Merge equal samples, which must be neighbors.
 
-    First come the positions of the `chosen` that stay, one for each group of copies,
-    and then these samples with the weights of their copies, without X.
+    Returns the positions of the `chosen` samples that stay, one for each group of equal
+    ones, and these samples with summed weights and without X.
     """
     part, keys = samples.subset(chosen), _keys(samples, chosen)
     if keys is None or not (keys[1:] == keys[:-1]).any():

@@ -1,4 +1,4 @@
-"""What comes in, checked, whatever it is: arrays, frames, Gram matrices."""
+"""Read and check X: arrays, data frames and Gram matrices."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

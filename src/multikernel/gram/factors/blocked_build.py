@@ -75,7 +75,7 @@ class BlockedLandmarks(Landmarks):
 
 
 Sums = tuple[Array, ...]
-"""Of all kernels: traces, traces of residuals, and means of the factors' columns."""
+"""Arrays for all kernels: traces, traces of residuals, means of factor columns."""
 
 
 @dataclass(eq=False)

@@ -50,9 +50,9 @@ def dask_module() -> Any:
     return dask
 
 
-def delayed(task: Task) -> Any:
-    """Return a function whose calls are delayed, each with a key of its own."""
-    return dask_module().delayed(task, pure=False)
+def delayed(value: Any) -> Any:
+    """Return a delayed value; a function's calls are delayed, each under a new key."""
+    return dask_module().delayed(value, pure=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +95,7 @@ class RowBlocks:
         folder: TemporaryFolder | None = None,
     ) -> "RowBlocks":
         """Return blocks that are in memory, of so many rows."""
-        parts = [dask_module().delayed(block, pure=False) for block in blocks]
-        return cls.of(parts, np.cumsum([0, *sizes]), folder)
+        return cls.of([*map(delayed, blocks)], np.cumsum([0, *sizes]), folder)
 
     @property
     def n_rows(self) -> int:
@@ -157,7 +156,7 @@ class RowBlocks:
         return replace(self, parts=tuple(parts), ends=np.array(ends))
 
     def map(self, task: Task, *each: Sequence[Any], **common: Any) -> list[Any]:
-        """Return what a function of a block and its items returns, for each block."""
+        """Apply a function to every block and its items, and return the results."""
         return self._computed(self.made(task, *each, **common).parts)
 
     def joined(
@@ -175,9 +174,10 @@ class RowBlocks:
         return added(*self._computed(parts))
 
     def rows(self, task: Task, indices: Indices, **common: Any) -> Array:
-        """Return what a function makes of some rows, one entry for each of them.
+        """Return an array with one entry for each of some rows.
 
-        It takes a block, and numbers of rows within it; the indices are in any order.
+        The function takes a block and the positions of rows in it. The indices, of rows
+        of all blocks, may be in any order.
         """
         owners = np.searchsorted(self.ends, indices, side="right") - 1
         # One block is asked even for no rows: it knows what shape they would have.
