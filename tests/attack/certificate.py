@@ -215,7 +215,7 @@ def recompute(case, model):
     effects, effect_sizes = column_effects(case, model, len(targets))
     duals = np.atleast_2d(np.asarray(model.dual_coef_)).astype(WIDE)
     square = grams[:, kept[:, None], kept]
-    active = ()
+    active = np.arange(len(square))
     if case.family == "GroupOMP":
         active = model.active_kernels_
         factors, square = factors[active], square[active]
@@ -235,7 +235,7 @@ def recompute(case, model):
             for pair in zip(duals[part][:, kept], y, strict=True)
         ]
         rho, infeasible = np.stack([near for near, _ in both]), max(d for _, d in both)
-        norms = np.einsum("oi,mij,oj->m", rho, square, rho) * factors
+        norms = dual_forms(every, rho, square, active) * factors
         lost = rounded_forms(every, rho, square) * factors
         least, norms = (np.sqrt(np.maximum(norms - d, 0.0)) for d in (lost, 0.0))
         if case.family in ("SpicyMKL", "MKL") and case.settings["l1_ratio"] == 1.0:
@@ -304,6 +304,18 @@ def rounded_fits(case, y):
     if case.columns is None or not case.regresses or case.loss not in CENTRED:
         return np.zeros_like(y)
     return loss_value(case, y, y + 16.0 * EPS * np.abs(y))
+
+
+def dual_forms(case, rho, square, kernels):
+    """rho' K rho of some kernels; linear ones from columns, where less cancels."""
+    if case.form != "linear" or is_single(case):
+        return np.einsum("oi,mij,oj->m", rho, square, rho)
+    X = case.X.astype(WIDE)[case.kept]
+    if case.settings["normalize"] == "center":
+        weights = np.ones(len(X)) if case.weights is None else case.weights[case.kept]
+        X = X - weights @ X / weights.sum()
+    images = [rho @ X[:, list(case.groups[m])] for m in kernels]
+    return np.array([(image * image).sum() for image in images])
 
 
 def rounded_forms(case, rho, square):

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from attack.beside import make_beside_case
 from attack.cases import make_case, make_loss_case, make_offset_case
-from attack.certificate import is_single, recompute
+from attack.certificate import is_single, recompute, scales
 from attack.hull_problems import run_hull
 from threadpoolctl import ThreadpoolController
 
 from multikernel import exceptions
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 
 MOST_PASSES, MOST_STEPS = 10_000, 10_000_000
 """Passes over all matrices, and inner steps, that a fit of 40 samples and 12 kernels
@@ -65,7 +65,8 @@ def judge(case, inspect=None):
             X, y = case.inputs()[0], case.y
             model = case.estimator().fit(X, y, case.weights, **known)
         except Exception as error:
-            found.append(("exceptions", f"{type(error).__name__}: {error}"))
+            if not (isinstance(error, UnsupportedProblemError) and is_drowned(case)):
+                found.append(("exceptions", f"{type(error).__name__}: {error}"))
             model = None
     if [pool["num_threads"] for pool in controller.info()] != before:
         found.append(("leaks", f"BLAS threads were {before}"))
@@ -118,6 +119,16 @@ def inspect_model(case, model, warned):
     found += inspect_values(case, model, outputs)
     found += inspect_weights(case, model)
     return found
+
+
+def is_drowned(case):
+    """Whether greedy steps must be refused: matrices round by more than the ridge."""
+    if case.family != "GroupOMP":
+        return False
+    factors, grams = scales(case, None)
+    weights = np.ones(len(case.y)) if case.weights is None else case.weights
+    ridge = case.settings["alpha"] * weights[case.kept].sum()
+    return ridge < 1e-12 * (factors * np.einsum("mii->m", grams)).max()
 
 
 def inspect_gaps(case, model, outputs, warned, slack):

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from multikernel import SpicyMKLRegressor
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack
-from multikernel.kernels import LinearKernel, per_column
+from multikernel.kernels import GaussianKernel, LinearKernel, per_column
 from multikernel.losses import (
     GammaLoss,
     HuberLoss,
@@ -135,3 +135,13 @@ def test_the_digits_of_features_prove_fits_of_large_counts(count, scale, alpha):
     column = scale * X[:, 0].astype(np.longdouble)
     strength = 20 * model.alpha_
     assert abs(column @ model.dual_coef_) <= strength * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", [7, 11, 19])
+def test_several_large_counts_are_fitted_to_tol(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2))
+    y = rng.poisson(np.exp(X[:, 0])).astype(float)
+    y[:4] = 10.0 ** rng.choice([5, 7], 4)
+    model = SpicyMKLRegressor(GaussianKernel("median"), 1e-3, loss="poisson").fit(X, y)
+    assert model.duality_gap_ <= model.tol

@@ -132,12 +132,13 @@ class AugmentedLagrangian:
         It ends above that only where rounding forbids more. The starting point has a
         relative gap and an objective, `gap` and `primal`.
         """
-        retreats = 0
+        retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # seven digits of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)
             reached = self._minimize(target)
             if reached is None:
                 retreats += 1
+                growth **= 0.5  # or the next gamma may be the one that failed
                 self._retreat()
                 if self.stuck:
                     return
@@ -145,7 +146,7 @@ class AugmentedLagrangian:
             self._update()
             if reached.gap <= target:
                 return
-            self.gamma *= SETTINGS.growth
+            self.gamma *= growth
             gap, primal = min(gap, reached.gap), reached.primal
             self._threshold()
 
