@@ -611,3 +611,10 @@ def test_a_memory_view_of_text_gets_a_sentence():
     view = memoryview(np.array(["word", "text", "word"]))
     with pytest.raises((ValueError, TypeError)):
         SpicyMKLRegressor().fit(view, np.arange(3.0))
+
+
+def test_targets_in_a_memory_view_are_the_array_they_show():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    y = X[:, 0] + X[:, 1]
+    viewed, plain = (SpicyMKLRegressor().fit(X, t) for t in (memoryview(y), y))
+    np.testing.assert_array_equal(viewed.predict(X), plain.predict(X))

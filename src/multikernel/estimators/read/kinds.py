@@ -145,11 +145,11 @@ def column_values(column: Any) -> Array:
         column = column.combine_chunks()
     if hasattr(column, "is_valid"):
         return np.asarray(column.to_numpy(zero_copy_only=False))
-    if str(getattr(column, "dtype", "")) in WIDE:
+    dtype = str(getattr(column, "dtype", ""))
+    if dtype in WIDE:
         column = column.cast(float)
-    objects = isinstance(column, list | tuple)
-    if not objects and getattr(column, "ndim", 0) == 1:
-        objects = str(column.dtype) == "object"
+    objects = dtype == "object" and getattr(column, "ndim", 0) == 1
+    objects |= isinstance(column, list | tuple)
     if objects and any(isinstance(value, enum.Enum) for value in column):
         return _with_plain_text(column)
     return np.asarray(column)
