@@ -20,8 +20,9 @@ from multikernel.solvers import (
     InterleavedNewton,
     SpicyMKL,
     SquaredForm,
+    solve_path,
 )
-from multikernel.solvers.base import solve_path, with_alpha
+from multikernel.solvers.base import with_alpha
 
 SLACK = 1e-9
 SCORES = 1e-3

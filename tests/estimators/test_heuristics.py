@@ -17,11 +17,8 @@ from multikernel.gram import DenseMatrix, DenseStack, build_stack
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 from multikernel.losses import SquaredLoss, weighted
 from multikernel.machines import machine_for
-from multikernel.solvers.weight_rules import (
-    alignment_weights,
-    easy_weights,
-    hull_points,
-)
+from multikernel.solvers import alignment_weights, easy_weights
+from multikernel.solvers.weight_rules import hull_points
 
 KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(4))
 

@@ -29,7 +29,7 @@ from multikernel.linalg import tables
 from multikernel.losses import LOSSES, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
-from multikernel.solvers.spicy.solver import SpicyMKL
+from multikernel.solvers import SpicyMKL
 
 KERNELS = ParameterGrid(
     [GaussianKernel(0.7), GaussianKernel(2.0), PolynomialKernel(2)],

@@ -9,19 +9,20 @@ from collections.abc import Callable
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.base import GramStack
-from multikernel.gram.by_kernel import ByKernelStack
+from multikernel.gram import (
+    ByKernelStack,
+    DenseStack,
+    GramStack,
+    LowRank,
+    LowRankStack,
+    PartStack,
+    ProductStack,
+    ScaledStack,
+    build_low_rank,
+    lazy_stack,
+)
 from multikernel.gram.capabilities import low_rank_form
-from multikernel.gram.dense import DenseStack
-from multikernel.gram.factors.factorise import build_low_rank
-from multikernel.gram.factors.landmarks import LowRank
-from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.lazy.stack import lazy_stack
-from multikernel.gram.part import PartStack
-from multikernel.gram.products import ProductStack
-from multikernel.gram.views import ScaledStack
-from multikernel.kernels.dictionary import ListDictionary
-from multikernel.kernels.given import PrecomputedKernel
+from multikernel.kernels import ListDictionary, PrecomputedKernel
 
 
 def dense(array: Array) -> GramStack:

@@ -9,10 +9,16 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
 )
-from multikernel.gram import DenseStack, LowRankStack, build_part, build_stack
-from multikernel.gram.by_kernel import ByKernelStack
+from multikernel.gram import (
+    ByKernelStack,
+    DenseStack,
+    LowRankStack,
+    Refinement,
+    build_part,
+    build_stack,
+)
 from multikernel.gram.choice import choose_storage
-from multikernel.gram.refine import Refinement, full_forms, refined
+from multikernel.gram.refine import full_forms, refined
 from multikernel.kernels import ColumnKernel, GaussianKernel, ListDictionary
 from multikernel.persistence import load, save
 

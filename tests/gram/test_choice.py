@@ -14,12 +14,13 @@ from multikernel.gram.choice import LONG, choose_storage
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
+    Interactions,
     LinearKernel,
     ListDictionary,
     ParameterGrid,
 )
 from multikernel.kernels.columns import Features
-from multikernel.kernels.interactions import Interactions, with_interactions
+from multikernel.kernels.interactions import with_interactions
 
 THIN = ParameterGrid([GaussianKernel(1.0)], range(4))
 THICK = ListDictionary([GaussianKernel(0.3), GaussianKernel(0.5)])

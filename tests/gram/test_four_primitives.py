@@ -7,16 +7,16 @@ import pytest
 from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
 
 from multikernel.certificates import duality_gap
-from multikernel.gram import DenseStack, GramMatrix, GramStack
+from multikernel.gram import DenseStack, GramMatrix, GramStack, tail_sums
 from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.definite import is_proven
-from multikernel.gram.spectra import tail_sums
 from multikernel.problem import Problem
 from multikernel.regularizers import SparseBlockNorm, SquaredBlockNorm
 from multikernel.solvers import (
     LP_SOLVERS,
     SPARSE_ONLY,
     UFOMKL,
+    FixedWeights,
     GroupOMP,
     InterleavedNewton,
     IterativeShrinkage,
@@ -26,7 +26,6 @@ from multikernel.solvers import (
     solve_path,
     ufo_exponent,
 )
-from multikernel.solvers.fixed_weights import FixedWeights
 from multikernel.solvers.one_class import OneClass
 from multikernel.testing import check_gram_stack
 

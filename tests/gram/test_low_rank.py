@@ -5,9 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from multikernel.gram import DenseStack, build_stack, cross_gram
-from multikernel.gram.factors.factorise import build_low_rank
-from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.gram import (
+    DenseStack,
+    LowRankStack,
+    build_low_rank,
+    build_stack,
+    cross_gram,
+)
 from multikernel.kernels import (
     LinearKernel,
     ListDictionary,

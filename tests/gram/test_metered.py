@@ -9,7 +9,7 @@ from multikernel.gram import DenseStack, lazy_stack
 from multikernel.gram.lazy.stack import normalize_lazily
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import empty_normalization
-from multikernel.kernels.dictionary import ListDictionary
+from multikernel.kernels import ListDictionary
 from multikernel.testing import check_gram_stack
 
 M, N = 5, 12

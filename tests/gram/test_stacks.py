@@ -5,8 +5,7 @@ import pytest
 from gram.stacks import STACKS
 from hypothesis import given, strategies as st
 
-from multikernel.gram import DenseStack
-from multikernel.gram.refine import Refinement
+from multikernel.gram import DenseStack, Refinement
 from multikernel.testing import check_gram_stack
 
 

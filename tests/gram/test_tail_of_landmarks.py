@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from multikernel.gram import TailNormalizer, build_stack, tail_sums
-from multikernel.gram.factors.landmarks import LowRank
+from multikernel.gram import LowRank, TailNormalizer, build_stack, tail_sums
 from multikernel.kernels import GaussianKernel, ListDictionary
 
 X = np.random.default_rng(0).standard_normal((80, 2))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from multikernel.gram import DenseMatrix, lazy_stack
-from multikernel.gram.matrix import GramMatrix, MatrixPlusFactor
+from multikernel.gram import DenseMatrix, GramMatrix, lazy_stack
+from multikernel.gram.matrix import MatrixPlusFactor
 from multikernel.kernels import random_subset_gaussians
 
 rng = np.random.default_rng(0)

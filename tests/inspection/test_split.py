@@ -20,9 +20,9 @@ from multikernel import (
     stability_selection,
     variance_split,
 )
-from multikernel.estimators.publish.sobol import SobolIndices
 from multikernel.exceptions import DictionaryWarning
 from multikernel.inspection import (
+    SobolIndices,
     VarianceSplit,
     contributions,
     group_permutation_importance,

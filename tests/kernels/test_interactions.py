@@ -7,6 +7,7 @@ from multikernel.kernels import (
     CenteredKernel,
     ColumnKernel,
     GaussianKernel,
+    Interactions,
     LinearKernel,
     ListDictionary,
     ProductKernel,
@@ -14,7 +15,7 @@ from multikernel.kernels import (
     per_column,
 )
 from multikernel.kernels.columns import Features, resolve_kernel
-from multikernel.kernels.interactions import Interactions, with_interactions
+from multikernel.kernels.interactions import with_interactions
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 5))

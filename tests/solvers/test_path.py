@@ -10,8 +10,8 @@ from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
-from multikernel.solvers import SpicyMKL
-from multikernel.solvers.base import alpha_grid, solve_path, with_alpha
+from multikernel.solvers import SpicyMKL, alpha_grid, solve_path
+from multikernel.solvers.base import with_alpha
 from multikernel.solvers.lp_choice import lp_solver
 from multikernel.testing import check_solution
 

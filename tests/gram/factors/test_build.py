@@ -10,10 +10,14 @@ import multikernel.gram.factors.blocked_build as search
 import multikernel.gram.factors.row_blocks as row_blocks
 import multikernel.gram.factors.rows as plan
 from multikernel.exceptions import StackTooLargeError
-from multikernel.gram import LowRank, TailNormalizer, build_stack
+from multikernel.gram import (
+    LowRank,
+    LowRankStack,
+    TailNormalizer,
+    build_low_rank,
+    build_stack,
+)
 from multikernel.gram.factors.blocked_build import build_blocked, refine_blocked
-from multikernel.gram.factors.factorise import build_low_rank
-from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
 from multikernel.kernels import (
     ColumnKernel,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from multikernel import SpicyMKLRegressor
-from multikernel.gram.factors.factorise import build_low_rank, refine
+from multikernel.gram import build_low_rank
+from multikernel.gram.factors.factorise import refine
 from multikernel.gram.factors.growth import MOST_VALUES, exact_factor, kernel_columns
 from multikernel.kernels import (
     CategoryKernel,

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from multikernel.gram import build_low_rank
 from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.factors.blocked_build import build_blocked
-from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
 from multikernel.kernels import ColumnKernel, GaussianKernel, ListDictionary
 

@@ -5,18 +5,18 @@ import pytest
 from sklearn.base import clone
 
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
-from multikernel.gram import LowRank, build_part, build_stack
+from multikernel.gram import LowRank, Refinement, build_part, build_stack
 from multikernel.gram.factors import centred
 from multikernel.gram.factors.products import FactoredProducts
-from multikernel.gram.refine import Refinement
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
+    Interactions,
     LinearKernel,
     ListDictionary,
 )
 from multikernel.kernels.columns import Features
-from multikernel.kernels.interactions import Interactions, with_interactions
+from multikernel.kernels.interactions import with_interactions
 from multikernel.testing import check_gram_stack
 
 RNG = np.random.default_rng(0)

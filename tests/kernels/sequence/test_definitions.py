@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from reference import literal_sequences as literal
 
-from multikernel.gram.factors.landmarks import kernel_features
+from multikernel.gram import kernel_features
 from multikernel.kernels import Kernel, kernel_name
 from multikernel.kernels.sequence import (
     Alphabet,

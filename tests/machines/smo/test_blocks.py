@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import DenseMatrix
-from multikernel.gram.factors.low_rank import LowRankMatrix
+from multikernel.gram import DenseMatrix, LowRankMatrix
 from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, weighted
 from multikernel.machines import SMO, warm_start
 from multikernel.machines.smo import blocks

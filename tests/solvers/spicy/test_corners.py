@@ -10,8 +10,7 @@ from multikernel.gram import DenseStack
 from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
-from multikernel.solvers import SpicyMKL
-from multikernel.solvers.base import alpha_grid, solve_path
+from multikernel.solvers import SpicyMKL, alpha_grid, solve_path
 from multikernel.solvers.spicy import corners as face_search
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners

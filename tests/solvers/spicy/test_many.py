@@ -8,8 +8,13 @@ from tests.reference.conic import reference_optimum
 
 from multikernel.certificates import alpha_max, duality_gap
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import DenseStack, LowRankStack, PartStack, ScaledStack
-from multikernel.gram.by_kernel import ByKernelStack
+from multikernel.gram import (
+    ByKernelStack,
+    DenseStack,
+    LowRankStack,
+    PartStack,
+    ScaledStack,
+)
 from multikernel.gram.factors.low_rank import Residual
 from multikernel.losses import (
     EpsilonInsensitiveLoss,

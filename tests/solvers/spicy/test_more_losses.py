@@ -20,8 +20,7 @@ from multikernel.losses import (
 )
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
-from multikernel.solvers import SpicyMKL
-from multikernel.solvers.base import solve_path
+from multikernel.solvers import SpicyMKL, solve_path
 from multikernel.solvers.spicy.sides import BarrierSide, SmoothSide
 from multikernel.testing import check_solution, check_solver
 

@@ -15,8 +15,7 @@ from multikernel.linalg.tall import TallArray
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
-from multikernel.solvers import SpicyMKL
-from multikernel.solvers.base import alpha_grid
+from multikernel.solvers import SpicyMKL, alpha_grid
 from multikernel.solvers.spicy import solver
 from multikernel.solvers.spicy.kernels import kernel_spaces
 from multikernel.testing import check_solution

@@ -11,8 +11,7 @@ from multikernel.gram import DenseStack
 from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, LogisticLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
-from multikernel.solvers import InterleavedNewton, SpicyMKL
-from multikernel.solvers.base import solve_path
+from multikernel.solvers import InterleavedNewton, SpicyMKL, solve_path
 from multikernel.solvers.spicy.corners import FaceSearch
 from multikernel.solvers.spicy.weights import (
     WeightSearch,
