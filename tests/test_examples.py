@@ -7,12 +7,10 @@ import warnings
 from pathlib import Path
 
 import pytest
+from command_line import run_command
 
 pytest.importorskip("matplotlib", reason="the examples draw")
 from matplotlib import pyplot as plt
-from typer.testing import CliRunner
-
-from multikernel.cli.app import app
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").rglob("plot_*.py"))
 
@@ -25,7 +23,7 @@ def run_here(command, **settings):
     if command[1:3] != ["-m", "multikernel.cli"]:
         return START(command, **settings)
     with contextlib.chdir(settings["cwd"]):
-        done = CliRunner().invoke(app, command[3:])
+        done = run_command(*command[3:])
     assert done.exit_code == 0, done.output
     return subprocess.CompletedProcess(command, 0, done.stdout, done.stderr)
 

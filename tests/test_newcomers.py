@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run_command
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.feature_selection import f_regression
@@ -19,10 +20,8 @@ from sklearn.model_selection import KFold, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
-from typer.testing import CliRunner
 
 import multikernel as mk
-from multikernel.cli.app import app
 from multikernel.datasets import load, read_fasta
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.inspection import kernel_tests
@@ -39,7 +38,7 @@ from multikernel.testing import check_kernel
 
 def shell(command, text=None):
     """Run a line of a shell that begins with multikernel, as a pipe does with text."""
-    done = CliRunner().invoke(app, command.split()[1:], input=text)
+    done = run_command(*command.split()[1:], input=text)
     assert done.exit_code == 0, done.output
     return done.stdout
 

@@ -14,13 +14,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import typer
 from attack.hostile_files import VALUES, _prepare as prepare, odd_arrays, odd_table
 from attack.hostile_models import scrambled, tree_with_changes
 from attack.inputs import INTERNAL
-from typer.testing import CliRunner
-
-from multikernel.cli.app import app
+from command_line import command_tree, run_command
 
 MODELS = ("0.skops", "dict.skops", "unfitted.skops", "scaler.skops", "1.skops")
 PLACES = (
@@ -73,7 +70,7 @@ def contents():
 @cache
 def parameters(command):
     """Return the options of a command: names, and whether a value follows."""
-    found = typer.main.get_command(app).commands[command].params
+    found = command_tree().commands[command].params
     options = [p for p in found if p.param_type_name == "option" and p.name != "help"]
     return [(p.opts[0], not getattr(p, "is_flag", False)) for p in options]
 
@@ -177,7 +174,7 @@ def run_one(seed):
         words = words_of(random, command, folder)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = CliRunner().invoke(app, words)
+            result = run_command(*words)
         wrong = [
             *judged(result),
             *foreign_options(command, result),
@@ -197,7 +194,7 @@ FIT_WITH = re.compile(r"(fit|fitted) with --[a-z-]+( [a-z]+)?( --[a-z-]+)?", re.
 def foreign_options(command, result):
     """Yield the options that a message names and its command lacks."""
     said = FIT_WITH.sub("", " ".join(result.stderr.split()))
-    found = typer.main.get_command(app).commands[command].params
+    found = command_tree().commands[command].params
     own = {name for p in found for name in (*p.opts, *p.secondary_opts)}
     for option in sorted({*re.findall(r"--[a-z][a-z-]+", said)} - own - {"--help"}):
         if result.exit_code != 2:  # where an option that was given is named

@@ -102,14 +102,12 @@ def commands(*arguments):
     """Return what runs a command in a folder; a refusal is an OSError with its text."""
 
     def run(folder):
-        from typer.testing import CliRunner
-
-        from multikernel.cli.app import app
+        from command_line import run_command
 
         words = [
             str(folder / word[1:]) if word[0] == "@" else word for word in arguments
         ]
-        result = CliRunner().invoke(app, words)
+        result = run_command(*words)
         if isinstance(result.exception, SystemExit) and result.exit_code:
             raise OSError(result.stderr)
         if result.exception is not None:

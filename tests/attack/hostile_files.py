@@ -158,12 +158,10 @@ def _memory(field: str) -> int:
 
 def _calling(*arguments: object) -> Callable[[], str]:
     """Run a command: exit code 0, or 1 or 2 with a sentence on standard error."""
-    from typer.testing import CliRunner
-
-    from multikernel.cli.app import app
+    from command_line import run_command
 
     def act() -> str:
-        result = CliRunner().invoke(app, [str(word) for word in arguments])
+        result = run_command(*arguments)
         error = result.exception
         if error is not None and not isinstance(error, SystemExit):
             return f"{type(error).__name__}: {error}"[:160].replace("\n", " ")

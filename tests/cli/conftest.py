@@ -5,9 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
-
-from multikernel.cli.app import app
+from command_line import run_command
 
 
 @pytest.fixture
@@ -18,7 +16,7 @@ def run():
         with warnings.catch_warnings():
             # Warnings are lines on stderr, and no errors as elsewhere in the tests.
             warnings.simplefilter("default")
-            return CliRunner().invoke(app, [str(argument) for argument in arguments])
+            return run_command(*arguments)
 
     return invoke
 

@@ -3,36 +3,37 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
+from command_line import command_tree
 from reference.estimators import ESTIMATORS
 from sklearn.base import is_classifier, is_regressor
 
+from multikernel import load
 from multikernel.cli._methods import (
     METHODS,
-    find_method,
     find_task,
     label_keys,
     needed_targets,
     parse_settings,
 )
-from multikernel.cli._requests import Training
-from multikernel.cli._tables import Table
-from multikernel.cli._training import KERNELS, find_kernels, make_estimator
 from multikernel.estimators import (
     MKLClassifier,
     MKLRegressor,
-    SpicyMKLClassifier,
     SpicyMKLOrdinal,
     SpicyMKLOrdinalCV,
     SpicyMKLSurvival,
     SpicyMKLSurvivalCV,
 )
-from multikernel.estimators.ordinal.base import OrdinalMKL
-from multikernel.estimators.survival.base import SurvivalMKL
-from multikernel.kernels import kernel_names
 from multikernel.kernels.graph import HermiteGrid
 from multikernel.losses import LOSSES
+
+ORDINAL = (SpicyMKLOrdinal, SpicyMKLOrdinalCV)
+SURVIVAL = (SpicyMKLSurvival, SpicyMKLSurvivalCV)
+
+
+def told(result):
+    assert result.exit_code == 1
+    return " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -89,12 +90,12 @@ def test_impossible_tasks(task, loss, message):
         find_task(task, loss, np.array([0, 1]))
 
 
-def test_unknown_method_and_kernels():
-    with pytest.raises(ValueError, match="--method must be one of spicy, gomp"):
-        find_method("magic")
-    table = Table(pd.DataFrame({"a": [1.0]}), None)
-    with pytest.raises(ValueError, match="--kernels must be one of default, columns"):
-        find_kernels("magic", table)
+def test_unknown_method_and_kernels(run, csv):
+    command = "fit", csv, "-t", "amount", "--drop", "outcome"
+    message = told(run(*command, "--method", "magic"))
+    assert "--method must be one of spicy, gomp" in message
+    message = told(run(*command, "--kernels", "magic"))
+    assert "--kernels must be one of default, columns" in message
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
@@ -102,8 +103,8 @@ def test_every_method_has_its_tasks(method):
     tasks = {
         "classification": is_classifier,
         "regression": is_regressor,
-        "survival": lambda model: isinstance(model, SurvivalMKL),
-        "ordinal": lambda model: isinstance(model, OrdinalMKL),
+        "survival": lambda model: isinstance(model, SURVIVAL),
+        "ordinal": lambda model: isinstance(model, ORDINAL),
     }
     for task in method.tasks:
         fixed = method.estimator(task)
@@ -129,7 +130,7 @@ def test_every_method_is_offered():
         }
     ]
     # Parts of one's own need Python; models of times and grades are apart, as y is.
-    apart = {SpicyMKLSurvival, SpicyMKLSurvivalCV, SpicyMKLOrdinal, SpicyMKLOrdinalCV}
+    apart = {*SURVIVAL, *ORDINAL}
     assert {*kinds, MKLClassifier, MKLRegressor} == {*ESTIMATORS, *apart}
 
 
@@ -145,18 +146,23 @@ def test_a_method_that_cannot_says_so():
 @pytest.mark.parametrize(
     ("choice", "count"), [("columns", 12), ("joint", 4), ("linear", 3)]
 )
-def test_kernels_fit_the_table(choice, count):
-    table = Table(pd.DataFrame(np.ones((2, 3))), None)
-    names = kernel_names(find_kernels(choice, table))
+def test_kernels_fit_the_table(run, csv, tmp_path, choice, count):
+    model = tmp_path / "model.skops"
+    options = "--kernels", choice, "--method", "uniform", "-o", model
+    found = run("fit", csv, "-t", "amount", "--drop", "outcome", *options)
+    assert found.exit_code == 0, found.stderr
+    names = load(model)[-1].kernel_names_
     assert len(names) == len(set(names)) == count
 
 
-def test_methods_over_graphs_have_choices_of_their_own():
-    table = Table(pd.DataFrame(np.ones((2, 3))), None)
-    graph = find_kernels("hermite", table, graphs=True)
-    assert isinstance(graph, HermiteGrid)
-    with pytest.raises(ValueError, match="--kernels must be one of default, polynom"):
-        find_kernels("columns", table, graphs=True)
+def test_methods_over_graphs_have_choices_of_their_own(run, csv, tmp_path):
+    model = tmp_path / "model.skops"
+    command = "fit", csv, "-t", "amount", "--drop", "outcome", "--method", "hkl"
+    found = run(*command, "--kernels", "hermite", "-o", model)
+    assert found.exit_code == 0, found.stderr
+    assert isinstance(load(model)[-1].kernels, HermiteGrid)
+    message = told(run(*command, "--kernels", "columns"))
+    assert "--kernels must be one of default, polynom" in message
     assert [name for name, method in METHODS.items() if method.graphs] == ["hkl"]
 
 
@@ -209,9 +215,12 @@ def test_gram_matrices_have_no_interactions(run, gram_file):
     assert "this file holds Gram matrices" in " ".join(found.stderr.split())
 
 
-def test_gram_matrices_need_no_kernels():
-    table = Table(np.ones((2, 2, 1)), None)
-    assert {find_kernels(choice, table) for choice in KERNELS} == {"precomputed"}
+@pytest.mark.parametrize("choice", ["default", "columns", "joint", "linear"])
+def test_gram_matrices_need_no_kernels(run, gram_file, choice):
+    options = "--kernels", choice, "--method", "uniform", "--json"
+    found = run("fit", gram_file, "-t", "y", *options)
+    assert found.exit_code == 0, found.stderr
+    assert json.loads(found.stdout)["n_kernels"] == 3
 
 
 def test_settings_are_values():
@@ -242,11 +251,12 @@ def test_class_weights_get_the_labels(labels, given, expected):
     assert label_keys(given, np.array(labels)) == expected
 
 
-def test_unknown_parameters_are_named():
-    with pytest.raises(ValueError, match="has no parameter 'alfa': did you mean alpha"):
-        make_estimator(SpicyMKLClassifier, {"alfa": 1})
+def test_unknown_parameters_are_named(run, csv):
+    command = "fit", csv, "-t", "amount", "--drop", "outcome"
+    message = told(run(*command, "--set", "alfa=1"))
+    assert "has no parameter 'alfa': did you mean alpha" in message
 
 
 def test_the_help_of_loss_names_every_loss():
-    shown = Training.__dataclass_fields__["loss"].metadata["option"]
-    assert all(name in shown.help for name in LOSSES)
+    option = next(p for p in command_tree().commands["fit"].params if p.name == "loss")
+    assert all(name in option.help for name in LOSSES)

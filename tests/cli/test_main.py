@@ -7,15 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import pytest
 
 from multikernel import LpMKLRegressor, __version__, save
-from multikernel._install import how_to_install
 from multikernel.cli import main
-from multikernel.cli._start import CLOSED
-from multikernel.cli._tables import read_table
 from multikernel.kernels import LinearKernel
 
 RUN = "from multikernel.cli import main; main()"
@@ -42,7 +38,8 @@ def test_missing_libraries_are_named_with_the_extra():
     result = script(code)
     assert result.stdout == "1\n1\n1\n"
     assert result.stderr.splitlines() == [
-        f"Error: The command line needs {library}: {how_to_install('cli')}."
+        f"Error: The command line needs {library}: in a clone of "
+        "multikernel, pip install '.[cli]'."
         for library in ("typer", "rich", "pandas")
     ]
 
@@ -127,17 +124,22 @@ def closed(*streams):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process is made that way")
 def test_closed_streams_are_a_sentence_or_nothing():
-    said = f"{CLOSED}\n"
+    said = (
+        "Error: Standard output is closed, and results go there: send it to a file.\n"
+    )
     assert closed(1) == (1, "", said)
     assert closed(0, 1) == (1, "", said)
     assert closed(1, 2) == (1, "", "")
     assert closed(0, 2) == (0, f"{__version__}\n", "")
 
 
-def test_closed_standard_input_is_a_sentence(monkeypatch):
+def test_closed_standard_input_is_a_sentence(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(ValueError, match=r"Standard input is closed: name a file"):
-        read_table(Path("-"), ["y"], [])
+    monkeypatch.setattr(sys, "argv", ["multikernel", "fit", "-", "--target", "y"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert "Standard input is closed: name a file" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")

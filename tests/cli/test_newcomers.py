@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import run_command
 
-from multikernel.cli.app import app
 from multikernel.persistence import load
 
 
@@ -31,11 +30,11 @@ def test_standard_input(csv, plain, tmp_path):
     model = str(tmp_path / "model.skops")
     options = ["-t", "outcome", "--drop", "amount", "--alpha", "0.02", "--json"]
     text = csv.read_text()
-    result = CliRunner().invoke(app, ["fit", "-", *options, "-o", model], input=text)
+    result = run_command("fit", "-", *options, "-o", model, input=text)
     assert json.loads(result.stdout)["objective"] == plain
-    result = CliRunner().invoke(app, ["predict", model, "-"], input=text)
+    result = run_command("predict", model, "-", input=text)
     assert len(result.stdout.splitlines()) == 61
-    result = CliRunner().invoke(app, ["fit", "-", *options], input="")
+    result = run_command("fit", "-", *options, input="")
     assert "standard input is no CSV file" in told(result)
 
 

@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run_command
 from sklearn.model_selection import GroupKFold
-from typer.testing import CliRunner
 
-from multikernel.cli.app import app
 from multikernel.persistence import load
 
 VIEWS = ("--view", "expression=expr_*", "--view", "clinic=age, site")
@@ -124,7 +123,7 @@ def test_shells_complete(typed, completed):
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
-    result = CliRunner().invoke(app, [], env=asked, prog_name="multikernel")
+    result = run_command(env=asked, prog_name="multikernel")
     found = result.stdout.split()
     assert len(found) == len(completed)
     assert all(a.startswith(b) for a, b in zip(found, completed, strict=True))

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
-from typer.testing import CliRunner
+from command_line import command_tree, run_command
 
-from multikernel.cli._methods import LOSS_TASKS, METHODS
-from multikernel.cli.app import app
+from multikernel.cli._methods import METHODS
+from multikernel.losses import LOSSES
 
 LABELS = ("well", "ill")
 RUNS = (
@@ -30,12 +29,12 @@ RUNS = (
 
 def command_lines() -> Iterator[str]:
     """Describe every command with its options."""
-    command = typer.main.get_command(app)
+    command = command_tree()
     yield from _option_lines("multikernel", command)
     for name, part in sorted(command.commands.items()):
         yield from _option_lines(f"multikernel {name}", part)
     yield f"words of --method: {', '.join(METHODS)}"
-    yield f"words of --loss: {', '.join(LOSS_TASKS)}"
+    yield f"words of --loss: {', '.join(LOSSES)}"
 
 
 def _option_lines(name: str, command: Any) -> Iterator[str]:
@@ -78,7 +77,7 @@ def _table() -> pd.DataFrame:
 def _printed(words: list[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # lines on stderr, and no errors
-        done = CliRunner().invoke(app, [*words, "--json"])
+        done = run_command(*words, "--json")
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 

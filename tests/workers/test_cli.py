@@ -5,15 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import run_command
 from workers.problems import table
 
-from multikernel.cli.app import app
 from multikernel.persistence import load
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["fit", *map(str, arguments)])
+    return run_command("fit", *arguments)
 
 
 @pytest.fixture
