@@ -13,10 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-from multikernel.cli._doubts import Wanted
-from multikernel.cli._frames import read_frame
-from multikernel.cli._large import opened
+from cli.readers import read_in_partitions, read_whole
 
 NAMES = ("age", "dose, daily", "a;b", "site|ward", "x\ty", "Größe", "a b", 'say "so"')
 WORDS = (("lung", "skin"), ("NA", "EU"), ("None", "A"), ("yes; no", "x, y"))
@@ -74,7 +71,7 @@ def run_one(seed):
     with tempfile.TemporaryDirectory("", "encodings-") as folder:
         path = Path(folder) / "table.csv"
         path.write_bytes(written(random, truth))
-        for reader in (read_frame, in_partitions):
+        for reader in (read_whole, in_partitions):
             try:
                 with contextlib.redirect_stderr(io.StringIO()):
                     found = reader(path)
@@ -90,7 +87,7 @@ def run_one(seed):
 
 def in_partitions(path):
     """Return a table that is read in partitions, without the row numbers of to_csv."""
-    frame = opened(path, lambda _: Wanted())[0].compute()
+    frame = read_in_partitions(path)
     return frame.drop(columns=[n for n in frame if n.startswith("Unnamed: ")])
 
 

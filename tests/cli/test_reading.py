@@ -6,12 +6,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from cli.readers import read_in_partitions, read_whole
 
 from multikernel.cli import main
 from multikernel.cli._columns import ColumnChoice
-from multikernel.cli._doubts import Wanted
-from multikernel.cli._frames import read_frame
-from multikernel.cli._large import opened
 from multikernel.cli._tables import read_table
 from multikernel.datasets import read_fasta
 
@@ -42,19 +40,14 @@ HEADS = {
 }
 
 
-def in_partitions(path):
-    """Return a table that is read in partitions."""
-    return opened(path, lambda _: Wanted())[0].compute()
-
-
 @pytest.mark.parametrize("case", HEADS)
 def test_separators(tmp_path, case):
     head, separator, decimal = HEADS[case]
     path = tmp_path / "a.csv"
     path.write_bytes((head + body(separator, decimal)).encode())
-    frame = read_frame(path)
+    frame = read_whole(path)
     np.testing.assert_allclose(frame.to_numpy(float), ROWS)
-    parts = in_partitions(path)
+    parts = read_in_partitions(path)
     assert list(parts.columns) == list(frame.columns)
     np.testing.assert_allclose(parts.to_numpy(float), ROWS)
 
@@ -73,7 +66,7 @@ def test_separators(tmp_path, case):
 def test_doubtful_forms(tmp_path, data, message):
     path = tmp_path / "a.csv"
     path.write_bytes(data)
-    for read in (read_frame, in_partitions):
+    for read in (read_whole, read_in_partitions):
         with pytest.raises(ValueError, match=message):
             read(path)
 
@@ -81,14 +74,14 @@ def test_doubtful_forms(tmp_path, data, message):
 def test_words_for_missing_values(tmp_path, capsys):
     path = tmp_path / "a.csv"
     path.write_text("x,t,e\n1,None,NA\nNA,A,NA\n3,,NA\n")
-    frame = read_frame(path)
+    frame = read_whole(path)
     assert frame["x"].tolist()[::2] == [1, 3]
     assert frame["t"].tolist()[:2] == ["None", "A"]
     assert frame.isna().to_numpy().tolist() == [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
     said = " ".join(capsys.readouterr().err.split())
     assert "Column 'x' holds 'NA' at row 1, read as missing. The same applies" in said
     assert "Column 't' holds 'None' at row 0, read as a category" in said
-    parts = in_partitions(path)
+    parts = read_in_partitions(path)
     assert parts["x"].tolist()[::2] == [1, 3]
     assert parts["t"].tolist()[:2] == ["None", "A"]
     assert parts.isna().to_numpy().tolist() == [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
@@ -321,8 +314,8 @@ def test_files_that_cannot_be_opened(run, tmp_path):
 def test_blanks_around_names_are_dropped(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a, b , y\n" + body(",").replace(",", ", "))
-    assert list(read_frame(path).columns) == ["a", "b", "y"]
-    assert list(in_partitions(path).columns) == ["a", "b", "y"]
+    assert list(read_whole(path).columns) == ["a", "b", "y"]
+    assert list(read_in_partitions(path).columns) == ["a", "b", "y"]
 
 
 @pytest.mark.parametrize("cell", ["0x1F", "1.5D3", "-2d-1"])

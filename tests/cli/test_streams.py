@@ -2,12 +2,11 @@
 
 import json
 
+import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
 
-from multikernel.cli import _large, _training
-from multikernel.cli._large import in_partitions
 from multikernel.persistence import load
 
 FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
@@ -104,27 +103,36 @@ def test_wrong_options_are_one_sentence(run, csv, arguments, message):
     assert message in " ".join(result.stderr.split())
 
 
-def test_large_files_are_read_in_partitions(csv, monkeypatch):
-    assert not in_partitions(csv, None)
+@pytest.fixture
+def opened_in_partitions(monkeypatch):
+    """List the files that Dask opens."""
+    opened, read = [], dask.dataframe.read_csv
+
+    def open_partitions(path, *arguments, **settings):
+        opened.append(path)
+        return read(path, *arguments, **settings)
+
+    monkeypatch.setattr(dask.dataframe, "read_csv", open_partitions)
+    return opened
+
+
+def test_large_files_are_read_in_partitions(
+    run, csv, monkeypatch, opened_in_partitions
+):
+    command = "fit", csv, *FIT, "--alpha", 0.02, "--json"
+    report(run(*command))
+    assert not opened_in_partitions
     monkeypatch.setattr("multikernel.cli._large.available_bytes", lambda: 1000)
-    assert in_partitions(csv, None)
-    assert not in_partitions(csv, False)
+    report(run(*command, "--no-stream"))
+    assert not opened_in_partitions
+    report(run(*command))
+    assert opened_in_partitions == [str(csv)]
 
 
-def test_a_folder_for_factors_means_batches(run, csv, tmp_path, monkeypatch):
+def test_a_folder_for_factors_means_batches(run, csv, tmp_path, opened_in_partitions):
     """A file of 382 MB that was read as a whole took 4.1 GB, though files were asked
     for. What only a whole file has, and whole kernels, are read as before."""
-    taken = []
-    reads = {"read_partitions": "batches", "read_table": "whole"}
-    for name, way in reads.items():
-        place = _large if way == "batches" else _training
-        reader = getattr(place, name)
-
-        def tell(*given, reader=reader, way=way, **named):
-            taken.append(way)
-            return reader(*given, **named)
-
-        monkeypatch.setattr(place, name, tell)
+    in_partitions = []
     there = ("--alpha", 0.02, "--folder", tmp_path / "files", "--json")
     text = ("--target", "outcome", "--category", "site")
     for options in (
@@ -139,9 +147,10 @@ def test_a_folder_for_factors_means_batches(run, csv, tmp_path, monkeypatch):
             frame = pd.read_csv(csv).drop(columns="amount").assign(site="colon")
             frame.loc[::2, "site"] = "lung"
             frame.to_csv(data := tmp_path / "text.csv", index=False)
-        result = run("fit", data, *options, *there)
-        assert result.exit_code == 0, result.stderr
-    assert taken == ["batches", "batches", "whole", "whole", "whole"]
+        opened_in_partitions.clear()
+        report(run("fit", data, *options, *there))
+        in_partitions.append(bool(opened_in_partitions))
+    assert in_partitions == [True, True, False, False, False]
 
 
 def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):

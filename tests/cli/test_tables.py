@@ -4,12 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from multikernel import SpicyMKLRegressor
-from multikernel.cli._large import PartitionedTable
-from multikernel.cli._messages import say
 from multikernel.cli._outputs import find_output
 from multikernel.cli._tables import FORMATS, read_table, write_table
-from multikernel.persistence.places import find_place
 
 FEATURES = ["age", "dose", "width"]
 
@@ -146,7 +142,7 @@ def test_unknown_formats(tmp_path):
 def test_predictions_come_back(tmp_path, ending):
     frame = pd.DataFrame({"prediction": ["ill", "well"], "probability_ill": [0.7, 0.1]})
     path = tmp_path / f"predictions.{ending}"
-    write_table(frame, find_place(path))
+    write_table(frame, find_output(path, (), FORMATS))
     if ending == "npz":
         with np.load(path, allow_pickle=False) as archive:
             back = pd.DataFrame({key: archive[key] for key in archive.files})
@@ -225,7 +221,7 @@ def test_missing_labels_are_refused(tmp_path):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 def test_predictions_are_written_whole_or_not_at_all(tmp_path, monkeypatch, ending):
     path = tmp_path / f"predictions.{ending}"
-    write_table(pd.DataFrame({"a": [1.0]}), find_place(path))
+    write_table(pd.DataFrame({"a": [1.0]}), find_output(path, (), FORMATS))
     before = path.read_bytes()
 
     def full(*_):
@@ -233,7 +229,7 @@ def test_predictions_are_written_whole_or_not_at_all(tmp_path, monkeypatch, endi
 
     monkeypatch.setattr("multikernel.persistence.places.os.fsync", full)
     with pytest.raises(OSError, match=rf"No space left on device\): .*{path.name}"):
-        write_table(pd.DataFrame({"a": [2.0]}), find_place(path))
+        write_table(pd.DataFrame({"a": [2.0]}), find_output(path, (), FORMATS))
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -248,9 +244,9 @@ def test_blanks_in_a_header_are_seen(run, tmp_path):
         assert name not in read_table(path, ["y"], [f"age,{name}"]).X
 
 
-def test_other_blanks_are_one_where_lines_end(capsys):
-    say("two  blanks\n  and\r\n\ta line", stderr=True)
-    assert capsys.readouterr().err == "two  blanks and a line\n"
+def test_other_blanks_are_one_where_lines_end(run):
+    said = run("inspect", "two  blanks\n  and\r\n\ta line").stderr
+    assert "two  blanks and a line" in said
 
 
 BEYOND = [("1e308", "1e+308"), ("-1e101", "-1e+101"), ("inf", "inf")]
@@ -271,14 +267,14 @@ def test_numbers_out_of_reach_are_named(run, tmp_path, value, shown, more):
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # of Dask's workers
-def test_partitions_with_numbers_out_of_reach_are_named(tmp_path):
-    import dask.dataframe as dd
-
-    frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "dose": [1.0, 1e308, -1e308]})
-    parts = dd.from_pandas(frame, npartitions=2)
-    table = PartitionedTable(parts, np.arange(3.0), path=tmp_path, folder=None)
-    with pytest.raises(ValueError, match=r"Column 'dose' of .* holds 1e\+308"):
-        table.fitted(SpicyMKLRegressor(), scale=True, watch=None)
+def test_partitions_with_numbers_out_of_reach_are_named(run, tmp_path):
+    path = tmp_path / "data.csv"
+    # The first 10 000 rows are looked at before, and hold none of them.
+    rows = [f"{k % 7 + 0.5},{k % 3 + 0.5},{k % 5 + 0.5}" for k in range(10_000)]
+    path.write_text("\n".join(["age,dose,y", *rows, "1,1e308,1", "1,-1e308,2"]))
+    result = run("fit", path, "-t", "y", "--stream")
+    assert result.exit_code == 1
+    assert f"Column 'dose' of {path} holds 1e+308, and at most" in result.stderr
 
 
 def test_wide_tables_are_not_read_column_by_column(tmp_path, monkeypatch):
