@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import multikernel as mk
-from multikernel.estimators.lp.method import SPARSE_ONLY
 from multikernel.kernels import GaussianKernel
 from multikernel.losses import CrammerSingerLoss
-from multikernel.solvers import LP_SOLVERS
+from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY
 
 Array = NDArray[np.float64]
 Fit = Callable[[], Any]

@@ -17,14 +17,13 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from attack.inputs import DOCUMENTED, described, judge_error
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, get_client
 from scipy import sparse
 from sklearn.base import clone
 
 from multikernel import estimators
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import LowRank
-from multikernel.gram.factors.row_blocks import active_client
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 
 PACKAGE = str(Path(estimators.__file__).parents[1])
@@ -250,7 +249,7 @@ def run_one(seed):
                 attempt(random, found)
             return found
         with Client(cluster(), set_as_default=False) as client, client.as_current():
-            assert active_client() is client
+            assert get_client() is client
             attempt(random, found, lose_a_worker if random.random() < 0.5 else None)
         if len(cluster().scheduler.workers) < 2:
             cluster().close()

@@ -1,8 +1,6 @@
 """What estimators do where nothing is said: their kernels, and the grid of C."""
 
 import warnings
-from inspect import signature
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,17 +15,15 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
-from multikernel.estimators.lp.cv import C_MULTIPLES
-from multikernel.estimators.lp.method import curvature_unit
-from multikernel.estimators.parameters import default_of
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import GaussianKernel, kernel_names, median_dictionary
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
-    HingeLoss,
-    LogisticLoss,
     SquaredLoss,
 )
+
+C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
+"""The default grid for a kernel of unit variance."""
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3))
@@ -131,19 +127,13 @@ def test_the_grid_of_c_follows_the_size_of_kernels(normalize):
     np.testing.assert_allclose(logistic.Cs_, 4.0 * expected)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_the_grid_of_c_is_in_units_of_a_loss_of_ones_own():
-    samples = SimpleNamespace(targets=Y[None])
-    assert curvature_unit(SquaredLoss(), samples) == 1.0
-    assert curvature_unit(QuarterSquare(), samples) == 2.0
-    assert curvature_unit(EpsilonInsensitiveLoss(0.1), samples) == 1.0
-    classes = SimpleNamespace(targets=np.sign(Y)[None])
-    assert curvature_unit(LogisticLoss(), classes) == 4.0
-    assert curvature_unit(HingeLoss(), classes) == 1.0
-
-
-@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLRegressor])
-def test_defaults_are_those_of_the_signature(kind):
-    for name, parameter in signature(kind).parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            assert default_of(kind(), name) is parameter.default
-    assert default_of(kind(), "nothing") is None
+    squared, insensitive, quarter = (
+        LpMKLRegressorCV([GaussianKernel(1.0)], loss=loss, ps=[2.0], cv=2, tol=0.1).fit(
+            X, Y
+        )
+        for loss in (SquaredLoss(), EpsilonInsensitiveLoss(0.1), QuarterSquare())
+    )
+    np.testing.assert_allclose(insensitive.Cs_, squared.Cs_)
+    np.testing.assert_allclose(quarter.Cs_, 2.0 * squared.Cs_)

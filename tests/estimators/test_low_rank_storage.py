@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,10 +18,7 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     regularization_path,
 )
-from multikernel.estimators.fit import read
-from multikernel.estimators.grams.grams import OutsideLandmarks
 from multikernel.estimators.grams.method import fitted_attributes
-from multikernel.estimators.publish.predict import LandmarkGrams
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank
 from multikernel.kernels import (
@@ -225,36 +221,25 @@ def test_prefixes_over_landmarks_are_the_models_of_the_stages():
         np.testing.assert_allclose(values, staged, atol=1e-9)
 
 
-@pytest.fixture
-def evaluated(monkeypatch):
-    """Count how often kernels are evaluated between samples and landmarks."""
-    calls, evaluate = [], LandmarkGrams.__call__
+class CountedKernel:
+    """A Gaussian that lists how many rows it was evaluated for."""
 
-    def counted(self, X, position):
-        calls.append(len(X))
-        return evaluate(self, X, position)
+    def __init__(self):
+        self.kernel, self.rows = GaussianKernel(1.0), []
 
-    monkeypatch.setattr(LandmarkGrams, "__call__", counted)
-    return calls
+    def __call__(self, X, Y=None):
+        self.rows.append(len(X))
+        return self.kernel(X, Y)
+
+    def diag(self, X):
+        return self.kernel.diag(X)
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
-def test_a_search_evaluates_kernels_of_a_fold_once(evaluated):
+def test_a_search_evaluates_kernels_of_a_fold_once():
     X, y, _ = problem()
+    kernels = [CountedKernel(), CountedKernel()]
     options = {"Cs": [0.1, 1.0, 10.0], "ps": [2.0], "cv": 4, "refit": False}
-    search = LpMKLClassifierCV(KERNELS, storage="low_rank", **options).fit(X, y)
+    search = LpMKLClassifierCV(kernels, storage="low_rank", **options).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).sum() >= 2
-    assert evaluated == [20] * (4 * len(KERNELS))
-
-
-def test_kernels_of_a_fold_are_evaluated_again_at_more_landmarks(evaluated):
-    X, y, _ = problem()
-    model = LpMKLClassifier(KERNELS, storage="low_rank")
-    source = model._method().source
-    training = source.prepare(read(model, source, X, y))
-    outside = OutsideLandmarks(training, X[:5])
-    first = outside(0)
-    assert outside(0) is first
-    training.built = replace(training.built)
-    assert np.array_equal(outside(0), first)
-    assert evaluated == [5, 5]
+    assert [kernel.rows.count(20) for kernel in search.kernels] == [4, 4]

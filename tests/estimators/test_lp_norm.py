@@ -30,12 +30,11 @@ from multikernel.estimators import (
     regularization_path,
     stack_grams,
 )
-from multikernel.estimators.lp.method import SPARSE_ONLY
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import build_stack
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
 from multikernel.persistence import load, save
-from multikernel.solvers import LP_SOLVERS
+from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY
 
 KERNELS = ParameterGrid(
     [GaussianKernel(0.7), GaussianKernel(2.0), PolynomialKernel(2)],

@@ -1,10 +1,8 @@
 """Solutions of one stack are joined into one model."""
 
 import numpy as np
-import pytest
 
 from multikernel.estimators.publish.fitted import merge, worst_status
-from multikernel.estimators.read.samples import labels_to_signs
 from multikernel.problem import Solution, Status
 
 
@@ -42,15 +40,6 @@ def test_nothing_active_is_an_empty_expansion():
     joined = merge([solution([], np.empty((0, 3)), 0.0)] * 2)
     assert joined.coefs.shape == (0, 3, 2)
     assert joined.active.dtype == np.intp
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "expected"),
-    [(2, [[-1, 1, -1]]), (3, [[1, -1, 1], [-1, 1, -1], [-1, -1, -1]])],
-)
-def test_two_classes_make_one_problem_and_more_one_each(n_classes, expected):
-    signs = labels_to_signs(np.array([0, 1, 0]), n_classes)
-    np.testing.assert_array_equal(signs, expected)
 
 
 def test_the_worst_status_is_reported():

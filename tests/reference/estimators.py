@@ -1,16 +1,22 @@
 """Every multiple kernel model, for tests that hold all of them to something."""
 
-from multikernel import estimators
-from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.ordinal.base import OrdinalMKL
-from multikernel.estimators.survival.base import SurvivalMKL
+from sklearn.base import BaseEstimator
 
-ESTIMATORS: tuple[type[BaseMKL], ...] = tuple(
+from multikernel import TableEncoder, estimators
+
+MODELS: tuple[type[BaseEstimator], ...] = tuple(
     item
     for item in (getattr(estimators, name) for name in estimators.__all__)
     if isinstance(item, type)
-    and issubclass(item, BaseMKL)
-    and not issubclass(item, SurvivalMKL | OrdinalMKL)
+    and issubclass(item, BaseEstimator)
+    and item is not TableEncoder
+)
+"""All models."""
+
+ESTIMATORS = tuple(
+    item
+    for item in MODELS
+    if "Survival" not in item.__name__ and "Ordinal" not in item.__name__
 )
 """Models for targets of any kind, or any classes: times to an event and ordered classes
 have tests of their own."""
