@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from reference.interactions import interactions_of
 from sklearn.base import clone
 
 from multikernel import (
@@ -29,8 +30,6 @@ from multikernel.kernels import (
     median_distance,
     per_column,
 )
-from multikernel.kernels.columns import Features
-from multikernel.kernels.interactions import with_interactions
 from multikernel.kernels.sequence import SpectrumKernel
 from multikernel.persistence import load, save
 
@@ -41,8 +40,7 @@ SPEC = Interactions(per_column(GaussianKernel(1.0), 5), weight=1.0)
 
 
 def written_down(X, weights=None):
-    d = X.shape[1]
-    found = with_interactions(SPEC, SPEC.kernels, X, weights, Features(d), range(d))
+    found = interactions_of(SPEC.kernels, X, weights, SPEC)
     return ListDictionary([found[m] for m in range(len(found))])
 
 

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from multikernel._typing import Array
 from multikernel.gram import (
     ByKernelStack,
     DenseStack,
@@ -21,8 +21,9 @@ from multikernel.gram import (
     build_low_rank,
     lazy_stack,
 )
-from multikernel.gram.capabilities import low_rank_form
 from multikernel.kernels import ListDictionary, PrecomputedKernel
+
+Array = NDArray[np.float64]
 
 
 def dense(array: Array) -> GramStack:
@@ -74,7 +75,7 @@ def mapped(array: Array) -> GramStack:
         return DenseStack(np.memmap(file, array.dtype, "r", offset, array.shape))
 
 
-def low_rank(array: Array) -> GramStack:
+def low_rank(array: Array) -> LowRankStack:
     """Hold a factor of every matrix, from its eigendecomposition."""
     eigenvalues, vectors = np.linalg.eigh(array)
     factors = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :]
@@ -92,9 +93,7 @@ def landmarks(array: Array) -> GramStack:
 def by_kernel(array: Array) -> GramStack:
     """Hold every second matrix whole, and factors of the others."""
     is_whole = np.arange(len(array)) % 2 == 1
-    factors = low_rank_form(low_rank(array[~is_whole]))
-    assert factors is not None
-    return ByKernelStack(dense(array[is_whole]), factors, is_whole)
+    return ByKernelStack(dense(array[is_whole]), low_rank(array[~is_whole]), is_whole)
 
 
 STACKS: tuple[Callable[[Array], GramStack], ...] = (

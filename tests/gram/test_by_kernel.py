@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from multikernel import estimate_cost
 from multikernel.estimators import (
     GroupOMPRegressor,
     LpMKLClassifier,
@@ -17,8 +18,6 @@ from multikernel.gram import (
     build_part,
     build_stack,
 )
-from multikernel.gram.choice import choose_storage
-from multikernel.gram.refine import full_forms, refined
 from multikernel.kernels import ColumnKernel, GaussianKernel, ListDictionary
 from multikernel.persistence import load, save
 
@@ -64,24 +63,24 @@ def test_kernels_are_parted_by_rank():
         rtol=1e-4,
     )
     np.testing.assert_allclose(
-        full_forms(built.stack, np.arange(4), v), whole, rtol=1e-4
+        built.stack.full_forms(np.arange(4), v), whole, rtol=1e-4
     )
 
 
 def test_auto_parts_kernels_where_ranks_differ():
     X = np.random.default_rng(0).normal(size=(4000, 6))
-    dictionary = mixed_dictionary()
-    choice = choose_storage(dictionary, X, "variance")
-    assert choice.name == "by_kernel"
+
+    def chosen(**settings):
+        return estimate_cost(SpicyMKLClassifier(mixed_dictionary(), **settings), X)
+
+    choice = chosen()
+    assert choice.storage == "by_kernel"
     assert "1 of its kernels are of high rank" in choice.reason
     # A fit takes three matrices beside the kernels.
     assert 3.9 < choice.n_bytes / (8 * 4000**2) < 4.2
     # Centred kernels, and a limit below one matrix, have another storage.
-    assert choose_storage(dictionary, X, "center").name != "by_kernel"
-    limit = 5 * 10**7
-    assert choose_storage(dictionary, X, "variance", max_bytes=limit).name != (
-        "by_kernel"
-    )
+    assert chosen(normalize="center").storage != "by_kernel"
+    assert chosen(max_bytes=5 * 10**7).storage != "by_kernel"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +147,7 @@ def test_refinement_is_that_of_the_factors():
     stack = build_stack(mixed_dictionary(), X, storage="by_kernel").stack
     v = np.random.default_rng(2).normal(size=N)
     assert stack.refine(Refinement(v, {1: 0.0})) is None
-    finer = refined(stack, Refinement(v, {3: 0.0, 1: 0.0}))
+    finer = stack.refine(Refinement(v, {3: 0.0, 1: 0.0}))
     assert finer.factored.ranks[2] > stack.factored.ranks[2]
     np.testing.assert_array_equal(finer.factored.ranks[:2], stack.factored.ranks[:2])
     assert finer.residual_bounds(v)[3] < stack.residual_bounds(v)[3]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference.interactions import interactions_of
 
 from multikernel.estimators import (
     GroupOMPClassifier,
@@ -14,13 +15,10 @@ from multikernel.gram.choice import LONG, choose_storage
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
-    Interactions,
     LinearKernel,
     ListDictionary,
     ParameterGrid,
 )
-from multikernel.kernels.columns import Features
-from multikernel.kernels.interactions import with_interactions
 
 THIN = ParameterGrid([GaussianKernel(1.0)], range(4))
 THICK = ListDictionary([GaussianKernel(0.3), GaussianKernel(0.5)])
@@ -63,7 +61,7 @@ def test_what_is_chosen(dictionary, n, max_bytes, expected):
 )
 def test_interactions_are_chosen_for_by_their_mains(n, max_bytes, expected):
     X = samples(n)
-    pairs = with_interactions(Interactions(), THIN, X, None, Features(4), range(4))
+    pairs = interactions_of(THIN, X)
     choice = choose_storage(pairs, X, "variance", max_bytes=max_bytes)
     assert choice.name == expected
     assert choice.n_kernels == 10
@@ -142,8 +140,7 @@ def test_small_products_are_chosen_without_a_look_at_the_memory(monkeypatch):
     monkeypatch.setattr("multikernel.gram.memory.available_bytes", refuse)
     X = np.random.default_rng(0).normal(size=(60, 4))
     kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    spec, features = Interactions(), Features(4)
-    dictionary = with_interactions(spec, ListDictionary(kernels), X, None, features)
+    dictionary = interactions_of(ListDictionary(kernels), X)
     assert choose_storage(dictionary, X).name == "dense"
     with pytest.raises(AssertionError, match="was read"):
         choose_storage(dictionary, np.zeros((20_000, 4)))

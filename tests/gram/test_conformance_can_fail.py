@@ -14,16 +14,7 @@ from multikernel.gram import (
     capabilities,
     refine,
 )
-from multikernel.gram.capabilities import (
-    HasFactors,
-    HasProducts,
-    HasRoughForms,
-    MadeOfMains,
-    ReadsRows,
-    TakesCoordinates,
-)
 from multikernel.gram.matrix import ImageProducts
-from multikernel.gram.refine import Refinable
 from multikernel.linalg.tall import TallArray
 from multikernel.testing import check_gram_stack
 
@@ -55,12 +46,12 @@ class Plain(GramStack):
 
 
 CAPABILITIES = (
-    HasFactors,
-    HasProducts,
-    HasRoughForms,
-    MadeOfMains,
-    ReadsRows,
-    TakesCoordinates,
+    capabilities.HasFactors,
+    capabilities.HasProducts,
+    capabilities.HasRoughForms,
+    capabilities.MadeOfMains,
+    capabilities.ReadsRows,
+    capabilities.TakesCoordinates,
 )
 
 
@@ -83,7 +74,7 @@ OWN |= {name: default(refine, name) for name in ("residual_traces", "full_forms"
 OWN["expansion_length"] = property(lambda self: self.array.shape[1])
 
 Able = dataclass(frozen=True, eq=False)(
-    type("Able", (Plain, *CAPABILITIES, Refinable), OWN)
+    type("Able", (Plain, *CAPABILITIES, refine.Refinable), OWN)
 )
 """The same with every capability, and defaults for what it does."""
 
@@ -171,6 +162,6 @@ def test_a_wrong_answer_is_found(name):
 
 
 def test_every_method_of_the_protocol_is_held_to_something():
-    members = methods_of((GramStack, *CAPABILITIES, Refinable))
+    members = methods_of((GramStack, *CAPABILITIES, refine.Refinable))
     free = {"shape"}
     assert members <= {*METHODS, *WRONG, *free}, members - {*METHODS, *WRONG, *free}

@@ -17,8 +17,14 @@ from multikernel.certificates import (
     relative_gap,
 )
 from multikernel.exceptions import StackTooLargeError
-from multikernel.gram import DenseStack, LowRank, build_low_rank, build_stack
-from multikernel.gram.factors.factorise import cut_low_rank, refine
+from multikernel.gram import (
+    DenseStack,
+    LowRank,
+    Refinement,
+    build_low_rank,
+    build_part,
+    build_stack,
+)
 from multikernel.gram.refine import Refinable
 from multikernel.kernels import (
     ColumnKernel,
@@ -162,7 +168,7 @@ def test_refinement_keeps_scales_and_reaches_its_goals():
     )
     before = built.stack.residual_bounds(v)
     goals = {0: 0.01 * before[0], 2: 1e-30}
-    finer = replace(built, stack=refine(built.stack, v, goals))
+    finer = replace(built, stack=built.stack.refine(Refinement(v, goals)))
     after = finer.stack.residual_bounds(v)
     assert after[0] <= 0.01 * before[0]
     np.testing.assert_array_equal(after[[1, 3, 4, 5]], before[[1, 3, 4, 5]])
@@ -182,13 +188,15 @@ def test_refinement_keeps_scales_and_reaches_its_goals():
 def test_parts_keep_the_landmarks_of_all_samples():
     X, chosen = samples(), np.arange(0, 40, 2)
     rng = np.random.default_rng(4)
-    part = cut_low_rank(capped(X).stack, chosen, normalize="variance")
+    part = build_part(capped(X).stack, chosen, normalize="variance")
     full = whole(X[chosen], part)
     left = full - part.stack.columns(np.arange(20))
     assert np.linalg.eigvalsh(left)[:, 0].min() > -1e-9
     v = rng.standard_normal(20)
     assert np.all(part.stack.residual_bounds(v) >= v @ left @ v - 1e-9)
-    finer = replace(part, stack=refine(part.stack, v, {0: 1e-30, 1: 1e-30}))
+    more = replace(part.stack.landmarks, options=LowRank(first=10, max_rank=40))
+    part = replace(part, stack=replace(part.stack, landmarks=more))
+    finer = replace(part, stack=part.stack.refine(Refinement(v, {0: 1e-30, 1: 1e-30})))
     left = whole(X[chosen], finer) - finer.stack.columns(np.arange(20))
     assert np.linalg.eigvalsh(left)[:, 0].min() > -1e-9
     # Coefficients over landmarks are those over samples, also where new ones joined.
@@ -227,7 +235,9 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     # The residual of a centred kernel is centred as well, its diagonal a bound.
     assert at_once.stack.landmarks.centred or np.all(error <= 1e-12 * trace)
     few = build_low_rank(DICTIONARY, X, **how, options=LowRank(first=4, max_rank=60))
-    finer = replace(few, stack=refine(few.stack, v, dict.fromkeys(range(3), 1e-30)))
+    finer = replace(
+        few, stack=few.stack.refine(Refinement(v, dict.fromkeys(range(3), 1e-30)))
+    )
     left = whole(X, finer) - finer.stack.columns(np.arange(60))
     assert np.abs(left[:3]).max() <= 1e-10 * trace.max()
     # What predicts is read from the factors.
@@ -243,8 +253,8 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
 def test_parts_are_completed_beside_landmarks_of_others():
     X, chosen = samples(), np.arange(0, 40, 2)
     few = capped(X, rank=10).stack
-    part = cut_low_rank(few, chosen, normalize="trace")
-    other = cut_low_rank(few, chosen + 1)
+    part = build_part(few, chosen, normalize="trace")
+    other = build_part(few, chosen + 1)
     assert (
         part.stack.landmarks.kernels[1].triangle
         is other.stack.landmarks.kernels[1].triangle
@@ -253,7 +263,7 @@ def test_parts_are_completed_beside_landmarks_of_others():
     marks = replace(part.stack.landmarks, options=options)
     part = replace(part, stack=replace(part.stack, landmarks=marks))
     v = np.ones(20)
-    finer = replace(part, stack=refine(part.stack, v, {0: 1e-30, 1: 1e-30}))
+    finer = replace(part, stack=part.stack.refine(Refinement(v, {0: 1e-30, 1: 1e-30})))
     left = whole(X[chosen], finer) - finer.stack.columns(np.arange(20))
     assert np.abs(left[:2]).max() <= 1e-10
     assert finer.stack.ranks[1] >= 20

@@ -2,7 +2,7 @@
 
 import pytest
 
-from multikernel.gram.memory import available_bytes
+from multikernel.gram.memory import available_bytes, readable_bytes
 
 GIB = 2**30
 
@@ -62,4 +62,11 @@ def test_a_group_above_its_limit_has_nothing_left(tmp_path):
 
 
 def test_this_machine_has_memory():
-    assert available_bytes() > 0
+    assert available_bytes() > 2**20
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"), [(12, "12 bytes"), (3456, "3.46 kB"), (2_000_000, "2 MB")]
+)
+def test_sizes_are_read_by_people(n_bytes, text):
+    assert readable_bytes(n_bytes) == text

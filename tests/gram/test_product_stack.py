@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference.interactions import interactions_of
 
 from multikernel.gram import DenseStack, ProductStack, build_stack
 from multikernel.gram.choice import choose_storage
@@ -10,13 +11,10 @@ from multikernel.gram.products import places_type
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
-    Interactions,
     LinearKernel,
     ListDictionary,
     per_column,
 )
-from multikernel.kernels.columns import Features
-from multikernel.kernels.interactions import with_interactions
 from multikernel.testing import check_gram_stack
 
 N_MAINS, N = 7, 23
@@ -91,15 +89,10 @@ def test_places_of_many_samples():
     assert places.astype(object).tolist() == expected
 
 
-def interactions(X, kernels):
-    spec, features = Interactions(), Features(X.shape[1])
-    return with_interactions(spec, kernels, X, None, features, range(X.shape[1]))
-
-
 def test_mains_are_centred_before_they_are_rounded():
     X = np.random.default_rng(0).normal(size=(20, 2)) + np.array([1e4, 0.0])
     linear = ListDictionary([ColumnKernel(LinearKernel(), c) for c in (0, 1)])
-    dictionary = interactions(X, linear)
+    dictionary = interactions_of(linear, X)
     single = build_stack(dictionary, X, storage="dense32").stack
     moved = X - X.mean(axis=0)
     first, second = (np.outer(column, column) for column in moved.T)
@@ -109,7 +102,7 @@ def test_mains_are_centred_before_they_are_rounded():
 
 def test_products_that_must_be_written_down_have_another_storage():
     X = np.random.default_rng(0).normal(size=(1200, 5))
-    dictionary = interactions(X, per_column(GaussianKernel(1.0), 5))
+    dictionary = interactions_of(per_column(GaussianKernel(1.0), 5), X)
     # Five mains, three matrices of a fit, and six of ten products at a time.
     limit = 8 * 14 * X.shape[0] ** 2
     assert choose_storage(dictionary, X, "trace", max_bytes=limit).name == "dense"

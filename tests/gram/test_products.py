@@ -1,6 +1,5 @@
-"""Free functions on stacks, Gram checks, and threads."""
+"""Free functions on stacks and Gram checks."""
 
-import threading
 import tracemalloc
 
 import numpy as np
@@ -14,11 +13,6 @@ from multikernel.gram import (
     lazy_stack,
 )
 from multikernel.kernels import random_subset_gaussians
-from multikernel.linalg.threads import (
-    available_threads,
-    run_blocks,
-    with_one_blas_thread,
-)
 
 
 @pytest.fixture(name="array")
@@ -102,33 +96,3 @@ def test_check_gram_passes_rounding(array):
 def test_wrong_scales(array, scales):
     with pytest.raises(ValueError, match="scale"):
         ScaledStack(DenseStack(array[:2]), np.array(scales))
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_every_block_is_worked_off_once(n_threads):
-    done, lock = [], threading.Lock()
-
-    def work(block):
-        with lock:
-            done.append(block)
-
-    run_blocks(work, iter(range(100)), n_threads)
-    assert sorted(done) == list(range(100))
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_an_error_stops_the_other_blocks(n_threads):
-    started = []
-
-    def work(block):
-        started.append(block)
-        if block == 2:
-            raise ValueError("block 2")
-
-    with pytest.raises(ValueError, match="block 2"):
-        run_blocks(work, iter(range(10**6)), n_threads)
-    assert len(started) < 10**6
-
-
-def test_threads_follow_the_limit_of_blas():
-    assert with_one_blas_thread(available_threads) == 1

@@ -215,10 +215,12 @@ def test_memorising_kernels_of_a_stack(storage, normalize):
     assert found.tolist() == expected == [1, 2]
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("size", [1e-200, 1e-3, 1e200])
 def test_the_size_of_entries_does_not_matter(size):
     Z = np.random.default_rng(0).standard_normal((40, 30))
-    K = np.stack([GaussianKernel(width)(Z) for width in (0.1, 5.0)])
+    kernels = GaussianKernel(0.1), GaussianKernel(5.0), LinearKernel()
+    K = np.stack([kernel(Z) for kernel in kernels])
     assert memorising_kernels(DenseStack(size * K)).tolist() == [0]
 
 

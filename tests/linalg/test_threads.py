@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterator
-from threading import Barrier, Event, Thread, main_thread
+from threading import Barrier, Event, Lock, Thread, main_thread
 from time import sleep
 
 import pytest
@@ -143,3 +143,29 @@ def test_what_is_done_aside_returns_and_raises() -> None:
     assert aside(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
         aside(lambda: 1 // 0)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_every_block_is_worked_off_once(n_threads):
+    done, lock = [], Lock()
+
+    def work(block):
+        with lock:
+            done.append(block)
+
+    run_blocks(work, iter(range(100)), n_threads)
+    assert sorted(done) == list(range(100))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_stops_the_other_blocks(n_threads):
+    started = []
+
+    def work(block):
+        started.append(block)
+        if block == 2:
+            raise ValueError("block 2")
+
+    with pytest.raises(ValueError, match="block 2"):
+        run_blocks(work, iter(range(10**6)), n_threads)
+    assert len(started) < 10**6

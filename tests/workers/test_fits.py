@@ -22,7 +22,6 @@ from multikernel.gram import LowRank, LowRankStack
 from multikernel.gram.factors import row_blocks
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.factor_blocks import FactorBlock
-from multikernel.gram.factors.row_blocks import RowBlocks
 from multikernel.persistence import load, save
 from multikernel.testing import check_gram_stack
 
@@ -44,7 +43,7 @@ def test_conformance(client):
     pieces = [FactorBlock(part) for part in np.split(Z, ends[1:-1])]
     whole = LowRankStack(Z, offsets)
     with client.as_current():
-        blocks = RowBlocks.held(pieces, np.diff(ends)).kept()
+        blocks = row_blocks.RowBlocks.held(pieces, np.diff(ends)).kept()
         stack = BlockedStack(blocks, offsets, whole.traces())
         check_gram_stack(stack, whole.columns(np.arange(30)))
 
@@ -52,7 +51,7 @@ def test_conformance(client):
 def test_sums_over_many_blocks(client):
     n = 20
     with client.as_current():
-        (total,) = RowBlocks.held(range(n), [1] * n).sum(_alone)
+        (total,) = row_blocks.RowBlocks.held(range(n), [1] * n).sum(_alone)
     assert total.tolist() == [190]
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel import SpicyMKLRegressor
-from multikernel.gram import build_low_rank
-from multikernel.gram.factors.factorise import refine
+from multikernel.gram import Refinement, build_low_rank
 from multikernel.gram.factors.growth import MOST_VALUES, exact_factor, kernel_columns
 from multikernel.kernels import (
     CategoryKernel,
@@ -74,7 +73,7 @@ def test_refinement_adds_no_landmarks(normalize, weighted):
     stack = build_low_rank(
         ListDictionary(kernels), X, normalize=normalize, sample_weight=weights
     ).stack
-    finer = refine(stack, rng.standard_normal(300), {0: 0.0, 1: 0.0})
+    finer = stack.refine(Refinement(rng.standard_normal(300), {0: 0.0, 1: 0.0}))
     assert stack.ranks[0] == finer.ranks[0] == 7
     assert finer.ranks[1] > stack.ranks[1]
     np.testing.assert_array_equal(finer.factors[:, :7], stack.factors[:, :7])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference.interactions import interactions_of
 from sklearn.base import clone
 
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
@@ -15,8 +16,6 @@ from multikernel.kernels import (
     LinearKernel,
     ListDictionary,
 )
-from multikernel.kernels.columns import Features
-from multikernel.kernels.interactions import with_interactions
 from multikernel.testing import check_gram_stack
 
 RNG = np.random.default_rng(0)
@@ -33,9 +32,7 @@ KERNELS = ListDictionary(
 
 
 def dictionary(weights=None, mains=True, X=X):
-    spec = Interactions(mains=mains)
-    d = X.shape[1]
-    return with_interactions(spec, KERNELS, X, weights, Features(d), range(d))
+    return interactions_of(KERNELS, X, weights, Interactions(mains=mains))
 
 
 def factored(options, weights=None, normalize=None, mains=True):
