@@ -154,44 +154,49 @@ def choose_dictionary(
     and have interactions where they may be `paired`.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
+    if is_precomputed(table.kernels):
+        return None
     # Of rows in partitions `seen` is a sample, whose weights are not at hand.
     weights = weights if X is samples.X else None
-    kernels, views = table.kernels, None
-    if is_precomputed(kernels):
-        return None
     if backing(X) is not None:
         # Widths and the landmarks of kernels are learnt from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
-    if kernels is None:
-        dictionary: KernelDictionary = _default_kernels(
-            table.layout, X, weights, bounded=bounded
-        )
-    elif isinstance(kernels, Views):
-        dictionary, views = _view_kernels(samples, X, weights, bounded=bounded)
-    # At run time a protocol checks names only: an array has a length and items too.
-    elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
-        dictionary = kernels
-    else:
-        raise ValueError(
-            "kernels must be None, 'precomputed', a kernel, a list of kernels, a "
-            "mapping from names of views to columns, or a KernelDictionary, got "
-            f"{kernels!r}."
-        )
-    resolved = dictionary
+    dictionary, views = _stated_kernels(samples, X, weights, bounded=bounded)
     if table.layout is not None:
-        resolved = table.layout.resolve(dictionary)
-        table.layout.check(resolved, table.X)
-    elif kernels is not None or table.feature_names is not None:
-        resolved = resolve_columns(dictionary, X.shape[1], table.feature_names)
-    _refuse_identifiers(resolved, samples)
-    learnt = learnt_dictionary(resolved, X, weights)
-    if table.interactions is not None or (kernels is None and paired):
+        dictionary = table.layout.resolve(dictionary)
+        table.layout.check(dictionary, table.X)
+    elif table.kernels is not None or table.feature_names is not None:
+        dictionary = resolve_columns(dictionary, X.shape[1], table.feature_names)
+    if table.kernels is not None or table.layout is not None:
+        _refuse_identifiers(dictionary, samples)
+    learnt = learnt_dictionary(dictionary, X, weights)
+    if table.interactions is not None or (table.kernels is None and paired):
         return _with_interactions(samples, learnt, X, weights, views)
     if views is None:
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
+
+
+def _stated_kernels(
+    samples: Samples, X: Array, weights: Array | None, *, bounded: bool
+) -> tuple[KernelDictionary, list[str] | None]:
+    """Return the kernels before their columns are resolved, and the view of each."""
+    kernels = samples.table.kernels
+    if kernels is None:
+        layout = samples.table.layout
+        return _default_kernels(layout, X, weights, bounded=bounded), None
+    if isinstance(kernels, Views):
+        return _view_kernels(samples, X, weights, bounded=bounded)
+    # At run time a protocol checks names only: an array has a length and items too.
+    if isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
+        return kernels, None
+    raise ValueError(
+        "kernels must be None, 'precomputed', a kernel, a list of kernels, a "
+        "mapping from names of views to columns, or a KernelDictionary, got "
+        f"{kernels!r}."
+    )
 
 
 def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:

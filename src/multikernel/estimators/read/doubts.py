@@ -11,7 +11,6 @@ from multikernel.datasets.csv_form import NUMBER, WITH_COMMA
 from multikernel.estimators.read.kinds import (
     OTHER_NUMBERS,
     column_kind,
-    is_unnamed,
     names_of,
     odd_cells,
     row_numbers,
@@ -98,7 +97,7 @@ def warn_unseen(
 def row_number_doubts(X: Any) -> list[str]:
     """Return a sentence if the first column of a frame holds row numbers."""
     names = names_of(X)
-    if not (names and is_unnamed(names[0]) and row_numbers(names[0], X[names[0]])):
+    if not (names and row_numbers(names[0], X[names[0]])):
         return []
     return [
         f"the first column of X, {names[0]!r}, holds row numbers, as to_csv writes "

@@ -1,9 +1,7 @@
 """What kernels learn without labels: widths, landmarks, means."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
 
 from multikernel._typing import Array
 from multikernel.kernels import (
@@ -30,16 +28,14 @@ from multikernel.kernels.gaussian import MEDIAN, is_radial
 from multikernel.kernels.median import distinct_rows, median_between
 from multikernel.kernels.views import present_rows
 
-Learnt = TypeVar("Learnt")
-
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Samples to learn from, their weights, and what was asked for on some columns."""
+    """Samples to learn from, their weights, and median distances by column."""
 
     X: Array
     sample_weight: Array | None
-    known: dict[tuple[str, str], Any] = field(default_factory=dict)
+    medians: dict[str, float] = field(default_factory=dict)
 
     @cached_property
     def distinct(self) -> tuple[Array, Array]:
@@ -52,41 +48,23 @@ class Lesson:
         return self.X if columns is None else select_columns(self.X, columns)
 
     def median(self, columns: Columns | None) -> float:
-        """Return the median distance there, learnt once for all kernels."""
-
-        def learn() -> float:
+        """Return the median distance there, computed once for all kernels."""
+        key = repr(columns)
+        if key not in self.medians:
             rows, weights = self.distinct
             part = rows if columns is None else select_columns(rows, columns)
-            return median_between(part, weights)
-
-        return self._once("median", columns, learn)
+            self.medians[key] = median_between(part, weights)
+        return self.medians[key]
 
     def present(self, columns: Columns | None) -> "Lesson":
         """Return only the samples that have no missing value in these columns."""
-
-        def cut() -> Lesson:
-            X, weights = self.seen(columns), self.sample_weight
-            rows = present_rows(X)
-            return Lesson(X[rows], None if weights is None else weights[rows])
-
-        return self._once("present", columns, cut)
+        X, weights = self.seen(columns), self.sample_weight
+        rows = present_rows(X)
+        return Lesson(X[rows], None if weights is None else weights[rows])
 
     def filled(self, columns: Columns | None) -> "Lesson":
         """Return the samples on these columns, without gaps."""
-
-        def fill() -> Lesson:
-            return Lesson(filled_gaps(self.seen(columns)), self.sample_weight)
-
-        return self._once("filled", columns, fill)
-
-    def _once(
-        self, what: str, columns: Columns | None, learn: Callable[[], Learnt]
-    ) -> Learnt:
-        key = (what, repr(columns))
-        if key not in self.known:
-            self.known[key] = learn()
-        lesson: Learnt = self.known[key]
-        return lesson
+        return Lesson(filled_gaps(self.seen(columns)), self.sample_weight)
 
 
 def learnt_kernel(
@@ -104,6 +82,9 @@ def learnt_kernel(
         assert isinstance(gaussian, GaussianKernel)
         same = gaussian is kernel.gaussian
         return kernel if same else replace(kernel, gaussian=gaussian)
+    if isinstance(kernel, ProductKernel):
+        factors = [learnt_kernel(factor, lesson, columns) for factor in kernel.kernels]
+        return replace(kernel, kernels=factors)
     if isinstance(kernel, ColumnKernel):
         inner = learnt_kernel(kernel.kernel, lesson, kernel.columns)
     elif isinstance(kernel, OptionalKernel):
@@ -112,9 +93,6 @@ def learnt_kernel(
         inner = learnt_kernel(kernel.kernel, lesson.filled(columns))
     elif isinstance(kernel, NystroemKernel | CenteredKernel):
         inner = learnt_kernel(kernel.kernel, lesson, columns)
-    elif isinstance(kernel, ProductKernel):
-        factors = [learnt_kernel(factor, lesson, columns) for factor in kernel.kernels]
-        return replace(kernel, kernels=factors)
     else:
         return kernel
     learnt = kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
@@ -122,7 +100,7 @@ def learnt_kernel(
 
 
 def _with_samples(kernel: Kernel, lesson: Lesson, columns: Columns | None) -> Kernel:
-    """Return a kernel with the samples, or their means, that it holds."""
+    """Return a kernel with the samples, or their means, that it stores."""
     if isinstance(kernel, NystroemKernel):
         return kernel.learnt(lesson.seen(columns))
     if isinstance(kernel, CenteredKernel):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,9 +18,12 @@ from multikernel.linalg import TINY
 class MatrixError(ValueError):
     """A precomputed matrix is invalid; `kernel` is its number."""
 
-    def __init__(self, message: str, kernel: int) -> None:
+    def __init__(self, message: str, kernel: int | None) -> None:
         super().__init__(message)
         self.kernel = kernel
+
+
+KernelError = TypeVar("KernelError", bound=IndefiniteKernelError | MatrixError)
 
 
 @contextmanager
@@ -27,21 +31,17 @@ def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
     """Prefix errors about precomputed matrices with the names of the matrices."""
     try:
         yield
-    except IndefiniteKernelError as error:
+    except (IndefiniteKernelError, MatrixError) as error:
         if names is None or error.kernel is None:
             raise
         raise by_name(error, names[error.kernel]) from error
-    except MatrixError as error:
-        if names is None:
-            raise
-        raise ValueError(f"{names[error.kernel]}: {error}") from error
 
 
-def by_name(error: IndefiniteKernelError, name: str) -> IndefiniteKernelError:
+def by_name(error: KernelError, name: str) -> KernelError:
     """Return the error with the name of its kernel as a prefix, added once."""
     start = f"{name}: "
     text = start + str(error).removeprefix(start)
-    return IndefiniteKernelError(text, error.kernel)
+    return type(error)(text, error.kernel)
 
 
 def check_finite_grams(X: Array) -> None:

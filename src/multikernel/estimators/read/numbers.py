@@ -63,34 +63,28 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
         )
 
 
-def with_text_names(X: Any, fresh: bool = False) -> Any:
+def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
     """Return a frame with its column names converted to text if none of them is text.
 
     scikit-learn ignores other names. Default names of pandas (0, 1, ...) are converted
-    only if `fresh`.
+    only if the fit had names; if it had none, such names in another order are refused.
+    `fit_had_names` is None in a fit.
     """
     names = names_of(X) or []
+    places = list(range(len(names)))
     # scikit-learn raises for names of mixed types.
     if not names or any(isinstance(name, str) for name in names):
         return X
-    if not fresh and names == list(range(len(names))):
+    if names == places and not fit_had_names:
         return X
-    named = X.copy(deep=False)
-    named.columns = [str(name) for name in names]
-    return named
-
-
-def refuse_other_order(X: Any) -> None:
-    """Raise for default column numbers in another order if fit had no names."""
-    names = names_of(X) or []
-    places = list(range(len(names)))
-    if names == places or any(isinstance(name, str) for name in names):
-        return
-    if set(names) == set(places):
+    if fit_had_names is False and set(names) == set(places):
         raise ValueError(
             f"X has the columns {listed(names)}, which are not in the same order as in "
             f"fit: reorder them as {listed(places)}."
         )
+    named = X.copy(deep=False)
+    named.columns = [str(name) for name in names]
+    return named
 
 
 BY_DEFAULT = (
@@ -107,7 +101,7 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
     `estimator`; otherwise X is compared with these. Messages call it `owner`.
     """
     attributes = vars(estimator)
-    if _is_plain(X) and "feature_names_in_" not in attributes:
+    if is_plain(X) and "feature_names_in_" not in attributes:
         # A plain array needs no full check, which takes a sixth of a millisecond.
         if reset:
             attributes["n_features_in_"] = X.shape[1]
@@ -121,7 +115,7 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
     return read_array(estimator, owner, X, reset=reset, dtype=np.float64, order="C")
 
 
-def _is_plain(X: Any) -> bool:
+def is_plain(X: Any) -> bool:
     """Return whether X is an array of numbers with rows and columns, and no more."""
     if type(X) is not np.ndarray or X.ndim != 2:
         return False

@@ -63,15 +63,9 @@ def check_partitions(
     folder = getattr(estimator.storage, "folder", None)
     rows, columns = read_partitions(owner, X, folder)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
-    data, names = cast(Array, rows), columns.names
+    data = cast(Array, rows)
     return TrainingTable(
-        data,
-        targets,
-        columns,
-        X,
-        kernels=kernels,
-        interactions=interactions,
-        feature_names=names,
+        data, targets, columns, X, kernels=kernels, interactions=interactions
     )
 
 

@@ -204,23 +204,20 @@ def read_samples(
             f"{owner} needs at least two samples of non-zero weight, got "
             f"n_samples={rows.size}."
         )
-    X = table.X
-    if rows.size < n_rows and isinstance(X, SampledRows):
-        raise ValueError(
-            f"sample_weight is zero for {n_rows - rows.size} rows, which cannot be "
-            "taken out of a collection of Dask here: leave them out of it."
-        )
+    X, y = table.X, table.y[rows]
     if rows.size < n_rows:
+        if isinstance(X, SampledRows):
+            raise ValueError(
+                f"sample_weight is zero for {n_rows - rows.size} rows, which cannot be "
+                "taken out of a collection of Dask here: leave them out of it."
+            )
         X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
-    labels: Labels = table.y[rows]
-    classes = None
-    if classify and class_weight is not None and table.y.ndim == 2:
+    if classify and class_weight is not None and y.ndim == 2:
         raise ValueError(
             f"{owner} weighs classes, not labels: with several columns of y leave "
             "class_weight out, or use sample_weight."
         )
-    if classify:
-        labels, classes = _encoded(owner, table.y[rows])
+    labels, classes = _encoded(owner, y) if classify else (y, None)
     samples = Samples(
         X=X,
         labels=labels,

@@ -75,10 +75,6 @@ class TrainingTable:
         The views of the data, where there are any.
     target_names : tuple of str or None, default=None
         What a data frame calls the targets.
-    feature_names : tuple of str or None, default=None
-        What it calls the columns.
-    gram_names : tuple of str or None, default=None
-        What precomputed matrices are called, where they have names.
     """
 
     X: Array
@@ -90,8 +86,16 @@ class TrainingTable:
     interactions: Interactions | None = None
     views: tuple[View, ...] = ()
     target_names: tuple[str, ...] | None = None
-    feature_names: tuple[str, ...] | None = None
-    gram_names: tuple[str, ...] | None = None
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Return the names of the columns, where X was a data frame."""
+        return self.columns.names
+
+    @property
+    def gram_names(self) -> tuple[str, ...] | None:
+        """Return the names of precomputed matrices, where they have some."""
+        return names_of_grams(self.given)
 
 
 TEXT_FEATURES = ("sequence_features_", "category_features_")
@@ -136,53 +140,55 @@ def check_fit_data(
     for say what data must look like: an array or a data frame, or precomputed
     matrices, samples first.
     """
-    gram_names = None
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = settled_kernels(kernels)
-    numbers.refuse_frames(X, "X")
-    samples, X = X, numbers.with_text_names(X)
-    warn_doubts(owner, row_number_doubts(X))
+    given, plain = X, numbers.is_plain(X)
+    if not plain:
+        numbers.refuse_frames(X, "X")
+        X = numbers.with_text_names(X)
+        warn_doubts(owner, row_number_doubts(X))
     layout: Layout | None = None
     views: tuple[View, ...] = ()
     if is_precomputed(kernels):
-        gram_names = names_of_grams(X)
-        samples = checked = read_grams(columns, owner, X, reset=True)
-    elif texts := _read_as_text(kernels, X):
-        if isinstance(kernels, Views):
-            views = _find_views(columns, kernels, X)
-        categories = _category_columns(kernels, views, texts, X)
-        named = find_names(kernels, X)
-        checked, layout = mixed.read_mixed(columns, owner, X, categories, named)
-        if named:
-            of_views = [kernel for view in views for kernel in view.kernels or ()]
-            pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
-            check_samples(pairs, checked, layout, X, fitting=True)
-        numbers.check_values(columns, checked, layout)
-        warn_doubts(owner, _category_doubts(columns, layout, X, named))
+        checked = read_grams(columns, owner, X, reset=True)
+    elif (kernels is not None or not plain) and (texts := _read_as_text(kernels, X)):
+        checked, layout, views = _read_texts(columns, owner, kernels, X, texts)
     else:
         checked = numbers.read_numbers(columns, owner, X, reset=True)
         if isinstance(kernels, Views):
-            seen = X if is_frame(X) else checked
-            views = _find_views(columns, kernels, seen)
+            views = _find_views(columns, kernels, X if is_frame(X) else checked)
         numbers.check_values(columns, checked)
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
-    samples = samples if hasattr(samples, "__getitem__") else checked
+    given = given if hasattr(given, "__getitem__") else checked
     called = target_names(y, targets)
     return TrainingTable(
-        checked,
-        targets,
-        columns,
-        samples,
-        layout,
-        kernels,
-        interactions,
-        views,
-        called,
-        columns.names,
-        gram_names,
+        checked, targets, columns, given, layout, kernels, interactions, views, called
     )
+
+
+def _read_texts(
+    columns: "Columns",
+    owner: str,
+    kernels: Any,
+    X: Any,
+    texts: Mapping[int, str | None],
+) -> tuple[Array, Layout, tuple[View, ...]]:
+    """Return a table with columns of text, its layout, and the views of it."""
+    views: tuple[View, ...] = ()
+    named = find_names(kernels, X)
+    if isinstance(kernels, Views):
+        views = _find_views(columns, kernels, X)
+    categories = _category_columns(kernels, views, texts, X)
+    checked, layout = mixed.read_mixed(columns, owner, X, categories, named)
+    if named:
+        of_views = [kernel for view in views for kernel in view.kernels or ()]
+        pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
+        check_samples(pairs, checked, layout, X, fitting=True)
+    numbers.check_values(columns, checked, layout)
+    warn_doubts(owner, _category_doubts(columns, layout, X, named))
+    return checked, layout, views
 
 
 def settled_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
@@ -271,13 +277,13 @@ def _category_columns(
 
 def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Array:
     """Return data at prediction, checked against what an estimator was fitted on."""
-    owner = type(estimator).__name__
-    numbers.refuse_frames(X, "X")
+    owner, layout = type(estimator).__name__, None
+    if not numbers.is_plain(X):
+        numbers.refuse_frames(X, "X")
     if not precomputed:
-        layout, named = None, "feature_names_in_" in vars(estimator)
-        if not named:
-            numbers.refuse_other_order(X)
-        X = numbers.with_text_names(X, fresh=named)
+        if not numbers.is_plain(X):
+            named = "feature_names_in_" in vars(estimator)
+            X = numbers.with_text_names(X, fit_had_names=named)
         if any(mixed.known(estimator, name) for name in TEXT_FEATURES):
             checked, layout = mixed.read_mixed(estimator, owner, X, None)
             check_samples(
@@ -345,15 +351,10 @@ BRING = (
 """What to do about them at prediction."""
 
 
-def has_grams(kernels: Any) -> bool:
-    """Return whether there are given matrices among views."""
-    views = kernels.views.values() if isinstance(kernels, Views) else ()
-    return any(isinstance(given, Grams) for given in views)
-
-
 def find_names(kernels: Any, X: Any) -> dict[int, Array]:
     """Return for columns that name samples of given matrices all their names."""
-    return names_of_samples(kernels, features_of(X)) if has_grams(kernels) else {}
+    views = isinstance(kernels, Views)
+    return names_of_samples(kernels, features_of(X)) if views else {}
 
 
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
