@@ -33,10 +33,8 @@ References
 .. [1] Conn, Gould, Toint (2000). Trust Region Methods. SIAM, section 7.3.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
@@ -44,6 +42,7 @@ from scipy.optimize import nnls
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import constant_model
+from multikernel.certificates.progress import Patience, Recorder
 from multikernel.certificates.side_by_side import SideBySide, TargetModels
 from multikernel.gram.capabilities import count, low_rank_form
 from multikernel.linalg.shifted import Root, ShiftedRoot, factor_root
@@ -84,7 +83,6 @@ class ManyTargets:
     """
 
     problems: Sequence[Problem]
-    patience: ClassVar[int] = SETTINGS.in_vain
     eta: Array = field(init=False)  # (n_kernels, n_targets), as the next two
     forms: Array = field(init=False)
     norms: Array = field(init=False)
@@ -303,17 +301,6 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     return np.asarray(unit * nnls(root.T, aims / unit)[0] - eta)
 
 
-class Rounds:
-    """Records of every target during the solve for one strength each."""
-
-    def __init__(self, n_targets: int) -> None:
-        self.start = time.perf_counter()
-        self.histories: list[list[Progress]] = [[] for _ in range(n_targets)]
-        self.passes = np.zeros(n_targets)
-        self.lowest = np.full(n_targets, np.inf)  # gaps
-        self.in_vain = np.zeros(n_targets, dtype=np.intp)  # rounds since then
-
-
 class PathOfMany:
     """Solves for all targets, strength after strength.
 
@@ -340,7 +327,7 @@ class PathOfMany:
         # Targets at a point that was not evaluated yet.
         self.anew = np.arange(len(problems))
         self.stopped = False
-        self._run = Rounds(len(problems))
+        self._targets: list[tuple[Recorder, Patience]] = []
 
     def begin(
         self,
@@ -372,14 +359,18 @@ class PathOfMany:
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])
         going, unsolved = np.flatnonzero(wanted), self.anew[wanted[self.anew]]
-        self._run = Rounds(len(penalties))
+        self._targets = [
+            (Recorder(self.callback), Patience(SETTINGS.in_vain, share=0.0))
+            for _ in penalties
+        ]
         many.failed[:] = False
         most, rounds = min(self.max_iter, SETTINGS.most_together), 0
         while True:
             with np.errstate(all="ignore"):  # What is no number has no certificate.
                 many.evaluate(unsolved, alphas)
                 many.measure(going, alphas)
-            self._run.passes[unsolved] += 1.0 + (many.eta[:, unsolved] > 0).mean(axis=0)
+            for t in unsolved:
+                self._targets[t][0].meter.add(1.0 + float((many.eta[:, t] > 0).mean()))
             self._record(going, rounds)
             going = going[(many.gap[going] > self.tol) & ~many.failed[going]]
             if self.stopped or not going.size or rounds == most:
@@ -395,26 +386,14 @@ class PathOfMany:
 
     def _record(self, going: Indices, rounds: int) -> None:
         """Add a line to the histories of targets, and fail those that make no gain."""
-        many, run = self.many, self._run
+        many = self.many
         for t in going.tolist():
-            gap = float(many.gap[t])
-            line = Progress(
-                iteration=rounds,
-                seconds=time.perf_counter() - run.start,
-                objective=float(many.objective[t]),
-                duality_gap=gap,
-                n_active=int(np.count_nonzero(many.norms[:, t])),
-                passes=float(run.passes[t]),
-                inner_steps=rounds,
-            )
-            run.histories[t].append(line)
-            if self.callback is not None and self.callback(line):
-                self.stopped = True
-            if gap < run.lowest[t]:
-                run.lowest[t], run.in_vain[t] = gap, 0
-            else:
-                run.in_vain[t] += 1
-            many.failed[t] |= gap > self.tol and run.in_vain[t] >= many.patience
+            (recorder, patience), gap = self._targets[t], float(many.gap[t])
+            recorder.inner_steps, n_active = rounds, np.count_nonzero(many.norms[:, t])
+            objective = float(many.objective[t])
+            self.stopped |= recorder.add(objective, gap, int(n_active))
+            patience.note(gap)
+            many.failed[t] |= gap > self.tol and patience.exhausted
 
     def _solutions(
         self, penalties: Sequence[BlockRegularizer | None], done: Mask
@@ -426,7 +405,7 @@ class PathOfMany:
             if penalty is None:
                 continue
             status = Status.CONVERGED if done[t] else early
-            history = self._run.histories[t]
+            history = self._targets[t][0].history
             solutions[t] = self.many.solution(t, penalty, status, history)
             if done[t]:
                 self.solved[t] = solutions[t]
