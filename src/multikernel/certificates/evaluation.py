@@ -48,16 +48,8 @@ from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import per_kernel
 from multikernel.problem import Problem, Solution, centred, published_intercept
 
-SMALLEST = 1e-100
-"""Relative size of a weight that counts: squares of smaller ones underflow, and their
-norms could not be checked."""
-
 SUMMED = 4.0 * EPS
 """Relative rounding error of the sum of a few unpenalized columns."""
-
-SHARE = 0.1
-"""What the matrices of a stack leave of the kernels may add this share of the gap over
-them without being looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +372,8 @@ def model_of_multiples(
     model : Model
         With its best intercept.
     """
-    weights = np.where(weights > SMALLEST * weights.max(initial=0.0), weights, 0.0)
+    # Squares of smaller weights underflow, and their norms could not be checked.
+    weights = np.where(weights > 1e-100 * weights.max(initial=0.0), weights, 0.0)
     norms = weights * np.sqrt(forms)
     b = best_published_intercept(problem, f)
     objective = primal_value(problem, norms, f + b)
@@ -453,7 +446,7 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     certificate = certify(problem, rho, worth.norms, sizes)
     gap = enlarged_gap(problem, worth, certificate)
     if problem.gram.residual_bounds(rho).any():
-        excess = SHARE * max(gap, ORDINARY) * abs(worth.objective)
+        excess = 0.1 * max(gap, ORDINARY) * abs(worth.objective)
         proof = prove_over_full_kernels(problem, rho, sizes**2, worth.norms, excess)
         gap = enlarged_gap(problem, worth, proof.certificate)
     check_gap(gap)

@@ -22,18 +22,6 @@ from multikernel.linalg.spectra import lowest_direction
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 
-MARGIN = 0.5
-"""Landmarks are added until a bound is this share of what it may be, as the next dual
-point is another one."""
-
-TIGHT = 1e-5
-"""A bound on a form may exceed it by this share of the largest form."""
-
-COMPUTED = 2**35
-"""Values of kernels that are computed for one proof. Gaussians of one column took
-2.4 ns a value on a busy core, of 20 columns 4.4 (20 000 samples): 84 and 150 seconds
-of one core for this many."""
-
 
 def factor_norms(gram: GramStack, v: Array) -> Array:
     """Return ||v||_{K_m} for every matrix of a stack: one pass.
@@ -303,8 +291,9 @@ def prove_over_full_kernels(
     before, residual[loose] = residual[loose], bounds
     certificate = certify(problem, rho, norms, np.sqrt(forms + residual))
     # A goal is for the loose bounds, so it is larger than what is allowed by as much.
+    # Half of what is allowed, as the next dual point is another one.
     goals = {
-        int(m): float(MARGIN * was * (allowed[m] / bound))
+        int(m): float(0.5 * was * (allowed[m] / bound))
         for m, was, bound in zip(loose, before, bounds, strict=True)
         if bound > allowed[m]
     }
@@ -320,7 +309,8 @@ def tightened(
     they lack; those returned are of the `loose` kernels only, and no larger than
     before.
     """
-    if not 0 < loose.size * rho.shape[0] ** 2 <= COMPUTED:
+    # So many values take some two minutes of a core.
+    if not 0 < loose.size * rho.shape[0] ** 2 <= 2**35:
         return np.asarray(residual[loose])
     exact = np.maximum(full_forms(gram, loose, rho) - forms[loose], 0.0)
     return np.asarray(np.fmin(residual[loose], exact))
@@ -329,7 +319,7 @@ def tightened(
 def largest_dual_norm(gram: GramStack, rho: Array) -> float:
     """Return the largest dual norm, or a bound that exceeds it by next to nothing."""
     forms, residual = factor_norms(gram, rho) ** 2, gram.residual_bounds(rho)
-    loose = np.flatnonzero(forms + residual > (1.0 + TIGHT) * forms.max())
+    loose = np.flatnonzero(forms + residual > (1.0 + 1e-5) * forms.max())
     residual[loose] = tightened(gram, rho, forms, residual, loose)
     return float(np.sqrt((forms + residual).max()))
 

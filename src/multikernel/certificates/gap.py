@@ -29,9 +29,6 @@ from multikernel.problem import Problem
 NUDGE = 1.0 - 1e-6
 """How much a dual point is shrunk to see whether shrinking pays."""
 
-NEGATIVE_GAP = -1e-4
-"""Relative gap below which it is not rounding, single precision included."""
-
 
 @dataclass(frozen=True, eq=False)
 class DualCertificate:
@@ -252,7 +249,8 @@ def check_gap(gap: float) -> None:
     IndefiniteKernelError
         No matrix is named: the quadratic forms that were met were not negative.
     """
-    if gap < NEGATIVE_GAP:
+    # Rounding of single precision included.
+    if gap < -1e-4:
         raise IndefiniteKernelError(
             f"The dual value exceeds the objective by {-gap:.2g} of it. With symmetric "
             "positive semidefinite Gram matrices that is impossible: check the kernels "

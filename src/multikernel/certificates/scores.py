@@ -29,9 +29,6 @@ from multikernel.regularizers import BlockL1
 CANONICAL = (LogisticLoss, PoissonLoss)
 """Losses with the canonical link: their curvature does not depend on targets."""
 
-IMAGE_NUMBERS = 2**24
-"""Numbers that products of some kernels with all permutations take at a time."""
-
 
 @dataclass(frozen=True, eq=False)
 class NullModel:
@@ -197,7 +194,8 @@ def forms_of_each(stack: GramStack, draws: Array) -> Array:
             forms[:, draw] = stack.quadratic_forms(draws[:, draw])
         return forms
     vectors = np.ascontiguousarray(draws.reshape(n_samples, -1))
-    step = max(1, IMAGE_NUMBERS // vectors.size)
+    # Products of some kernels with all permutations take 128 MB at a time.
+    step = max(1, 2**24 // vectors.size)
     for start in range(0, n_kernels, step):
         kernels = np.arange(start, min(start + step, n_kernels))
         images = stack.once(kernels).matvec(vectors)

@@ -21,13 +21,6 @@ from multikernel.gram.base import STACK, GramStack
 from multikernel.linalg import EPS
 from multikernel.linalg.spectra import NEGLIGIBLE
 
-EXACT = 1e-8
-"""Relative difference of bounds below which the norm counts as known exactly."""
-
-MAX_STEPS = 500
-"""Ascent steps on the norm of one block column: 240 ascents on Gaussian kernels, 3 to 8
-of them good, took 12 in the median and 76 at most."""
-
 
 @dataclass(frozen=True)
 class RecoveryCoefficient:
@@ -161,7 +154,7 @@ def recovery_coefficient(
         return RecoveryCoefficient(0.0, 0.0, "exact", -1)
     lower = max(low for low, _, _ in bounds)
     _, value, worst = max(bounds, key=lambda bound: bound[1])
-    if value <= lower * (1.0 + EXACT):
+    if value <= lower * (1.0 + 1e-8):
         return RecoveryCoefficient(value, value, "exact", int(worst))
     return RecoveryCoefficient(value, lower, "upper bound", int(worst))
 
@@ -233,7 +226,7 @@ def _block_norms(forms: Array, v: Array) -> Array:
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
     """Maximise sum_i ||C_i v|| from a start by its linearisations, monotonically."""
     value = 0.0
-    for _ in range(MAX_STEPS):
+    for _ in range(500):
         norms = _block_norms(forms, v)
         if norms.sum() <= value * (1.0 + 1e-14):
             break

@@ -20,10 +20,6 @@ from scipy.linalg import cho_factor, cho_solve
 from multikernel._typing import Array, Indices
 from multikernel.linalg import TINY
 
-RIDGE = 1e-14
-"""This share is added to the scaled diagonal of the multipliers' system: its
-rounding."""
-
 
 @dataclass(frozen=True, eq=False)
 class SimplexSystem:
@@ -125,7 +121,7 @@ class SimplexSystem:
         roots = np.sqrt(np.maximum(diagonal, TINY))
         scale = np.where(diagonal > 0.0, 1.0 / roots, 0.0)
         system *= scale[:, None] * scale
-        system[np.diag_indices(scale.size)] = 1.0 + RIDGE
+        system[np.diag_indices(scale.size)] = 1.0 + 1e-14
         return cho_factor(system, lower=True, overwrite_a=True), scale
 
     def _multiplier_system(self) -> Array:

@@ -11,17 +11,6 @@ from multikernel._typing import Array
 TOLERANCE = 1e-6
 """Error of a sum of leading eigenvalues, over the trace, at which it is good enough."""
 
-EXACT_LEADING = 64
-"""Order up to which all eigenvalues are computed, which is exact and the faster way."""
-
-CHECK_EVERY = 4
-"""Products between two looks at the projected matrix, which cost their cube."""
-
-PROBES = 8
-"""Products that look for an eigenvalue which the start was blind to. A Krylov space
-holds one vector of an eigenspace: a second copy of an eigenvalue is only found from
-another start."""
-
 NEGLIGIBLE = 1e-12
 """Share of the largest eigenvalue of a matrix below which a direction is rounding,
 which leaves eigenvalues of some 1e-16 times its order."""
@@ -110,7 +99,7 @@ def leading_pairs(
     """
     if count == 0 or trace <= 0.0:
         return LeadingPairs(np.zeros(count), np.eye(n, count), 0.0, 0)
-    if n <= EXACT_LEADING:
+    if n <= 64:
         matrix = np.stack([matvec(unit) for unit in np.eye(n)], axis=1)
         values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
         largest = np.maximum(values[: -count - 1 : -1], 0.0)
@@ -152,7 +141,7 @@ class _KrylovSpace:
             if self.size == self.n or (small and proved):
                 return pairs
             # What a second start adds is what the first one was blind to.
-            done = probed_at >= 0 and self.size >= probed_at + PROBES
+            done = probed_at >= 0 and self.size >= probed_at + 8
             if done and small and pairs.values.sum() - settled <= self.bound:
                 return pairs
             if done:
@@ -164,7 +153,8 @@ class _KrylovSpace:
                 # Where a space has had one start only, that is the next direction of
                 # Lanczos; where it has had several, it is the one that is worth most.
                 self.extend(self.residual)
-            for _ in range(CHECK_EVERY):
+            # A look at the projected matrix costs the cube of its order.
+            for _ in range(4):
                 self.extend(self.images[self.size - 1])
 
     def extend(self, direction: Array) -> None:
@@ -214,18 +204,6 @@ class _KrylovSpace:
         return LeadingPairs(largest, vectors, error, self.size), proved
 
 
-RESIDUAL = 1e-4
-"""Residual of an eigenvector, over the matrix's trace, at which it is good enough.
-
-On Gaussian, polynomial and indefinite matrices of 100 to 1500 samples it took 21 to 71
-products, and every eigenvalue below -1e-4 of the trace was found to two digits.
-"""
-
-EXACT_LOWEST = 32
-"""Samples up to which all eigenvalues are computed, which is exact: 0.2 ms at 32, half
-of what ARPACK takes there; at 64 both take 0.4 ms, and at 128 it takes a third."""
-
-
 def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> Array:
     """Return a unit vector with about the smallest Rayleigh quotient, always the same.
 
@@ -243,7 +221,7 @@ def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> A
     shift = max(abs(size), float(np.abs(matvec(start)).max()))
     if shift == 0.0:
         return np.asarray(start / np.linalg.norm(start))
-    if n <= EXACT_LOWEST:
+    if n <= 32:
         matrix = np.stack([matvec(unit) / shift for unit in np.eye(n)])
         return np.asarray(np.linalg.eigh(0.5 * (matrix + matrix.T))[1][:, 0])
     # Turned round and shifted, so that what is small beside the trace counts as found:
@@ -253,7 +231,7 @@ def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> A
         (n, n), lambda v: v - matvec(v.ravel()) / shift, dtype=float
     )
     try:
-        vectors = eigsh(turned, 1, which="LA", v0=start, tol=RESIDUAL)[1]
+        vectors = eigsh(turned, 1, which="LA", v0=start, tol=1e-4)[1]
     except ArpackNoConvergence as stopped:
         vectors = np.column_stack([stopped.eigenvectors, start])
     direction: Array = vectors[:, 0] / np.linalg.norm(vectors[:, 0])

@@ -19,9 +19,6 @@ SCATTERED = 8
 """Columns of a run: in a matrix held by rows shorter ones on average are gathered one
 by one, as a loop would run over few numbers at a time."""
 
-SPARSE = 8
-"""Rows beside each that a vector uses, from which on those are gathered."""
-
 
 def weighted_gram(
     Z: Array, weights: Array, columns: Indices, sides: Array
@@ -168,7 +165,7 @@ class TallArray:
     def inner(self, v: Array) -> Array:
         """Return Z^T v; rows for zeros are left out where they are most of them."""
         used = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
-        if SPARSE * used.size < len(v):
+        if 8 * used.size < len(v):
             return np.asarray((v[used].T @ self.Z[used]).T)
         return np.asarray((v.T @ self.Z).T)
 

@@ -18,10 +18,6 @@ from threadpoolctl import LibController, ThreadpoolController
 
 Result = TypeVar("Result")
 
-LOOKS = 0.1
-"""Seconds after which the main thread looks for an interrupt while it waits: one that
-comes just before it begins to wait does not wake it."""
-
 
 def uninterrupted(
     work: Callable[[], Result], stop: Callable[[], None] | None = None
@@ -70,7 +66,8 @@ def aside(work: Callable[[], Result]) -> Result:
         start_new_thread(_report, (work, outcome, running))
     except RuntimeError:  # There is no thread to be had.
         return work()
-    while not running.acquire(timeout=LOOKS):
+    # An interrupt that comes just before the wait does not wake it.
+    while not running.acquire(timeout=0.1):
         pass
     return outcome.result()
 

@@ -15,9 +15,6 @@ from multikernel.losses.coupled import is_coupled
 
 OWN_PACKAGE = __name__.partition(".")[0] + "."
 
-NEAR = 1.0
-"""Decision values are tried up to this one: from afar a loss may well overflow."""
-
 
 def check_answers(owner: str, loss: Loss, y: Array) -> None:
     """Raise where targets do not suit a loss, or it answers wrongly near zero.
@@ -46,7 +43,8 @@ def check_answers(owner: str, loss: Loss, y: Array) -> None:
     name = f"{owner}: {type(loss).__name__}"
     rows = y.shape[:1] if is_coupled(loss) else y.shape
     _check_bounds(name, loss, y)
-    for level in (0.0, -NEAR, NEAR):
+    # From afar a loss may well overflow.
+    for level in (0.0, -1.0, 1.0):
         f = np.full_like(y, level)
         _check(f"{name}.value", loss.value(y, f), rows)
         slope = loss.gradient(y, f.copy())

@@ -9,24 +9,8 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg import EPS
 from multikernel.losses.log_logistic import LogLogisticLoss
 
-STEPS = 50
-"""Newton steps for thresholds at most; a cold start takes some ten."""
-
-SMOOTH = 8.0
-"""Decision values so far apart bend the loss everywhere."""
-
 CLOSED = 1e-10
 """Slopes in thresholds are zero to this share of the largest of their parts."""
-
-VANISHING = 1e-20
-"""Where all samples are on their sides of thresholds, parts are less than that share of
-the weights, and their balance says nothing."""
-
-ROUNDED = 1e-13
-"""What differs less from the loss, as a share, is its rounding."""
-
-SHORTEST = 1e-12
-"""Steps shorter than that change nothing."""
 
 
 class CumulativeLogitLoss(LogLogisticLoss):
@@ -133,7 +117,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
                 return loss
         below = np.cumsum(np.bincount(codes, weights))
         shares = below[:-1] / below[-1]
-        halvings = int(np.ceil(np.log2(max(float(np.ptp(f)) / SMOOTH, 1.0))))
+        # Decision values so far apart bend the loss everywhere.
+        halvings = int(np.ceil(np.log2(max(float(np.ptp(f)) / 8.0, 1.0))))
         scale = 2.0**halvings
         # Between the extremes of these shifts every threshold has its place.
         loss = cls(np.log(shares) - np.log1p(-shares) + float(np.median(f)) / scale)
@@ -145,7 +130,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def _newton(self, codes: Indices, f: Array, weights: Array) -> tuple[Self, bool]:
         """Return the loss that Newton's method ends at, and whether slopes vanish."""
         loss, y, last_off = self, codes.astype(np.float64), np.inf
-        for _ in range(STEPS):
+        for _ in range(50):
             slopes, curvature = loss.by_thresholds(codes, f, weights)
             off = loss.off_balance(codes, f, weights)
             # Far from its grades no sample bends the loss: a little always does.
@@ -154,12 +139,12 @@ class CumulativeLogitLoss(LogLogisticLoss):
             promise = float(slopes @ step)
             begin = float(weights @ loss.value(y, f))
             # Near the end the loss is rounding, and slopes tell what a step gains.
-            ending = -promise <= ROUNDED * begin
+            ending = -promise <= 1e-13 * begin
             if ending and not EPS < off <= 0.5 * last_off:
                 break
             last_off = off if ending else np.inf
             further, length = None, 1.0
-            while further is None and length > SHORTEST:
+            while further is None and length > 1e-12:
                 moved = loss.thresholds + length * step
                 if np.all(np.diff(moved) > 0.0):
                     further = type(self)(moved)
@@ -182,7 +167,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
         """
         up, down = self._pulls(codes, f, weights)
         total = float(weights.sum())
-        parts = min(float(np.max(up + down)), total) + VANISHING * total
+        # Where all samples are on their sides of thresholds, the balance says nothing.
+        parts = min(float(np.max(up + down)), total) + 1e-20 * total
         return float(np.max(np.abs(up - down))) / parts
 
     def _pulls(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:

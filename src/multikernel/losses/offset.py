@@ -16,10 +16,6 @@ from multikernel.losses.base import (
     is_shift_equivariant,
 )
 
-EXPOSURES = 20.0
-"""Positive offsets with a larger range may be exposures without a logarithm. The
-largest expected value would be 5e8 times the smallest."""
-
 
 @runtime_checkable
 class AbsorbingLoss(Loss, Protocol):
@@ -198,7 +194,8 @@ def with_offset(
             "exponential overflows or underflows: pass the offset on the logarithmic "
             "scale, such as np.log(exposure)."
         )
-    if offset.min() > 0.0 and np.ptp(offset) > EXPOSURES:
+    # The largest expected value would be 5e8 times the smallest.
+    if offset.min() > 0.0 and np.ptp(offset) > 20.0:
         warn_user(
             f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, so "
             f"expected values differ by a factor of {np.exp(np.ptp(offset)):.2g}. "

@@ -174,8 +174,8 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
     if gram.quick_products or dear * support.size >= v.shape[0]:
         return gram.matvec(v)
     product = np.zeros((gram.shape[0], *v.shape[1:]))
-    for start in range(0, support.size, COLUMN_BLOCK):
-        block = support[start : start + COLUMN_BLOCK]
+    for start in range(0, support.size, 256):
+        block = support[start : start + 256]
         product += gram.columns(block) @ v[block]
     return product
 
@@ -192,10 +192,6 @@ def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
             return None
         array = gram.columns(np.arange(n))
     return np.ascontiguousarray(array, dtype=np.float64)
-
-
-COLUMN_BLOCK = 256
-"""Columns read at once by `support_product`: bounds its memory."""
 
 
 NOT_FINITE = "The Gram matrix holds NaN or infinite values."

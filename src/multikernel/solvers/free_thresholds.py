@@ -48,18 +48,6 @@ from multikernel.losses.weighted import weighted, weights_of, without_weights
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
-CLOSE = 1e-10
-"""How exactly the best multiple of a dual point is sought."""
-
-FLAT = 1e-12
-"""Thresholds that follow f take all curvature away along some directions, as along the
-constant: to this share it is rounding."""
-
-LINE_WEIGHT = 0.01
-"""Least curvature of a sample far from its class, as a share of that of a parabola from
-its loss to zero. Without it, and with ``TIGHTEST`` 1e-10, 7 of 65 ordinal fits stalled
-above a tolerance of 1e-5, with both 1 of 65 in half the time."""
-
 
 def has_free_thresholds(loss: Any) -> bool:
     """Return whether a loss, weighted or not, has thresholds."""
@@ -181,7 +169,7 @@ class _Thresholds:
         slopes = loss.gradient(y, f)
         at_lower, at_upper, between = plain.bends(codes, f, self._weights)
         flat = LEAST_WEIGHT * max(at_lower.max(), at_upper.max())
-        line = LINE_WEIGHT * slopes**2 / np.maximum(loss.value(y, f), TINY)
+        line = 0.01 * slopes**2 / np.maximum(loss.value(y, f), TINY)
         least = np.maximum(flat, line)
         at_lower = np.where(codes > 0, np.maximum(at_lower, least), 0.0)
         at_upper = np.where(codes < parameters.size, np.maximum(at_upper, least), 0.0)
@@ -205,7 +193,8 @@ class _Thresholds:
         R = cholesky(whole / np.outer(units, units) + EPS * np.eye(top))
         half = solve_triangular(R, beyond / np.outer(units, units), trans="T")
         left, axes = np.linalg.eigh(solve_triangular(R, half.T, trans="T"))
-        left = np.where(left > FLAT, np.minimum(left, 1.0), 0.0)
+        # Thresholds follow f along a constant: the curvature left there is rounding.
+        left = np.where(left > 1e-12, np.minimum(left, 1.0), 0.0)
         span = (B / units) @ solve_triangular(R, axes)
         # P is I - span diag(c) span^T W with 2 c - (1 - left) c^2 = 1.
         projection = Projection(span / (1.0 + np.sqrt(left)), weights[:, None] * span)
@@ -253,7 +242,7 @@ class _Thresholds:
         if below(NUDGE * scale) < below(scale):
             # A penalty that is finite, but steep: the best multiple is a smaller one.
             best = minimize_scalar(
-                below, bounds=(0.0, scale), method="bounded", options={"xatol": CLOSE}
+                below, bounds=(0.0, scale), method="bounded", options={"xatol": 1e-10}
             )
             scale = float(best.x)
         return DualCertificate(scale * rho, scale * sizes, -below(scale))

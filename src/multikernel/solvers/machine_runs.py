@@ -111,10 +111,6 @@ def feasible(
     return rho, support_product(gram, rho)
 
 
-NEAR = 0.5
-"""So many samples wait in play for each one that moves."""
-
-
 def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
     """Return the samples that a short run of a machine is likely to move, ascending.
 
@@ -130,7 +126,7 @@ def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
     slopes, costs, sizes = loss.dual_pieces(problem.y)
     room = np.where(sizes > 0.0, costs - slopes * f, np.inf).min(axis=0)
     room[rho != 0.0] = -np.inf
-    count = round((1.0 + NEAR) * np.count_nonzero(room <= 0.0))
+    count = round(1.5 * np.count_nonzero(room <= 0.0))
     if not 0 < count < rho.size:
         return every
     return np.sort(np.argpartition(room, count)[:count])
@@ -166,15 +162,6 @@ def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
         raise
 
 
-JITTER = 1e-10
-"""This share of the trace is added to the diagonal, as combined kernels may lack full
-rank."""
-
-NEAR_BOUND = 1e-9
-"""A dual variable within this share of the largest one from a bound or kink stays
-there."""
-
-
 def weight_hessian(
     problem: Problem, matrix: GramMatrix, rho: Array, images: Array
 ) -> Array:
@@ -193,7 +180,8 @@ def weight_hessian(
         return np.zeros((len(images), len(images)))
     images = images[:, free]
     system = DenseMatrix(matrix.columns(free)[free])
-    jitter = JITTER * max(float(np.trace(system.array)), 1e-300)
+    # Combined kernels may lack full rank.
+    jitter = 1e-10 * max(float(np.trace(system.array)), 1e-300)
     sides = np.column_stack([images.T, np.ones(free.size)])
     solved = system.solve(sides, shift=curvature + jitter)
     product = images @ solved[:, :-1]
@@ -207,7 +195,7 @@ def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
     """Return who is off every bound and kink, and the curvature of the conjugate."""
     lower, upper = problem.loss.dual_bounds(problem.y)
     u = -rho
-    margin = NEAR_BOUND * float(np.abs(rho).max(initial=0.0))
+    margin = 1e-9 * float(np.abs(rho).max(initial=0.0))
     inside = (u > lower + margin) & (u < upper - margin)
     if is_smooth(problem.loss):
         free = np.flatnonzero(inside)

@@ -30,7 +30,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import check_forms
 from multikernel.certificates.gap import clipped_to_sum
-from multikernel.certificates.progress import Recorder
+from multikernel.certificates.progress import Patience, Recorder
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.metered import Meter, MeteredStack
@@ -42,24 +42,7 @@ from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
 from multikernel.solvers.lp.cutting_plane import SETTINGS as PLANES
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
-from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
-
-STEPS = 2000
-"""The machine makes this many steps for each sample at most, as `SMO` does by itself:
-what it then leaves the gap shows."""
-
-MACHINE_SHARE = 0.1
-"""Of the gap so far, that the machine may be off in its gradient, in units of the
-offset. Breast cancer and 837 kernels then take 11 machines for p = 1 and 4 for p = 2 to
-a gap of 1e-4, and 14 and 5 to 1e-6; weights in closed form had a gap of 0.02 after 60
-for p = 1, and took 15 to 1e-6 for p = 2."""
-
-PATIENCE = 10
-"""Planes that do not lower the gap, after which none is expected to."""
-
-ROUNDING = 1e-9
-"""Of the offset, by which it is less than the value of a sample on the border: sums
-over kernels differ by some 1e-15 of it with the samples beside."""
+from multikernel.solvers.machine_runs import FIRST_GAP, SHARE, SMALLEST_GAP
 
 
 @dataclass(frozen=True)
@@ -176,7 +159,7 @@ class _OneClassSearch:
     def run(self) -> Solution:
         """Add planes until there is a reason to stop."""
         theta = unit_weights(np.ones(self.gram.shape[0]), 1.0, self.settings.p)
-        status, lowest, in_vain = Status.MAX_ITER, np.inf, 0
+        status, patience = Status.MAX_ITER, Patience(share=0.0)
         for _ in range(self.settings.max_iter):
             error = self._add_plane(theta)
             if self.gap > self.settings.tol:
@@ -190,9 +173,8 @@ class _OneClassSearch:
                 self._go_to_a_corner()
                 status = Status.CONVERGED
                 break
-            in_vain = 0 if gap < lowest else in_vain + 1
-            lowest = min(lowest, gap)
-            if in_vain >= PATIENCE:
+            patience.note(gap)
+            if patience.exhausted:
                 status = Status.STALLED
                 break
         return self._solution(status)
@@ -221,7 +203,7 @@ class _OneClassSearch:
         forms = np.maximum(forms, 0.0)
         f = K @ a
         # Samples on the border are inside, whatever their last digit is later.
-        b = (1.0 - ROUNDING) * _quantile(f, shares, nu)
+        b = (1.0 - 1e-9) * _quantile(f, shares, nu)
         loss = -b + float(shares @ np.maximum(0.0, b - f)) / nu
         p = self.settings.p
         q = 2.0 if np.isinf(p) else 2.0 * p / (p + 1.0)
@@ -238,7 +220,8 @@ class _OneClassSearch:
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
         f = K @ begin
         size = min(float(begin @ f), -2.0 * self.bound)
-        machine = SMO(MACHINE_SHARE * gap * size, STEPS * begin.size)
+        # As many steps as by itself, but no warning: the gap shows what is left.
+        machine = SMO(SHARE * gap * size, 2000 * begin.size)
         moves = BoxCost(-begin, self.caps - begin, f)
         fit = machine.fit(DenseMatrix(K), np.zeros_like(f), moves, fit_intercept=True)
         self.recorder.inner_steps += fit.n_steps

@@ -50,20 +50,10 @@ from multikernel.solvers.base import Solver
 INNER_SHARE = 0.05
 """The problem of squares is solved to this share of the gap of the true one."""
 
-HALVED = 0.5
-"""A gap that is more than this share of the one before asks for a smaller share."""
-
-TIGHTENED = 0.01
-"""The share becomes so much smaller: the gap may be a bad proof, and far larger than
-what a step can gain."""
-
 HELD, HELD_SHARE = 3, 0.1
 """A fit stops after so many steps that together reduce the gap by less than this share,
 if rounding stalls the least squares problem. Of 120 hostile ordinal problems, 102
 converge (103 without this rule), and the longest time falls from 10 s to 5 s."""
-
-FLAT = 1e-6
-"""A relative decrease of the objective below this counts as no progress."""
 
 LOOSEST, TIGHTEST = 1e-2, 1e-13
 """Bounds of the relative tolerance of a least squares problem."""
@@ -184,14 +174,13 @@ class SquaresSearch:
         lowest = np.inf
         while True:
             gap = self._certify(point)
-            gained = gap <= HALVED * last_gap
-            self.share, last_gap = (
-                (INNER_SHARE if gained else TIGHTENED * self.share),
-                gap,
-            )
+            # The gap may be a bad proof, far larger than what a step can gain.
+            gained = gap <= 0.5 * last_gap
+            self.share = INNER_SHARE if gained else 0.01 * self.share
+            last_gap = gap
             active = int(np.count_nonzero(point.worth.norms))
             self.patience.note(gap)
-            fallen = point.worth.objective < (1.0 - FLAT) * lowest
+            fallen = point.worth.objective < (1.0 - 1e-6) * lowest
             lowest = min(lowest, point.worth.objective)
             self.held.note(gap, afresh=fallen or not self._is_held)
             stopped = self.recorder.add(point.worth.objective, gap, active)

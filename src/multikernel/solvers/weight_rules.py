@@ -46,10 +46,6 @@ STEPS = 2000
 """Steps of a quadratic program for each variable, at most. 1500 samples took 5 with a
 lambda of 0.2, 287 with 1e-6, and all 2000 with 1e-12."""
 
-ALIGNED = 1e-12
-"""Error of a cosine, relative to the largest, at which "joint" is solved: 252 kernels
-with a condition of 1e19 took 3 steps each, and 1 ms."""
-
 
 def alignment_weights(
     gram: GramStack,
@@ -165,7 +161,7 @@ def _best_sum(M: Array, a: Array) -> Array:
     at most (Mv)_i, which is a_i where v_i is positive, the box is never met.
     """
     cost, nothing = BoxCost(np.zeros_like(a), 2.0 * a, -a), np.zeros_like(a)
-    tol = ALIGNED * float(a.max(initial=0.0))
+    tol = 1e-12 * float(a.max(initial=0.0))
     return _quadratic_program("alignment", M, nothing, cost, tol, centre=False)
 
 

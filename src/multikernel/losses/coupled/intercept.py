@@ -15,17 +15,6 @@ from multikernel.losses.coupled.simplex import own_values
 NEWTON_STEPS, HALVINGS = 50, 40
 """At most; from the last temperature's intercepts some five steps are taken."""
 
-SETTLED = 1e-13
-"""An excess of the classes below this share of the total weight is rounding."""
-
-ROUNDING = 1e-12
-"""A change of the value below this share of it and of the total weight may be
-rounding."""
-
-RIDGE = 1e-14
-"""This share of the largest curvature is added, as there is none along a constant for
-all classes."""
-
 PIVOTS = 20
 """Steps of HiGHS for each row and column of a program, at most."""
 
@@ -55,18 +44,18 @@ def smoothed_intercept(
         mass = weights @ p
         gradient = mass - shares
         excess = float(np.abs(gradient).sum())
-        if excess <= SETTLED * total:
+        if excess <= 1e-13 * total:
             break
         hessian = (np.diag(mass) - (weights[:, None] * p).T @ p) / temperature
         # What is flat but for rounding is left where it is.
-        step = -np.linalg.pinv(hessian, rcond=RIDGE * b.size, hermitian=True) @ gradient
+        step = -np.linalg.pinv(hessian, rcond=1e-14 * b.size, hermitian=True) @ gradient
         slope = float(step @ gradient)
         length = 1.0
         for _ in range(HALVINGS):
             new, p_new = evaluate(b + length * step)
             # Near the end values have no digits left, and the excess decides.
             distance = float(np.abs(weights @ p_new - shares).sum())
-            flat = abs(new - value) <= ROUNDING * (total + abs(value))
+            flat = abs(new - value) <= 1e-12 * (total + abs(value))
             if new <= value + 1e-4 * length * slope or (
                 flat and distance < 0.5 * excess
             ):

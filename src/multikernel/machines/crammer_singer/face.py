@@ -20,10 +20,6 @@ from multikernel.linalg.simplex_system import SimplexSystem
 from multikernel.linalg.threads import compiled
 from multikernel.machines.base import MOST_FACES
 
-SHIFT = 1e-12
-"""This share of the trace is added to diagonals, which is above the rounding of their
-factorisations."""
-
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of a step that are tried where it leads through walls."""
 
@@ -115,5 +111,6 @@ def _inverse(K: Array) -> Array:
     """Return (K + ridge I)^-1, with a tiny ridge against rounding."""
     if not K.size:
         return K
-    ridge = np.full(len(K), SHIFT * max(float(np.trace(K)), 1e-300))
+    # Above the rounding of the factorisations.
+    ridge = np.full(len(K), 1e-12 * max(float(np.trace(K)), 1e-300))
     return solve_shifted(K, np.eye(len(K)), ridge, None)

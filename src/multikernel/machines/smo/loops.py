@@ -40,7 +40,6 @@ from multikernel.machines.smo.state import (
 
 TINY = 1e-200
 NOISE = 1e-15  # curvature below this share of the diagonal is rounding
-NEGATIVE = 1e-6  # and below minus this share it cannot be rounding, even of float32
 
 NOBODY = -1
 
@@ -296,7 +295,7 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
         if j != NOBODY:
             scale, coupling = diagonal_i + v[DIAGONAL, j], row[j]
         curvature = scale - 2.0 * coupling
-        if curvature < -NEGATIVE * abs(scale) - TINY:
+        if curvature < -1e-6 * abs(scale) - TINY:
             return INDEFINITE, step, excess
         change = step_pair(v, i, j, max(curvature, NOISE * scale, TINY))
         if change[0] == 0.0 and change[1] == 0.0:

@@ -45,11 +45,6 @@ def set_slopes(v: Array) -> None:
     compiled(LOOPS, "write_slopes")(v)
 
 
-SHIFT = 1e-14
-"""Added to the diagonal of the system, over its trace: above the rounding of its
-factorisation, and small enough that a second step makes up for it."""
-
-
 def free_samples(v: Array) -> Indices:
     """Return who is inside a piece of c: neither at a bound nor at the kink."""
     return np.flatnonzero(v[UP] == v[DOWN])
@@ -92,7 +87,8 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
 
 def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
     """Return the way to the minimum on the face, None if rounding leaves no descent."""
-    shift = np.full(gradient.size, SHIFT * float(np.trace(K)))
+    # Above the rounding of the factorisation; a second step makes up for it.
+    shift = np.full(gradient.size, 1e-14 * float(np.trace(K)))
     sides = np.column_stack([gradient, np.ones_like(gradient)])
     try:
         solved = solve_shifted(K, sides, shift, None)

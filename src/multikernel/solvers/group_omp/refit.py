@@ -95,9 +95,6 @@ Where SMO stopped at its own tolerance, 23 of the first 800 problems of `make at
 (about 60 refit by SMO) had refits with gaps above 2e-3, up to 1.
 """
 
-SHARPER_RUNS = 8
-"""Further runs of SMO for one refit at most, each to a tenth of the tolerance."""
-
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -188,7 +185,7 @@ class MachineRefit:
         """
         machine = self.machine
         fit, gap = self._run(machine, start)
-        for _ in range(SHARPER_RUNS):
+        for _ in range(8):
             if gap <= REFIT_GAP or not isinstance(machine, SMO) or not fit.converged:
                 break
             machine = replace(machine, tol=0.1 * machine.tol)

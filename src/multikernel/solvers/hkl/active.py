@@ -15,16 +15,6 @@ from multikernel._typing import Array, Indices
 from multikernel.kernels.graph.base import GraphSamples, KnownNodes, hull, of_more
 from multikernel.solvers.hkl.problem import HullProblem
 
-LARGEST = 1e60
-"""Size of features whose quadratic forms are still numbers."""
-
-NEGLIGIBLE = 1e-7
-"""Share of the largest singular value below which a direction is rounding."""
-
-HELD = 2
-"""Nodes that are held, over those ever asked for with one vector: what is pruned comes
-back at the next strength, but all that is held is multiplied."""
-
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -54,7 +44,8 @@ def prepare(
         rows = np.concatenate(blocks)
     ends = np.cumsum([len(block) for block in blocks])
     # Their products are squared; nan fails as well.
-    wrong = np.flatnonzero(~(_sizes(rows) < LARGEST))
+    # Quadratic forms of larger features are no numbers.
+    wrong = np.flatnonzero(~(_sizes(rows) < 1e60))
     if wrong.size:
         first = nodes[int(np.searchsorted(ends, wrong[0], side="right"))]
         raise ValueError(
@@ -99,7 +90,8 @@ def _mixer(rows: Array) -> Array | None:
     Products of blocks have many columns and few directions.
     """
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
-    positive = sizes > NEGLIGIBLE * sizes.max(initial=0.0)
+    # Smaller directions are rounding.
+    positive = sizes > 1e-7 * sizes.max(initial=0.0)
     return (
         None if positive.sum() == rows.shape[0] else np.asarray(directions[:, positive])
     )
@@ -170,7 +162,7 @@ class Held:
         `n_asked` is of how many nodes forms with the last vector were asked for.
         """
         self._most = max(self._most, nodes.size, n_asked)
-        if len(self._prepared) > HELD * self._most:
+        if len(self._prepared) > 2 * self._most:
             held, _ = self._split(nodes)
             prepared = self.of(held)
             self._forget()

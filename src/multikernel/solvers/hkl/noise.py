@@ -4,9 +4,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 
-COMPARABLE = 8
-"""Sources of a kind from which on they are compared among themselves."""
-
 
 def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
     """Return by how many robust deviations each ratio to noise is above the median.
@@ -24,7 +21,7 @@ def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
     for members in np.split(order, starts[1:]):
         among = ratios[members]
-        few = among.size < COMPARABLE
+        few = among.size < 8
         middle, spread = of_all if few else _middle_and_spread(among)
         z[members] = (among - middle) / max(spread, 1e-9 * middle, tiny)
     return z

@@ -16,13 +16,6 @@ from multikernel.solvers.lp.weight_solver import (
 )
 from multikernel.solvers.machine_runs import FIRST_GAP
 
-SHARPENING = 0.3
-"""The machine's share of the gap is multiplied by this after an iteration in vain."""
-
-IN_VAIN = 0.99
-"""Ratio of one gap to the one before above which an iteration was in vain: inexact runs
-of the machine once left nothing to improve at a gap of 0.0025."""
-
 
 @dataclass(frozen=True)
 class Alternating(WeightSolver):
@@ -102,7 +95,8 @@ class Alternating(WeightSolver):
             precision = max(share, min(gap, 1.0)) * min(gap, FIRST_GAP)
             point = oracle.evaluate(weights, precision)
             norms = weights / regularizer.alpha * np.sqrt(point.forms)
-            share *= SHARPENING if tracker.gap > IN_VAIN * gap else 1.0
+            # Where the gap hardly fell, the run of the machine was not exact enough.
+            share *= 0.3 if tracker.gap > 0.99 * gap else 1.0
             # Without any function left there are no weights, and nothing to improve.
             norms = norms if norms.any() else np.ones_like(norms)
             weights = np.maximum(regularizer.kernel_weights(norms), LEFT * weights)

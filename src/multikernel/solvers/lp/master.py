@@ -71,9 +71,6 @@ class Settings:
 
 SETTINGS = Settings()
 
-LIMIT_REACHED = 1
-"""What `linprog` calls its status there."""
-
 
 @dataclass(frozen=True, eq=False)
 class Master:
@@ -386,7 +383,7 @@ def corner_weights(heights: Array, slopes: Array) -> Array | None:
         },
     )
     solved = aside(program)
-    if solved.status == LIMIT_REACHED:
+    if solved.status == 1:  # its limit of steps
         message = (
             "The linear program that looks for a model of fewer kernels was stopped "
             f"after {most} steps: the model may have more kernels than it needs."

@@ -11,13 +11,6 @@ from multikernel.certificates import Model, best_constants, primal_value
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.problem import Problem
 
-ROUNDING = 1e-12
-"""A gain below this share of the largest number is rounding in least squares."""
-
-RIDGE = 1e-10
-"""This share of the diagonal is added to it, as kernels that all but tie leave least
-squares without a solution."""
-
 
 def thin(incumbent: Incumbent, tol: float) -> None:
     r"""Exchange a model for one of fewer kernels, once its gap is below the tolerance.
@@ -75,11 +68,13 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     products = unit @ unit.T + strength
     sizes = np.sqrt(np.diag(products))
     products /= np.outer(sizes, sizes)
-    products[np.diag_indices_from(products)] += RIDGE
+    # Kernels that all but tie leave least squares without a solution.
+    products[np.diag_indices_from(products)] += 1e-10
     aims = products @ (sizes * norms)
     shares, used = np.zeros_like(norms), np.zeros(norms.size, dtype=bool)
     models: list[Array] = []
-    floor = ROUNDING * float(aims.max())
+    # A smaller gain is rounding.
+    floor = 1e-12 * float(aims.max())
     # More functions than samples are never independent.
     while len(models) < min(norms.size - 1, unit.shape[1]):
         gains = np.where(shares > 0.0, -np.inf, aims - products @ shares)

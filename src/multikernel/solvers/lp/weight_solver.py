@@ -121,13 +121,9 @@ def first_weights(oracle: WeightOracle, init: Solution | None) -> Array:
     return np.full(n_kernels, 1.0 / n_kernels)
 
 
-SNAP = 1e-12
-"""Weights below this share of the largest one are zero: rounding leaves them in steps
-that end at the boundary, and each would keep its kernel in all sums."""
-
-
 def moved_weights(weights: Array, move: Array) -> Array:
     """Return weights after a move, in the simplex."""
     moved = np.maximum(weights + move, 0.0)
-    moved[moved <= SNAP * moved.max()] = 0.0
+    # Rounding leaves small weights in steps that end at the boundary.
+    moved[moved <= 1e-12 * moved.max()] = 0.0
     return np.asarray(moved / moved.sum())

@@ -11,9 +11,6 @@ BOLD = 12
 """Steps after which they are those for the objective itself, and shorter where they do
 not lower it: so some get there whose kernels go on changing sides."""
 
-SOLVED = 1e-10
-"""The largest `_violation` of the optimality conditions of a small problem."""
-
 
 @loop(error_model="numpy", fastmath=FAST)
 def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
@@ -99,7 +96,7 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
         _write_forms(grams, c, images, q)
         bold = round_ < BOLD
         level = max(alpha, stride * np.sqrt(q.max())) if bold else alpha
-        if level == alpha and _violation(q, eta, alpha) <= SOLVED:
+        if level == alpha and _violation(q, eta, alpha) <= 1e-10:
             return True
         kernels = np.flatnonzero((eta > 0.0) | (q > (nearly * level) ** 2))
         for number in range(kernels.size):

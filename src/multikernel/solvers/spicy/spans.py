@@ -29,9 +29,6 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 LOOPS = "multikernel.solvers.spicy.span_loops"
 
-MOST = 80
-"""Newton steps of a small problem at most: from no kernels they take 4 to 10."""
-
 IMAGES_BYTES = 2**24
 """Images of dual points that are held at a time."""
 
@@ -117,7 +114,8 @@ class SpannedTargets(ManyTargets):
                 self.failed[late] = True
             else:
                 self._append(late, solved)
-        self._settle(targets, alphas, MOST)
+        # From no kernels small problems take 4 to 10 Newton steps.
+        self._settle(targets, alphas, 80)
 
     def _settle(self, targets: Indices, alphas: Array, most: int) -> None:
         """Solve the small problems of some targets in at most `most` Newton steps."""

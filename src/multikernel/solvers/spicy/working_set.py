@@ -52,10 +52,6 @@ from multikernel.solvers.spicy.sides import (
 from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
 from multikernel.solvers.spicy.weights import has_quick_machines, weighted_sums
 
-MOST_EXACT = 10_000
-"""Most kernels whose rough dual norms are made exact: the first passes over half a
-million pairs find most of them above the level."""
-
 
 @dataclass
 class WorkingSet:
@@ -352,7 +348,8 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     forms += errors
     check_forms(gram, forms, rho)
     doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
-    if 0 < doubtful.size <= MOST_EXACT:
+    # First passes over half a million pairs find most of them above the level.
+    if 0 < doubtful.size <= 10_000:
         exact = gram.once(doubtful).quadratic_forms(rho)
         if exact.min() < 0.0:
             check_forms(gram.take(doubtful), exact, rho, doubtful)
