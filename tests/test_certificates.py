@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 
 from multikernel.certificates import (
     alpha_max,
-    best_constants,
     best_intercept,
+    best_intercepts,
     certify,
     check_combination,
     check_gap,
@@ -314,7 +314,7 @@ def test_best_intercept_beside_decision_values(loss):
     assert abs(dual.sum()) <= 1e-12
     rest = LOSSES[loss]().value(y, f + b) + LOSSES[loss]().conjugate(y, -dual)
     np.testing.assert_allclose(rest, -(f + b) * dual, atol=1e-10)
-    assert best_constants(LOSSES[loss](), y, f) == pytest.approx([b], abs=1e-12)
+    assert best_intercepts(LOSSES[loss](), y, f)[0] == pytest.approx([b], abs=1e-12)
 
 
 @pytest.mark.parametrize("weights", [None, 0.1 * np.arange(1.0, 7.0)])
@@ -327,7 +327,9 @@ def test_the_intercept_is_the_middle_of_all_best_ones(weights):
     # Flat from where the last positive sample's margin is short to the negative one's.
     assert b == pytest.approx(0.5 * ((-1.0 - f.min()) + (1.0 - f.max())), abs=1e-12)
     assert abs(dual.sum()) <= 1e-12
-    assert best_constants(weighted(HingeLoss(), balanced), y, f) == pytest.approx([b])
+    assert best_intercepts(weighted(HingeLoss(), balanced), y, f)[0] == pytest.approx(
+        [b]
+    )
     tube = weighted(EpsilonInsensitiveLoss(epsilon=50.0), weights)
     b, dual = best_intercept(tube, y, np.zeros(6))
     assert b == pytest.approx(0.0, abs=1e-12)

@@ -35,7 +35,6 @@ from .gap import (
 from .null_model import (
     ConstantModel as ConstantModel,
     alpha_max as alpha_max,
-    best_constants as best_constants,
     best_intercept as best_intercept,
     best_intercepts as best_intercepts,
     constant_model as constant_model,

@@ -31,7 +31,7 @@ from multikernel.certificates.forms import (
     prove_over_full_kernels,
 )
 from multikernel.certificates.gap import certify, check_gap, primal_value, project_dual
-from multikernel.certificates.null_model import best_constants
+from multikernel.certificates.null_model import best_intercepts
 from multikernel.certificates.rounding import (
     ORDINARY,
     Worth,
@@ -387,7 +387,7 @@ def best_published_intercept(problem: Problem, f: Array) -> Array:
     y = problem.y
     if not problem.fit_intercept:
         return np.zeros(1 if y.ndim == 1 else y.shape[1])
-    return published_intercept(problem, best_constants(problem.loss, y, f))
+    return published_intercept(problem, best_intercepts(problem.loss, y, f)[0])
 
 
 def decision_values(problem: Problem, solution: Solution) -> Array:

@@ -122,15 +122,6 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
     return np.array([b for b, _ in fits]), dual
 
 
-def best_constants(loss: Loss, y: Array, f: Array) -> Array:
-    """Return the constants of `best_intercepts` alone, at less than half the cost."""
-    if y.ndim == 1 and is_polyhedral(loss) and not is_coupled(loss):
-        left, right = _bottom(loss, y, f)
-        if not np.isnan(left):
-            return np.array([0.5 * (left + right)])
-    return best_intercepts(loss, y, f)[0]
-
-
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     """Return the best constant to add to decision values, and a dual point there.
 

@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from multikernel._typing import Array
-from multikernel.certificates import Model, best_constants, primal_value
+from multikernel.certificates import Model, best_intercepts, primal_value
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.problem import Problem
 
@@ -108,7 +108,7 @@ def _with_norms(problem: Problem, model: Model, norms: Array, unit: Array) -> Mo
     f = np.tensordot(norms, unit, axes=1)
     b = np.zeros_like(model.intercept)
     if problem.fit_intercept:
-        b = best_constants(problem.loss, problem.y, f)
+        b = best_intercepts(problem.loss, problem.y, f)[0]
     places = np.flatnonzero(norms)
     active = model.active[places]
     every = np.zeros_like(model.norms)
