@@ -704,8 +704,7 @@ def by_kernel() -> None:
 
 def dense_loops() -> None:
     """Multiply by parts of matrices in memory with NumPy alone."""
-    from multikernel.gram.dense import DenseMatrix, DenseStack
-    from multikernel.gram.part import PartStack
+    from multikernel.gram import DenseMatrix, DenseStack, PartStack
 
     def matrix(stack: Any, k: int) -> Any:
         whole, some = stack.whole.array[stack.kernels[k]], stack.samples

@@ -25,7 +25,7 @@ from multikernel.gram import (
     build_part,
     build_stack,
 )
-from multikernel.gram.refine import Refinable
+from multikernel.gram.refine import full_forms, refined
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -116,7 +116,7 @@ def test_forms_of_full_kernels(normalize):
     X, v = samples(), np.random.default_rng(2).standard_normal((40, 2))
     built = capped(X, normalize)
     expected = np.einsum("ik,mij,jk->m", v, whole(X, built), v)
-    found = built.stack.full_forms(np.arange(6), v)
+    found = full_forms(built.stack, np.arange(6), v)
     known = np.isfinite(found)
     np.testing.assert_allclose(found[known], expected[known], rtol=1e-9)
     assert known[:3].all()
@@ -168,7 +168,7 @@ def test_refinement_keeps_scales_and_reaches_its_goals():
     )
     before = built.stack.residual_bounds(v)
     goals = {0: 0.01 * before[0], 2: 1e-30}
-    finer = replace(built, stack=built.stack.refine(Refinement(v, goals)))
+    finer = replace(built, stack=refined(built.stack, Refinement(v, goals)))
     after = finer.stack.residual_bounds(v)
     assert after[0] <= 0.01 * before[0]
     np.testing.assert_array_equal(after[[1, 3, 4, 5]], before[[1, 3, 4, 5]])
@@ -196,7 +196,9 @@ def test_parts_keep_the_landmarks_of_all_samples():
     assert np.all(part.stack.residual_bounds(v) >= v @ left @ v - 1e-9)
     more = replace(part.stack.landmarks, options=LowRank(first=10, max_rank=40))
     part = replace(part, stack=replace(part.stack, landmarks=more))
-    finer = replace(part, stack=part.stack.refine(Refinement(v, {0: 1e-30, 1: 1e-30})))
+    finer = replace(
+        part, stack=refined(part.stack, Refinement(v, {0: 1e-30, 1: 1e-30}))
+    )
     left = whole(X[chosen], finer) - finer.stack.columns(np.arange(20))
     assert np.linalg.eigvalsh(left)[:, 0].min() > -1e-9
     # Coefficients over landmarks are those over samples, also where new ones joined.
@@ -236,7 +238,7 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     assert at_once.stack.landmarks.centred or np.all(error <= 1e-12 * trace)
     few = build_low_rank(DICTIONARY, X, **how, options=LowRank(first=4, max_rank=60))
     finer = replace(
-        few, stack=few.stack.refine(Refinement(v, dict.fromkeys(range(3), 1e-30)))
+        few, stack=refined(few.stack, Refinement(v, dict.fromkeys(range(3), 1e-30)))
     )
     left = whole(X, finer) - finer.stack.columns(np.arange(60))
     assert np.abs(left[:3]).max() <= 1e-10 * trace.max()
@@ -263,7 +265,9 @@ def test_parts_are_completed_beside_landmarks_of_others():
     marks = replace(part.stack.landmarks, options=options)
     part = replace(part, stack=replace(part.stack, landmarks=marks))
     v = np.ones(20)
-    finer = replace(part, stack=part.stack.refine(Refinement(v, {0: 1e-30, 1: 1e-30})))
+    finer = replace(
+        part, stack=refined(part.stack, Refinement(v, {0: 1e-30, 1: 1e-30}))
+    )
     left = whole(X[chosen], finer) - finer.stack.columns(np.arange(20))
     assert np.abs(left[:2]).max() <= 1e-10
     assert finer.stack.ranks[1] >= 20
@@ -355,14 +359,14 @@ def test_gaps_of_many_problems(**case):
     check_gaps(**case)
 
 
-class Loose(Refinable, DenseStack):
+class Loose(DenseStack):
     """A stack whose bounds are far above what it leaves, which is nothing."""
 
     def residual_bounds(self, v):
         return np.full(self.shape[0], 1e10)
 
-    def full_forms(self, kernels, v):
-        return self.quadratic_forms(v)[kernels]
+
+full_forms.register(Loose, lambda stack, kernels, v: stack.quadratic_forms(v)[kernels])
 
 
 def test_kernels_of_which_nothing_is_left_are_no_goals():

@@ -3,7 +3,7 @@ from .build import build_stack as build_stack
 from .by_kernel import ByKernelStack as ByKernelStack
 from .checks import check_gram as check_gram
 from .choice import Storage as Storage
-from .dense import DenseMatrix as DenseMatrix, DenseStack as DenseStack
+from .dense import DenseStack as DenseStack, PartStack as PartStack
 from .factors.factorise import build_low_rank as build_low_rank
 from .factors.landmarks import LowRank as LowRank, kernel_features as kernel_features
 from .factors.low_rank import (
@@ -11,13 +11,13 @@ from .factors.low_rank import (
     LowRankStack as LowRankStack,
 )
 from .lazy.stack import LazyStack as LazyStack, lazy_stack as lazy_stack
-from .matrix import GramMatrix as GramMatrix
+from .matrix import DenseMatrix as DenseMatrix, GramMatrix as GramMatrix
 from .normalization import (
     BuiltStack as BuiltStack,
     Normalization as Normalization,
     cross_gram as cross_gram,
 )
-from .part import PartStack as PartStack, build_part as build_part
+from .part import build_part as build_part
 from .products import ProductStack as ProductStack
 from .refine import Refinement as Refinement
 from .spectra import (

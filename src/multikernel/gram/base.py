@@ -9,12 +9,26 @@ cross this boundary as float64 NumPy arrays.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import InstanceOf
-from multikernel.gram.matrix import GramMatrix, column_runs
+from multikernel.gram.matrix import (
+    GramMatrix,
+    RestrictedMatrix,
+    column_runs,
+    padded_to,
+)
+
+if TYPE_CHECKING:
+    from functools import _SingleDispatchCallable
+
+T = TypeVar("T")
 
 FEW = 0.5
 """Where no more than this share of a vector is not zero, reading their columns alone is
@@ -72,8 +86,6 @@ class GramStack(ABC):
 
     def restrict(self, samples: Indices) -> "GramStack":
         """Return the stack on the chosen samples (a view where possible)."""
-        from multikernel.gram.views import RestrictedStack
-
         return RestrictedStack(self, np.asarray(samples))
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
@@ -169,6 +181,55 @@ class GramStack(ABC):
         return np.zeros(self.shape[0])
 
 
+@dataclass(frozen=True, eq=False)
+class RestrictedStack(GramStack):
+    """Some samples of any stack: others have a coefficient of zero.
+
+    Parameters
+    ----------
+    whole : GramStack
+        The matrices of all samples.
+    samples : ndarray of shape (n_samples,)
+        The samples.
+    """
+
+    whole: GramStack
+    samples: Indices
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.whole.shape[0], self.samples.size, self.samples.size
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        return self.whole.matvec(self.padded(v))[:, self.samples]
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+        return RestrictedMatrix(self.whole.combine(weights), self.samples)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        return self.whole.columns(self.samples[indices])[:, self.samples]
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels."""
+        return RestrictedStack(self.whole.take(kernels), self.samples)
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        return self.whole.diagonals()[:, self.samples]
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
+        return self.whole.residual_bounds(self.padded(v))
+
+    def padded(self, v: Array) -> Array:
+        """Return a vector over all samples, zero at the others."""
+        return padded_to(v, self.samples, self.whole.shape[1])
+
+
 class Counts(GramStack):
     """A stack that is the one inside it, and counts what is read of that."""
 
@@ -184,6 +245,20 @@ def inside(stack: GramStack) -> GramStack:
     while isinstance(stack, Counts):
         stack = stack.stack
     return stack
+
+
+def capability(default: Callable[..., T]) -> "_SingleDispatchCallable[T]":
+    """Let storages register a version of their own of a function of a stack.
+
+    Stacks that count what is read pass the question on to the stack inside.
+    """
+    function = singledispatch(default)
+
+    def passed_on(stack: Counts, *given: object) -> T:
+        return function(stack.stack, *given)
+
+    function.register(Counts, passed_on)
+    return function
 
 
 def support_images(gram: GramStack, v: Array) -> Array:

@@ -22,7 +22,7 @@ from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.choice import STORAGE, Storage, choose_storage
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
-from multikernel.gram.dense import DenseStack, Stored
+from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
@@ -30,6 +30,7 @@ from multikernel.gram.factors.products import build_products
 from multikernel.gram.factors.ranks import every_rank, is_high
 from multikernel.gram.factors.row_blocks import rows_in_blocks
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
+from multikernel.gram.matrix import Stored
 from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (
     BuiltStack,

@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import low_rank_form
-from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks
-from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.factors.low_rank import LowRankStack, low_rank_form
+from multikernel.gram.matrix import DenseMatrix, GramMatrix
 from multikernel.gram.normalization import (
     BuiltStack,
     GivenScales,
@@ -22,13 +20,13 @@ from multikernel.gram.normalization import (
     check_steps,
     empty_normalization,
 )
-from multikernel.gram.refine import Refinable, Refinement, residual_traces
+from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
 from multikernel.gram.steps import ScaleStep
 from multikernel.kernels.base import KernelDictionary
 
 
 @dataclass(frozen=True, eq=False)
-class ByKernelStack(Refinable):
+class ByKernelStack(GramStack):
     r"""Some kernels as whole matrices, the others as factors.
 
     Forms, images and sums come from both parts. Whole matrices leave nothing of their
@@ -208,8 +206,9 @@ class ByKernelStack(Refinable):
             for m, goal in refinement.goals.items()
             if not self.is_whole[m]
         }
-        finer = self.factored.refine(replace(refinement, goals=goals), max_bytes)
-        return None if finer is None else replace(self, factored=finer)
+        finer = refined(self.factored, replace(refinement, goals=goals), max_bytes)
+        factors = None if finer is None else low_rank_form(finer)
+        return None if factors is None else replace(self, factored=factors)
 
     def _joined(self, whole: Array, factored: Array) -> Array:
         """Return values of whole and factored kernels as one array, in their order."""
@@ -251,6 +250,11 @@ class ByKernelStack(Refinable):
             factors.options,
             kernels,
         )
+
+
+residual_traces.register(ByKernelStack, ByKernelStack.residual_traces)
+full_forms.register(ByKernelStack, ByKernelStack.full_forms)
+refined.register(ByKernelStack, ByKernelStack.refine)
 
 
 @dataclass(frozen=True, eq=False)

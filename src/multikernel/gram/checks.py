@@ -8,10 +8,11 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_symmetric
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
+from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.products import FactoredProducts
+from multikernel.gram.matrix import Stored
 from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio

@@ -10,7 +10,7 @@ from multikernel.gram.factors.ranks import MEASURED, is_high, sampled_ranks
 from multikernel.gram.lazy.stack import DENSE_BYTES
 from multikernel.gram.matrix import IMAGE_BYTES
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
-from multikernel.gram.normalization import Steps, check_steps, empty_normalization
+from multikernel.gram.normalization import Steps, divides_centred, empty_normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
@@ -235,12 +235,6 @@ def readable_seconds(seconds: float) -> str:
     if seconds < 60.0:
         return "seconds"
     return "minutes" if seconds < 3600.0 else "hours"
-
-
-def divides_centred(normalize: Steps) -> bool:
-    """Return whether kernels are divided by the diagonal of what has been centred."""
-    steps = check_steps(normalize)
-    return "center" in steps and "cosine" in steps[steps.index("center") :]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.dense import Stored
+from multikernel.gram.matrix import Stored
 from multikernel.linalg.jit import loop
 
 

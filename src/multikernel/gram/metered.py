@@ -11,10 +11,7 @@ from multikernel.gram import capabilities
 from multikernel.gram.base import Counts, GramStack
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import GramMatrix, Products, TermProducts
-from multikernel.gram.refine import (
-    Refinable,
-    full_forms,
-)
+from multikernel.gram.refine import full_forms
 
 if TYPE_CHECKING:
     Base = GramStack
@@ -203,14 +200,11 @@ class MeteredStack(Base):
         self.meter.add(float(n_kernels) * n_rows * length)
 
 
-for kind in (
-    Counts,
-    capabilities.HasProducts,
-    capabilities.HasRoughForms,
-    Refinable,
-    capabilities.TakesCoordinates,
-):
-    kind.register(MeteredStack)
+Counts.register(MeteredStack)
+capabilities.rough_forms.register(MeteredStack, MeteredStack.rough_forms)
+capabilities.term_products.register(MeteredStack, MeteredStack.term_products)
+capabilities.resident_products.register(MeteredStack, MeteredStack.resident_products)
+full_forms.register(MeteredStack, MeteredStack.full_forms)
 
 
 def _vectors(v: Array, ndim: int) -> int:

@@ -212,6 +212,12 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     return steps
 
 
+def divides_centred(normalize: Steps) -> bool:
+    """Return whether kernels are divided by the diagonal of what has been centred."""
+    steps = check_steps(normalize)
+    return "center" in steps and "cosine" in steps[steps.index("center") :]
+
+
 def empty_normalization(
     normalize: Steps,
     n_kernels: int,

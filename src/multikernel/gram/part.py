@@ -1,29 +1,17 @@
-"""Some samples of a stack in memory: without a copy, or normalised by themselves."""
-
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from math import prod
+"""Some samples of a stack in memory, normalised by themselves."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import FEW, GramStack
+from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import ByKernelStack, join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
-from multikernel.gram.dense import (
-    ENTRIES_PER_TASK,
-    LOOPS,
-    ROWS_PER_TASK,
-    DenseMatrix,
-    DenseStack,
-    Stored,
-    threads_for,
-)
+from multikernel.gram.dense import DenseStack, PartStack
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.products import FactoredProducts, cut_products
-from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.matrix import Stored
 from multikernel.gram.memory import (
     byte_limit,
     check_room,
@@ -37,218 +25,7 @@ from multikernel.gram.normalization import (
     empty_normalization,
 )
 from multikernel.gram.products import ProductStack
-from multikernel.linalg.tables import read_only
-from multikernel.linalg.threads import Block, compiled, run_blocks
-
-
-@dataclass(frozen=True, eq=False)
-class PartStack(GramStack):
-    """The rows and columns of some samples of a stack in memory, by their numbers.
-
-    The folds of a cross-validation share one stack so. The matrices must be symmetric:
-    products read their lower triangles only.
-
-    Parameters
-    ----------
-    whole : DenseStack
-        Square matrices of all samples; shared, not copied.
-    samples : ndarray of shape (n_samples,)
-        The samples, ascending, each once.
-    chosen : ndarray of shape (n_kernels,), optional
-        The kernels; all when left out.
-
-    Raises
-    ------
-    ValueError
-        If the samples do not ascend.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, PartStack
-    >>> whole = DenseStack(np.stack([np.eye(3), np.ones((3, 3))]))
-    >>> PartStack(whole, np.array([0, 2])).quadratic_forms(np.array([1.0, 2.0]))
-    array([5., 9.])
-    """
-
-    whole: DenseStack
-    samples: Indices
-    chosen: Indices | None = None
-
-    in_memory = True
-
-    def __post_init__(self) -> None:
-        if np.any(np.diff(self.samples) <= 0):
-            raise ValueError("The samples of a PartStack must ascend.")
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Return (n_kernels, n_samples, n_samples)."""
-        return self.kernels.size, self.samples.size, self.samples.size
-
-    @property
-    def kernels(self) -> Indices:
-        """Return the numbers of the kernels in the whole stack."""
-        return np.arange(self.whole.shape[0]) if self.chosen is None else self.chosen
-
-    def quadratic_forms(self, v: Array) -> Array:
-        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        if v.size > len(v):
-            return self._joint_forms(v)
-        add_forms, array = compiled(LOOPS, "add_forms"), read_only(self.whole.array)
-        kernels = self.kernels
-        forms = np.zeros(kernels.size)
-        padded = self._padded(v.reshape(-1))
-
-        def work(part: slice) -> None:
-            add_forms(array, kernels[part], self.samples, padded, forms[part])
-
-        self._run(work, self._tasks())
-        return forms
-
-    def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        if v.size > len(v):
-            return self._joint_images(v[None])
-        return self._images(v.reshape(1, -1)).reshape(self.shape[0], *v.shape)
-
-    def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_samples[, ...])."""
-        if prod(coefs.shape[2:]) > 1:
-            return self._joint_images(coefs)
-        return self._images(coefs.reshape(coefs.shape[:2])).reshape(coefs.shape)
-
-    def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix."""
-        combine_rows = compiled(LOOPS, "combine_rows")
-        n = self.whole.shape[1]
-        every = read_only(self.whole.array).reshape(-1, n)
-        support = np.flatnonzero(weights)
-        steps = n * self.kernels[support]
-        factors = read_only(np.asarray(weights[support], dtype=np.float64))
-        total = np.empty(self.shape[1:])
-
-        def work(part: slice) -> None:
-            task = part.start, part.stop
-            combine_rows(every, steps, factors, self.samples, task, np.empty(n), total)
-
-        self._run(work, _slices(self.samples.size, ROWS_PER_TASK))
-        return DenseMatrix(total)
-
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        cols = self.samples[indices]
-        copy = self.whole.copied(self.kernels, self.samples, cols)
-        return copy.array.astype(np.float64, copy=False)
-
-    def diagonals(self) -> Array:
-        """Return every diagonal, shape (n_kernels, n_samples)."""
-        return self.whole.diagonals()[self.kernels[:, None], self.samples]
-
-    def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, a view."""
-        return PartStack(self.whole, self.samples, self.kernels[kernels])
-
-    def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples, a view where they ascend."""
-        rows = self.samples[samples]
-        if np.all(np.diff(rows) > 0):
-            return PartStack(self.whole, rows, self.chosen)
-        return self.whole.copied(self.kernels, rows, rows)
-
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        return self._sums_of_rows(support, values[None])
-
-    def combined_rows(self, weights: Array, rows: Indices) -> Array:
-        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        # Weights of all kernels of the whole stack; a kernel may occur twice in a part.
-        every = np.zeros(self.whole.shape[0])
-        np.add.at(every, self.kernels, weights)
-        of_all = self.samples[rows]
-        return self.whole.combined_rows(every, of_all)[:, self.samples]
-
-    def _run(self, work: Callable[[Block], None], tasks: Iterable[Block]) -> None:
-        """Work off tasks over all entries of the part."""
-        run_blocks(work, tasks, threads_for(prod(self.shape)))
-
-    def _tasks(self) -> Iterator[slice]:
-        """Cut the kernels into what a thread takes at a time."""
-        step = max(1, ENTRIES_PER_TASK // max(1, self.samples.size**2))
-        return _slices(self.kernels.size, step)
-
-    def _padded(self, vectors: Array) -> Array:
-        """Return vectors over all samples, (..., n_samples), zero at the others."""
-        padded = np.zeros((*vectors.shape[:-1], self.whole.shape[1]))
-        padded[..., self.samples] = vectors
-        return padded
-
-    def _images(self, vectors: Array) -> Array:
-        """Return products for (1 or n_kernels, n_samples) vectors."""
-        support = np.flatnonzero(vectors.any(axis=0))
-        if support.size <= FEW * self.samples.size:
-            return self._sums_of_rows(support, vectors[:, support])
-        write_images = compiled(LOOPS, "write_images")
-        array = read_only(self.whole.array)
-        padded = self._padded(vectors)
-        images = np.empty(self.shape[:2])
-        kernels = self.kernels
-
-        def work(part: slice) -> None:
-            buffer = np.empty((part.stop - part.start, self.whole.shape[1]))
-            vectors_here = padded if len(padded) == 1 else padded[part]
-            write_images(array, kernels[part], self.samples, vectors_here, buffer)
-            images[part] = buffer[:, self.samples]
-
-        self._run(work, self._tasks())
-        return images
-
-    def _sums_of_rows(self, support: Indices, values: Array) -> Array:
-        """Return products for vectors with some entries other than zero."""
-        rows = self.samples[support]
-        return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
-
-    def _joint_forms(self, v: Array) -> Array:
-        """Return tr(v^T K_m v) = <K_m, v v^T>, which reads a kernel once."""
-        outer, forms = v @ v.T, np.empty(self.shape[0])
-        kernels = self.kernels
-
-        def evaluate(k: int) -> None:
-            forms[k] = np.vdot(self._matrix(kernels[k]), outer)
-
-        self._run(evaluate, range(kernels.size))
-        return forms
-
-    def _joint_images(self, vectors: Array) -> Array:
-        """Return products for (1 or n_kernels, n_samples, n_outputs) vectors.
-
-        With several outputs a copy of a matrix is no more than the product with it.
-        """
-        kernels = self.kernels
-        images = np.zeros((*self.shape[:2], vectors.shape[2]))
-
-        def multiply(k: int) -> None:
-            vector = vectors[k % len(vectors)]
-            if vector.any():
-                np.matmul(self._matrix(kernels[k]), vector, out=images[k])
-
-        self._run(multiply, range(kernels.size))
-        return images
-
-    def _matrix(self, kernel: int) -> Array:
-        """Return one matrix in float64, a copy where some samples are left out."""
-        matrix, some = self.whole.array[kernel], self.samples
-        if some.size == len(matrix):
-            return np.asarray(matrix, dtype=np.float64)
-        block = np.empty((some.size, some.size))
-        compiled(LOOPS, "write_cut")(read_only(matrix), some, block)
-        return block
-
-
-def _slices(size: int, step: int) -> Iterator[slice]:
-    """Cut a range into slices of at most `step`."""
-    for start in range(0, size, step):
-        yield slice(start, min(start + step, size))
+from multikernel.linalg.threads import run_blocks
 
 
 def build_part(

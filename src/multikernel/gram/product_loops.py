@@ -3,7 +3,7 @@
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.dense import Stored
+from multikernel.gram.matrix import Stored
 from multikernel.gram.products import Places
 from multikernel.linalg.jit import loop
 

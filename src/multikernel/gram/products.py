@@ -21,12 +21,20 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import HasProducts, HasRoughForms, ProductsOfMains
-from multikernel.gram.dense import DenseMatrix, DenseStack, Stored, threads_for
+from multikernel.gram.capabilities import (
+    pass_numbers,
+    resident_products,
+    rough_forms,
+    zero_kernels,
+)
+from multikernel.gram.dense import DenseStack, PartStack, threads_for
 from multikernel.gram.matrix import (
+    DenseMatrix,
     GramMatrix,
     Products,
+    Stored,
     column_runs,
+    padded_to,
     products_of_arrays,
 )
 from multikernel.linalg.tables import read_only, write_block
@@ -69,8 +77,42 @@ def places_type(n_samples: int) -> type:
     return np.uint32 if n_samples <= 2**16 else np.uint64
 
 
+class ProductsOfMains(GramStack):
+    """A stack of main kernels and products of two of them, by their numbers."""
+
+    terms: Indices
+    """The two mains of every kernel, (n_kernels, 2), -1 beside one that is alone."""
+
+    @cached_property
+    def alone(self) -> Indices:
+        """Return the kernels that are mains."""
+        return np.flatnonzero(self.terms[:, 1] < 0)
+
+    @cached_property
+    def _pairs(self) -> Indices:
+        """Return the kernels that are products."""
+        return np.flatnonzero(self.terms[:, 1] >= 0)
+
+    @cached_property
+    def _used(self) -> tuple[Indices, Indices]:
+        """Return the mains in any product, and both factors as positions among them."""
+        used, places = np.unique(self.terms[self._pairs], return_inverse=True)
+        return used, places.reshape(-1, 2)
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        return self.matvec(padded_to(values, support, self.shape[1]))
+
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero: those with a zero diagonal."""
+        return np.flatnonzero(self.traces() <= 0.0)
+
+
+zero_kernels.register(ProductsOfMains, ProductsOfMains.zero_kernels)
+
+
 @dataclass(frozen=True, eq=False)
-class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
+class ProductStack(ProductsOfMains):
     r"""Elementwise products of at most two of some matrices in memory.
 
     Quadratic forms, images and weighted sums of many are matrix products over the
@@ -131,8 +173,6 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
 
     def _part(self, mains: Indices) -> GramStack:
         """Return some mains on the samples."""
-        from multikernel.gram.part import PartStack
-
         return PartStack(self.mains, self._places, mains)
 
     def mains_alone(self) -> GramStack:
@@ -419,3 +459,8 @@ class ProductStack(HasProducts, HasRoughForms, ProductsOfMains):
             return replace(self, samples=rows)
         every = np.arange(self.mains.shape[0])
         return ProductStack(self.mains.copied(every, rows, rows), self.terms)
+
+
+rough_forms.register(ProductStack, ProductStack.rough_forms)
+resident_products.register(ProductStack, ProductStack.resident_products)
+pass_numbers.register(ProductStack, ProductStack.pass_numbers)

@@ -18,11 +18,17 @@ from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, rounded_entries
-from multikernel.gram.capabilities import AroundOther, resident_products, rough_forms
-from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.capabilities import resident_products, rough_forms
 from multikernel.gram.factors.low_rank import LowRankMatrix
-from multikernel.gram.matrix import GramMatrix, Products, column_runs, padded_to
-from multikernel.gram.refine import Refinable, full_forms, residual_traces
+from multikernel.gram.matrix import (
+    DenseMatrix,
+    GramMatrix,
+    Products,
+    column_runs,
+    padded_to,
+)
+from multikernel.gram.refine import full_forms, residual_traces
+from multikernel.gram.views import AroundOther
 
 ROUNDED = 1e-9
 """A matrix is at least this share of its kernel: where columns explain a kernel whole,
@@ -106,7 +112,7 @@ class ProjectedMatrix(GramMatrix):
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectedStack(AroundOther, Refinable):
+class ProjectedStack(AroundOther):
     r"""The matrices :math:`P K_m P^\top` of another stack.
 
     Parameters
@@ -210,10 +216,6 @@ class ProjectedStack(AroundOther, Refinable):
         entries = inner - whole + rounded_entries(self.shape[1]) * whole
         return np.abs(self.traces()) + entries
 
-    def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero: those with a zero diagonal."""
-        return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
-
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         return self.stack.residual_bounds(self.projection.transposed(v))
@@ -232,6 +234,12 @@ class ProjectedStack(AroundOther, Refinable):
     def _residuals(self, images: Array) -> Array:
         """Return images without what the columns explain of each."""
         return self.projection.of_each(images)
+
+
+rough_forms.register(ProjectedStack, ProjectedStack.rough_forms)
+resident_products.register(ProjectedStack, ProjectedStack.resident_products)
+residual_traces.register(ProjectedStack, ProjectedStack.residual_traces)
+full_forms.register(ProjectedStack, ProjectedStack.full_forms)
 
 
 def _units(indices: Indices, size: int) -> Array:

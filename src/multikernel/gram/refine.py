@@ -7,15 +7,11 @@ matrices (`refined`), and the fit solves again.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.gram.base import GramStack, inside
-
-if TYPE_CHECKING:
-    from multikernel.gram.factors.landmarks import Landmarks
+from multikernel.gram.base import GramStack, RestrictedStack, capability
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,60 +47,26 @@ class Refinement:
         return replace(self, goals=goals)
 
 
-class Refinable(GramStack):
-    """A stack whose matrices may leave something of their kernels."""
-
-    landmarks: "Landmarks | None" = None
-    """What factors were made of, where new samples are compared with landmarks only."""
-
-    def residual_traces(self, shares: Array) -> Array:
-        """Return what `residual_traces` does."""
-        return np.zeros(self.shape[0])
-
-    def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return what `full_forms` does."""
-        return np.full(kernels.size, np.nan)
-
-    def has_features(self) -> Mask:
-        """Return a mask of kernels stored as features, shape (n_kernels,)."""
-        return np.zeros(self.shape[0], dtype=bool)
-
-    def refine(
-        self, refinement: Refinement, max_bytes: int | None = None
-    ) -> "GramStack | None":
-        """Return what `refined` does."""
-        return None
-
-
-def landmarks_of(stack: GramStack) -> "Landmarks | None":
-    """Return the landmarks of a stack in factors, None if it has none."""
-    held = inside(stack)
-    return held.landmarks if isinstance(held, Refinable) else None
-
-
+@capability
 def residual_traces(stack: GramStack, shares: Array) -> Array:
     """Return tr(D R_m), R_m what factors leave of kernel m, shape (n_kernels,).
 
     D has the shares on its diagonal, (n_samples,), sample weights that sum to one.
     """
-    held = inside(stack)
-    if isinstance(held, Refinable):
-        return held.residual_traces(shares)
-    return np.zeros(held.shape[0])
+    return np.zeros(stack.shape[0])
 
 
+@capability
 def has_features(stack: GramStack) -> Mask:
     """Return a mask of kernels stored as their own features, shape (n_kernels,).
 
     Features have relative rounding errors. Landmark factors and centered factors are
     differences, which cancel.
     """
-    held = inside(stack)
-    if isinstance(held, Refinable):
-        return held.has_features()
-    return np.zeros(held.shape[0], dtype=bool)
+    return np.zeros(stack.shape[0], dtype=bool)
 
 
+@capability
 def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
     """Return v^T K_m v of the kernels that some matrices stand for.
 
@@ -112,11 +74,10 @@ def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
     (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,) as the kernels
     are, are summed over outputs; not a number where they cannot be computed.
     """
-    if isinstance(stack, Refinable):
-        return stack.full_forms(kernels, v)
     return np.full(kernels.size, np.nan)
 
 
+@capability
 def refined(
     stack: GramStack, refinement: Refinement, max_bytes: int | None = None
 ) -> GramStack | None:
@@ -136,5 +97,16 @@ def refined(
     -------
     finer : GramStack or None
     """
-    held = inside(stack)
-    return held.refine(refinement, max_bytes) if isinstance(held, Refinable) else None
+    return None
+
+
+@residual_traces.register
+def _residual_traces_of_some(stack: RestrictedStack, shares: Array) -> Array:
+    """Return those of all samples, with no share of the others."""
+    return residual_traces(stack.whole, stack.padded(shares))
+
+
+@full_forms.register
+def _full_forms_of_some(stack: RestrictedStack, kernels: Indices, v: Array) -> Array:
+    """Return those of all samples, with a coefficient of zero for the others."""
+    return full_forms(stack.whole, kernels, stack.padded(v))

@@ -15,7 +15,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
 from multikernel.gram.base import GramStack
-from multikernel.gram.factors.growth import inverse_roots
 from multikernel.linalg import TINY
 
 VANISHES = 1e-12
@@ -302,6 +301,18 @@ class CenterStep(Step):
         self.kept[m] = size - self.grand_means[m] > VANISHES * size
         moments.center()
         moments.multiply(float(self.kept[m]))
+
+
+def inverse_roots(diagonal: Array) -> Array:
+    """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
+    if np.isnan(diagonal).any():
+        raise ValueError(
+            "normalize='cosine' needs k(x, x) of new samples, which given rows do not "
+            "have: divide matrices by the roots of their diagonals beforehand."
+        )
+    positive = diagonal >= float(np.finfo(np.float64).tiny)
+    roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
+    return np.where(positive, 1.0 / roots, 0.0)
 
 
 def _scale(factor: float, *arrays: Array) -> None:

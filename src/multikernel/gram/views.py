@@ -1,25 +1,51 @@
 """Views of any stack, without a copy: a factor for each matrix, or some samples."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, check_shapes
-from multikernel.gram import capabilities
 from multikernel.gram.base import STACK, GramStack
-from multikernel.gram.matrix import GramMatrix, Products, RestrictedMatrix, padded_to
-from multikernel.gram.refine import Refinable, full_forms, residual_traces
+from multikernel.gram.capabilities import (
+    pass_numbers,
+    resident_products,
+    rough_forms,
+    row_length,
+    zero_kernels,
+)
+from multikernel.gram.matrix import GramMatrix, Products
+from multikernel.gram.refine import full_forms, residual_traces
 from multikernel.linalg.tables import per_kernel
-from multikernel.linalg.tall import TallMatrix
 
-if TYPE_CHECKING:
-    from multikernel.gram.factors.low_rank import LowRankStack
+
+class AroundOther(GramStack):
+    """A stack around another one that takes as much room, and as many reads."""
+
+    stack: GramStack
+    """The stack inside."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.stack.shape
+
+    @property
+    def in_memory(self) -> bool:  # type: ignore[override]
+        """Return whether entries are read, not computed."""
+        return self.stack.in_memory
+
+    def held_numbers(self) -> Array:
+        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        return self.stack.held_numbers()
+
+
+pass_numbers.register(AroundOther, lambda stack: pass_numbers(stack.stack))
+row_length.register(AroundOther, lambda stack, n: row_length(stack.stack, n))
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
+class ScaledStack(AroundOther):
     """The matrices scales[m] K_m of another stack.
 
     Parameters
@@ -64,7 +90,7 @@ class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and what they are off by at most."""
-        forms, errors = capabilities.rough_forms(self.stack, v)
+        forms, errors = rough_forms(self.stack, v)
         return self._scale(forms), self._scale(errors)
 
     def matvec(self, v: Array) -> Array:
@@ -116,7 +142,7 @@ class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies by a few kernels again and again."""
-        unscaled = capabilities.resident_products(self.stack, kernels)
+        unscaled = resident_products(self.stack, kernels)
         scales = self.scales[kernels]
 
         def products(positions: Indices, rows: Array) -> Array:
@@ -137,17 +163,7 @@ class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
         """Return the kernels whose matrix is zero."""
         # Without the product of scales and diagonals, which may be a large array.
         zero = np.flatnonzero(self.scales == 0.0)
-        return np.union1d(zero, capabilities.zero_kernels(self.stack))
-
-    def tall_form(self) -> tuple[TallMatrix, Indices] | None:
-        """Return the stack as one tall matrix, where its factors are in memory."""
-        factors = self.low_rank_form()
-        return None if factors is None else factors.tall_form()
-
-    def low_rank_form(self) -> "LowRankStack | None":
-        """Return the same matrices as factors in memory, which are a copy."""
-        factors = capabilities.low_rank_form(self.stack)
-        return None if factors is None else factors.scaled(self.scales)
+        return np.union1d(zero, zero_kernels(self.stack))
 
     def residual_bounds(self, v: Array) -> Array:
         """Return what the matrices may leave; see `GramStack.residual_bounds`."""
@@ -166,57 +182,8 @@ class ScaledStack(capabilities.HasFactors, capabilities.AroundOther, Refinable):
         return per_kernel(self.scales, values)
 
 
-@dataclass(frozen=True, eq=False)
-class RestrictedStack(Refinable):
-    """Some samples of any stack: others have a coefficient of zero.
-
-    Parameters
-    ----------
-    whole : GramStack
-        The matrices of all samples.
-    samples : ndarray of shape (n_samples,)
-        The samples.
-    """
-
-    whole: GramStack
-    samples: Indices
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Return (n_kernels, n_samples, n_samples)."""
-        return self.whole.shape[0], self.samples.size, self.samples.size
-
-    def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        return self.whole.matvec(self._padded(v))[:, self.samples]
-
-    def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix."""
-        return RestrictedMatrix(self.whole.combine(weights), self.samples)
-
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        return self.whole.columns(self.samples[indices])[:, self.samples]
-
-    def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels."""
-        return RestrictedStack(self.whole.take(kernels), self.samples)
-
-    def diagonals(self) -> Array:
-        """Return every diagonal, shape (n_kernels, n_samples)."""
-        return self.whole.diagonals()[:, self.samples]
-
-    def residual_bounds(self, v: Array) -> Array:
-        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
-        return self.whole.residual_bounds(self._padded(v))
-
-    def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `refine.full_forms`."""
-        return full_forms(self.whole, kernels, self._padded(v))
-
-    def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `refine.residual_traces`."""
-        return residual_traces(self.whole, self._padded(shares))
-
-    def _padded(self, v: Array) -> Array:
-        return padded_to(v, self.samples, self.whole.shape[1])
+rough_forms.register(ScaledStack, ScaledStack.rough_forms)
+resident_products.register(ScaledStack, ScaledStack.resident_products)
+zero_kernels.register(ScaledStack, ScaledStack.zero_kernels)
+residual_traces.register(ScaledStack, ScaledStack.residual_traces)
+full_forms.register(ScaledStack, ScaledStack.full_forms)

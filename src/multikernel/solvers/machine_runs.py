@@ -14,8 +14,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms, project_dual
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import DenseMatrix
-from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.matrix import DenseMatrix, GramMatrix
 from multikernel.linalg.spectra import lowest_direction
 from multikernel.losses.base import is_polyhedral, is_smooth
 from multikernel.losses.weighted import part_of

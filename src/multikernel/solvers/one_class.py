@@ -32,7 +32,7 @@ from multikernel.certificates import check_forms
 from multikernel.certificates.gap import clipped_to_sum
 from multikernel.certificates.progress import Patience, Recorder
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.matrix import DenseMatrix
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.linalg import TINY
 from multikernel.machines import SMO

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from multikernel._typing import Array
 from multikernel.gram import capabilities
 from multikernel.gram.base import GramStack
+from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.refine import (
     Refinement,
@@ -168,7 +169,7 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
 
 def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
     """Check that factors give the matrices, where there are any."""
-    tall, factors = capabilities.tall_form(stack), capabilities.low_rank_form(stack)
+    tall, factors = capabilities.tall_form(stack), low_rank_form(stack)
     if tall is not None:
         every = np.arange(K.shape[1])
         Z, ends = tall[0].rows(every), tall[1]

@@ -16,6 +16,7 @@ from multikernel.exceptions import (
     UnsupportedProblemError,
 )
 from multikernel.gram import DenseStack, LowRankStack, ProductStack, ScaledStack
+from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.linalg.quadrature import QuadratureBounds
 from multikernel.losses import SquaredLoss
 from multikernel.machines import SMO
@@ -415,14 +416,14 @@ def test_scaled_factors_stay_factors():
     Z = rng.standard_normal((20, 5))
     thin = LowRankStack(Z, np.array([0, 1, 3, 5]))
     scales = np.array([2.0, 0.5, 0.0])
-    scaled = ScaledStack(thin, scales).low_rank_form()
+    scaled = low_rank_form(ScaledStack(thin, scales))
     v = rng.standard_normal(20)
     np.testing.assert_allclose(
         scaled.quadratic_forms(v), scales * thin.quadratic_forms(v)
     )
-    assert thin.low_rank_form() is thin
+    assert low_rank_form(thin) is thin
     dense = DenseStack(toy_grams())
-    assert ScaledStack(dense, np.ones(6)).low_rank_form() is None
+    assert low_rank_form(ScaledStack(dense, np.ones(6))) is None
 
 
 @each_weighting

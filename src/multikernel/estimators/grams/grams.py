@@ -23,6 +23,7 @@ from multikernel.gram import BuiltStack, GramStack, LowRank, build_stack
 from multikernel.gram.choice import Storage
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.growth import on_its_columns
+from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
 from multikernel.gram.matrix import Products, column_runs, held_while_few
 from multikernel.gram.normalization import (
@@ -31,7 +32,6 @@ from multikernel.gram.normalization import (
     Steps,
     check_steps,
 )
-from multikernel.gram.refine import landmarks_of
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary

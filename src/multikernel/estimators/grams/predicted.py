@@ -24,7 +24,7 @@ from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.publish.fitted import BlockFunctions, merge
 from multikernel.gram.capabilities import pass_numbers
-from multikernel.gram.refine import landmarks_of
+from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.rounded import SINGLE, rounded_ratios
 from multikernel.linalg import EPS, TINY
 from multikernel.problem import Problem, Solution, Status

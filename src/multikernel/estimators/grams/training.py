@@ -31,8 +31,9 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram import BuiltStack, GramStack, build_part
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.definite import is_proven
+from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.projected import LeastSquares
-from multikernel.gram.refine import landmarks_of, refined
+from multikernel.gram.refine import refined
 from multikernel.gram.rounded import drowned, with_rounding
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.built_in import is_built_in

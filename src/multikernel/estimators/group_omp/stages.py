@@ -33,7 +33,7 @@ from multikernel.estimators.publish.predict import (
 )
 from multikernel.estimators.read.numbers import finite_predictions
 from multikernel.estimators.read.unpenalized import Design
-from multikernel.gram.refine import landmarks_of
+from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.kernels.columns import Columns
 from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status

@@ -13,8 +13,7 @@ from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.read.numbers import finite_predictions
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.gram import Normalization, cross_gram, kernel_features
-from multikernel.gram.factors.growth import inverse_roots
-from multikernel.gram.steps import CenterStep
+from multikernel.gram.steps import CenterStep, inverse_roots
 from multikernel.kernels import Kernel
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.columns import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.compute.plan import Plan, RadialPlan
-from multikernel.gram.dense import Stored
+from multikernel.gram.matrix import Stored
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.built_in import is_built_in

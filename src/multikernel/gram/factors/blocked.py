@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import TakesCoordinates
+from multikernel.gram.capabilities import (
+    expansion_length,
+    own_expansions,
+    tall_form,
+    term_covariances,
+    term_products,
+)
 from multikernel.gram.factors import factor_blocks as tasks
 from multikernel.gram.factors.factor_blocks import BlockedColumns
 from multikernel.gram.factors.low_rank import (
@@ -26,7 +32,6 @@ from multikernel.gram.factors.low_rank import (
 from multikernel.gram.factors.row_blocks import RowBlocks
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, check_room
-from multikernel.gram.refine import Refinement
 from multikernel.linalg.tall import TallMatrix, padded, slices, unpadded
 
 if TYPE_CHECKING:
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockedStack(TakesCoordinates, FactorStack):
+class BlockedStack(FactorStack):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, in blocks of rows.
 
     Parameters
@@ -203,6 +208,8 @@ class BlockedStack(TakesCoordinates, FactorStack):
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
         """Return squares and covariances without the values of every term."""
+        if not kernels.size:
+            return np.empty((2, coefs.shape[2], 0))[0], np.empty((coefs.shape[2], 0))
         some = self.take(kernels)
         u, starts = some.coordinates(coefs), some.places[:-1]
         f = some.factors.times(u)
@@ -215,17 +222,12 @@ class BlockedStack(TakesCoordinates, FactorStack):
         """Return the factors as one tall matrix, and where each begins."""
         return self.factors, self.places
 
-    def refine(
-        self, refinement: Refinement, max_bytes: int | None = None
-    ) -> "BlockedStack | None":
-        """Return factors with more landmarks; see `refine.refined`."""
-        from multikernel.gram.factors.blocked_build import refine_blocked
 
-        goals = self.attainable(refinement.goals)
-        if not goals:
-            return None
-        finer = refine_blocked(self, refinement.dual, goals, max_bytes)
-        return finer if np.any(finer.ranks > self.ranks) else None
+tall_form.register(BlockedStack, BlockedStack.tall_form)
+expansion_length.register(BlockedStack, lambda stack: stack.expansion_length)
+own_expansions.register(BlockedStack, BlockedStack.own_expansions)
+term_products.register(BlockedStack, BlockedStack.term_products)
+term_covariances.register(BlockedStack, BlockedStack.term_covariances)
 
 
 @dataclass(frozen=True, eq=False)

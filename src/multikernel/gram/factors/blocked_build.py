@@ -40,6 +40,7 @@ from multikernel.gram.normalization import (
     check_steps,
     empty_normalization,
 )
+from multikernel.gram.refine import Refinement, refined
 from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.tables import equal_shares, row_keys, sizes_of
@@ -398,6 +399,18 @@ def refine_blocked(
     new = search.computed(kernels)
     scalings = search.renewed_scalings(new, kernels)
     return search.assembled(search.normalized(new, scalings, stack), scalings)[0]
+
+
+@refined.register
+def _refined_blocks(
+    stack: BlockedStack, refinement: Refinement, max_bytes: int | None = None
+) -> BlockedStack | None:
+    """Return factors with more landmarks; see `refine.refined`."""
+    goals = stack.attainable(refinement.goals)
+    if not goals:
+        return None
+    finer = refine_blocked(stack, refinement.dual, goals, max_bytes)
+    return finer if np.any(finer.ranks > stack.ranks) else None
 
 
 def _check_moments(steps: Sequence[object]) -> None:

@@ -15,7 +15,6 @@ from multikernel._validation import (
     check_table,
     check_weights,
 )
-from multikernel.gram.choice import divides_centred
 from multikernel.gram.factors.growth import WHOLE, Factor, Goal, grow, grown_triangle
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
@@ -26,8 +25,10 @@ from multikernel.gram.normalization import (
     StepName,
     Steps,
     check_steps,
+    divides_centred,
     empty_normalization,
 )
+from multikernel.gram.refine import Refinement, refined
 from multikernel.kernels.base import KernelDictionary, check_dictionary
 from multikernel.linalg.tables import equal_shares, sizes_of
 from multikernel.linalg.threads import run_blocks
@@ -230,6 +231,18 @@ def refine(
 
     run_blocks(work, range(stack.shape[0]))
     return collected.assembled()
+
+
+@refined.register
+def _refined_factors(
+    stack: LowRankStack, refinement: Refinement, max_bytes: int | None = None
+) -> LowRankStack | None:
+    """Return factors with more landmarks; see `refine.refined`."""
+    goals = stack.attainable(refinement.goals)
+    if not goals:
+        return None
+    finer = refine(stack, refinement.dual, goals, max_bytes)
+    return finer if np.any(finer.ranks > stack.ranks) else None
 
 
 @dataclass(eq=False)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.steps import inverse_roots
 from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.category import CategoryKernel
@@ -194,18 +195,6 @@ def on_its_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
     if type(kernel) is not ColumnKernel:
         return kernel, X
     return kernel.kernel, select_columns(X, kernel.columns)
-
-
-def inverse_roots(diagonal: Array) -> Array:
-    """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
-    if np.isnan(diagonal).any():
-        raise ValueError(
-            "normalize='cosine' needs k(x, x) of new samples, which given rows do not "
-            "have: divide matrices by the roots of their diagonals beforehand."
-        )
-    positive = diagonal >= float(np.finfo(np.float64).tiny)
-    roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
-    return np.where(positive, 1.0 / roots, 0.0)
 
 
 def without_landmarks(columns: KernelColumns) -> Factor:

@@ -18,20 +18,20 @@ from multikernel._validation import (
     PRECISION,
     check_parameter,
 )
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, inside
 from multikernel.gram.factors.growth import (
     Factor,
     Goal,
     KernelColumns,
     exact_factor,
     grow,
-    inverse_roots,
     kernel_columns,
     on_its_columns,
     without_landmarks,
 )
 from multikernel.gram.factors.low_rank import FactorStack, LowRankStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
+from multikernel.gram.steps import inverse_roots
 from multikernel.kernels.base import (
     Kernel,
     KernelDictionary,
@@ -295,6 +295,12 @@ class Landmarks:
             return places, None
         others = ListDictionary([members[number] for number in places])
         return places, lazy_stack(others, self.samples)
+
+
+def landmarks_of(stack: GramStack) -> Landmarks | None:
+    """Return the landmarks of a stack in factors, None if it has none."""
+    landmarks: Landmarks | None = getattr(inside(stack), "landmarks", None)
+    return landmarks
 
 
 def feature_rows(

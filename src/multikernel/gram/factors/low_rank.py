@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import HasFactors
-from multikernel.gram.dense import DenseMatrix
-from multikernel.gram.matrix import GramMatrix, padded_to
-from multikernel.gram.refine import Refinable, Refinement
+from multikernel.gram.base import GramStack, capability
+from multikernel.gram.capabilities import tall_form
+from multikernel.gram.matrix import DenseMatrix, GramMatrix, padded_to
+from multikernel.gram.refine import full_forms, has_features, residual_traces
+from multikernel.gram.views import ScaledStack
 from multikernel.linalg.shifted import Root, factor_root, solve_shifted
 from multikernel.linalg.tables import sizes_of
 from multikernel.linalg.tall import TallArray, TallMatrix, gathered, slices_between
@@ -182,7 +182,7 @@ class Residual:
         return Residual(self.roots * factors[:, None], self.means * factors)
 
 
-class FactorStack(HasFactors, Refinable):
+class FactorStack(GramStack):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, wherever the factors are."""
 
     @property
@@ -192,6 +192,7 @@ class FactorStack(HasFactors, Refinable):
 
     offsets: Indices
     chosen: Indices | None
+    landmarks: "Landmarks | None"
 
     @property
     def numbers(self) -> Indices:
@@ -408,10 +409,6 @@ class LowRankStack(FactorStack):
         """Return the factors as one tall matrix, and where each begins."""
         return self._tall, self.offsets
 
-    def low_rank_form(self) -> "LowRankStack":
-        """Return the stack itself."""
-        return self
-
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         if self.residual is None:
@@ -437,20 +434,34 @@ class LowRankStack(FactorStack):
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.numbers[kernels], v)
 
-    def refine(
-        self, refinement: Refinement, max_bytes: int | None = None
-    ) -> "LowRankStack | None":
-        """Return factors with more landmarks; see `refine.refined`."""
-        from multikernel.gram.factors.factorise import refine
-
-        goals = self.attainable(refinement.goals)
-        if not goals:
-            return None
-        finer = refine(self, refinement.dual, goals, max_bytes)
-        return finer if np.any(finer.ranks > self.ranks) else None
-
     def _columns_of(self, kernels: Indices) -> Indices:
         """Return the columns of some kernels, in order."""
         ranks = self.ranks[kernels]
         first = np.repeat(self.offsets[kernels] - np.cumsum(ranks) + ranks, ranks)
         return first + np.arange(first.size)
+
+
+tall_form.register(LowRankStack, LowRankStack.tall_form)
+residual_traces.register(LowRankStack, LowRankStack.residual_traces)
+has_features.register(LowRankStack, LowRankStack.has_features)
+full_forms.register(LowRankStack, LowRankStack.full_forms)
+
+
+@capability
+def low_rank_form(stack: GramStack) -> LowRankStack | None:
+    """Return the same matrices as factors in memory; None where there are none."""
+    return stack if isinstance(stack, LowRankStack) else None
+
+
+@low_rank_form.register
+def _scaled_factors(stack: ScaledStack) -> LowRankStack | None:
+    """Return a copy of the factors inside, scaled."""
+    factors = low_rank_form(stack.stack)
+    return None if factors is None else factors.scaled(stack.scales)
+
+
+@tall_form.register
+def _scaled_tall_form(stack: ScaledStack) -> tuple[TallMatrix, Indices] | None:
+    """Return the stack as one tall matrix, where its factors are in memory."""
+    factors = low_rank_form(stack)
+    return None if factors is None else factors.tall_form()

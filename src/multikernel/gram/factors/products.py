@@ -17,7 +17,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import ProductsOfMains
+from multikernel.gram.capabilities import makes_factors, pass_numbers
 from multikernel.gram.factors.centred import (
     CenteredMains,
     ProductFactor,
@@ -29,7 +29,8 @@ from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRa
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization
-from multikernel.gram.refine import Refinable, Refinement
+from multikernel.gram.products import ProductsOfMains
+from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.dictionary import ListDictionary
@@ -80,7 +81,7 @@ class ProductLandmarks(Landmarks):
 
 
 @dataclass(frozen=True, eq=False)
-class FactoredProducts(ProductsOfMains, Refinable):
+class FactoredProducts(ProductsOfMains):
     r"""Products of at most two of some kernels, all centred, in factors.
 
     Quadratic forms of all come from the mains' factors; kernels that are taken get
@@ -106,8 +107,6 @@ class FactoredProducts(ProductsOfMains, Refinable):
     scales: Array
     landmarks: ProductLandmarks | None = None
     chosen: Indices | None = None
-
-    makes_factors = True
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -370,6 +369,13 @@ class FactoredProducts(ProductsOfMains, Refinable):
         assert isinstance(stack, LowRankStack)
         mains = replace(self.mains, stack=stack, made={})
         return replace(self, mains=mains, landmarks=None)
+
+
+makes_factors.register(FactoredProducts, lambda stack: True)
+pass_numbers.register(FactoredProducts, FactoredProducts.pass_numbers)
+residual_traces.register(FactoredProducts, FactoredProducts.residual_traces)
+full_forms.register(FactoredProducts, FactoredProducts.full_forms)
+refined.register(FactoredProducts, FactoredProducts.refine)
 
 
 class WholeTraces(FactoredProducts):

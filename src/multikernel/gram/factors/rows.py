@@ -13,11 +13,11 @@ from multikernel.gram.factors.growth import (
     ROUNDING,
     Factor,
     grown_triangle,
-    inverse_roots,
     kernel_columns,
     on_its_columns,
 )
 from multikernel.gram.factors.landmarks import Landmarks, feature_rows
+from multikernel.gram.steps import inverse_roots
 from multikernel.kernels.base import (
     Kernel,
     checked_values,

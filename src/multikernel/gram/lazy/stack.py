@@ -8,7 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import HasRoughForms, ReadsRows
+from multikernel.gram.capabilities import rough_forms, row_length
 from multikernel.gram.compute.forms import (
     in_single_range,
     radial_forms,
@@ -26,9 +26,9 @@ from multikernel.gram.compute.matrices import (
     write_matrices,
 )
 from multikernel.gram.compute.plan import Plan, RadialPlan, make_plan
-from multikernel.gram.dense import DenseMatrix, DenseStack
+from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.matrix import DenseMatrix, GramMatrix
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.threads import add_blocks, run_blocks
@@ -52,7 +52,7 @@ Forms = tuple[Indices, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class LazyStack(HasRoughForms, ReadsRows):
+class LazyStack(GramStack):
     """Gram matrices that are never held: each pass computes them block by block.
 
     Blocks of a few kernels and rows go through all threads. Gaussian kernels on the
@@ -346,6 +346,10 @@ class LazyStack(HasRoughForms, ReadsRows):
                 f"Only square Gram matrices have {what}; rows and columns of these "
                 "are different samples."
             )
+
+
+rough_forms.register(LazyStack, LazyStack.rough_forms)
+row_length.register(LazyStack, LazyStack.row_length)
 
 
 def _add_forms(

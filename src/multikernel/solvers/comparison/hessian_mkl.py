@@ -7,7 +7,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import Expansion
-from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.matrix import DenseMatrix
 from multikernel.machines import SMO
 from multikernel.machines.base import BoxCost
 from multikernel.problem import Solution, Status

@@ -12,7 +12,7 @@ from multikernel._typing import Array
 from multikernel.certificates import centred, constant_model, half_range
 from multikernel.certificates.progress import metered
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.gram.capabilities import low_rank_form
+from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.losses.base import is_polyhedral
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status

@@ -9,8 +9,7 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array
 from multikernel.certificates import half_range, relative_gap
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.gram.capabilities import low_rank_form
-from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.gram.factors.low_rank import LowRankStack, low_rank_form
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.weighted import (

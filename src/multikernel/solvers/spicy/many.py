@@ -44,7 +44,8 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import constant_model
 from multikernel.certificates.progress import Patience, Recorder
 from multikernel.certificates.side_by_side import SideBySide, TargetModels
-from multikernel.gram.capabilities import count, low_rank_form
+from multikernel.gram.capabilities import count
+from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.linalg.shifted import Root, ShiftedRoot, factor_root
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights

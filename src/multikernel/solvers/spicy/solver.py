@@ -10,7 +10,8 @@ import numpy as np
 from multikernel._validation import OneOf, check_parameter
 from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import low_rank_form, tall_form
+from multikernel.gram.capabilities import tall_form
+from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.refine import residual_traces
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
