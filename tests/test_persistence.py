@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 import tracemalloc
 import warnings
@@ -34,8 +35,7 @@ import multikernel
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, persistence
 from multikernel.exceptions import UntrustedTypesError, VersionWarning
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
-from multikernel.persistence import load, places, save
-from multikernel.persistence.places import lock
+from multikernel.persistence import load, save
 from multikernel.problem import Progress
 from multikernel.regularizers import BlockL1
 
@@ -646,7 +646,7 @@ def test_interrupt_leaves_the_old_file(path, monkeypatch, step, error):
     def interrupt(*_):
         raise error
 
-    monkeypatch.setattr(places.os, step, interrupt)
+    monkeypatch.setattr(os, step, interrupt)
     with pytest.raises(error):
         save(BlockL1(2.0), path)
     monkeypatch.undo()
@@ -716,9 +716,10 @@ def test_what_a_killed_save_leaves_the_next_one_removes(path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names of files are held otherwise")
 def test_a_save_leaves_what_another_one_is_writing(path):
+    fcntl = pytest.importorskip("fcntl")
     held = path.with_name(f".{path.name}.abcdefgh.part")
     with held.open("wb") as file:
-        lock(file.fileno())
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         save(BlockL1(1.0), path)
         assert held.exists()
     save(BlockL1(1.0), path)
@@ -734,7 +735,7 @@ def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
         name.touch()
         return os.open("/dev/full", os.O_WRONLY), str(name)
 
-    monkeypatch.setattr(places.tempfile, "mkstemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
     with pytest.raises(OSError, match=r"No space left on device.*model\.skops"):
         save(BlockL1(2.0), path)
     monkeypatch.undo()

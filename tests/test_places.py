@@ -12,7 +12,6 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import SpicyMKLRegressor, load, report, save
-from multikernel.gram.temporary import made_folder
 from multikernel.persistence.places import find_place, lock, write_to
 
 pytestmark = pytest.mark.skipif(
@@ -170,12 +169,3 @@ def test_standard_error_in_a_file_is_written_to(tmp_path, monkeypatch):
         log.write("after\n")
         log.flush()
         assert (tmp_path / "log").read_text() == "before\nwhole\nafter\n"
-
-
-@pytest.mark.parametrize("inside", ["", "deeper"])
-def test_a_file_where_a_folder_is_meant_is_a_sentence(tmp_path, inside):
-    file = tmp_path / "data.csv"
-    file.write_text("a,b\n")
-    with pytest.raises(NotADirectoryError, match="must be a folder, and it, or"):
-        made_folder(file / inside)
-    assert file.read_text() == "a,b\n"

@@ -34,7 +34,7 @@ from multikernel.estimators import (
     SpicyMKLSurvival,
     SpicyMKLSurvivalCV,
 )
-from multikernel.estimators.read.kinds import odd_cells, row_numbers
+from multikernel.estimators.read.kinds import kinds_of, odd_cells, row_numbers
 from multikernel.exceptions import DataWarning, IndefiniteKernelError, SearchWarning
 from multikernel.kernels import (
     FunctionKernel,
@@ -91,6 +91,12 @@ def test_the_odd_cell_of_a_column_of_numbers_is_found(cell):
 )
 def test_columns_of_numbers_and_of_words_have_no_odd_cell(column):
     assert odd_cells(column) is None
+
+
+def test_kinds_of_a_wide_frame():
+    wide = pd.DataFrame(np.zeros((2, 300)))
+    assert kinds_of(wide) == ["numbers"] * 300
+    assert kinds_of(wide.iloc[:0].astype(object)) == ["numbers"] * 300
 
 
 def test_columns_of_row_numbers_have_no_name():

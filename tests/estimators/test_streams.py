@@ -15,10 +15,10 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
 )
-from multikernel.estimators.parameters import find_loss
 from multikernel.gram import LowRank
 from multikernel.gram.factors import row_blocks
 from multikernel.kernels import GaussianKernel, ParameterGrid
+from multikernel.losses import LOSSES
 
 KERNELS = ParameterGrid([GaussianKernel(0.5), GaussianKernel(2.0)], range(3))
 NAMES = list("abc")
@@ -133,7 +133,7 @@ def assert_within_gap(model, other, X, y):
     """
     signs = np.where(y == "well", 1.0, -1.0)
     f, rho = model.decision_function(X), other.dual_coef_
-    loss = find_loss(model.loss)
+    loss = LOSSES[model.loss]()
     apart = loss.value(signs, f) + loss.conjugate(signs, -rho) + rho * f
     allowed = model.objective_ - (1.0 - other.duality_gap_) * other.objective_
     assert apart.mean() <= allowed + 1e-11 * model.objective_

@@ -19,7 +19,6 @@ from pyarrow import parquet
 from multikernel.cli._large import read_partitions
 from multikernel.cli._tables import read_table
 from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
-from multikernel.estimators.read.kinds import column_kind, kinds_of
 from multikernel.kernels import LinearKernel
 
 N = 8
@@ -188,12 +187,6 @@ def test_text_of_every_library_is_compared_as_categories(library):
     np.testing.assert_array_equal(found.predict(X), same.predict(pd.DataFrame(BASE)))
 
 
-def test_types_of_a_wide_frame_are_looked_at_once():
-    wide = pd.DataFrame(np.zeros((2, 300)))
-    assert kinds_of(wide) == ["numbers"] * 300
-    assert kinds_of(wide.iloc[:0].astype(object)) == ["numbers"] * 300
-
-
 @pytest.mark.parametrize("kind", ["Int128", "UInt128"])
 def test_wide_integers_are_numbers(kind):
     polars = pytest.importorskip("polars")
@@ -210,7 +203,6 @@ def test_wide_integers_are_numbers(kind):
 
 def test_fractions_of_python_are_numbers():
     thirds = [Fraction(k, 3) for k in range(N)]
-    assert column_kind(np.array(thirds, dtype=object)) == "numbers"
     plain = SpicyMKLRegressor(PLAIN).fit(np.c_[Y], [float(v) for v in thirds])
     exact = SpicyMKLRegressor(PLAIN).fit(np.c_[Y], thirds)
     np.testing.assert_array_equal(exact.predict(np.c_[Y]), plain.predict(np.c_[Y]))

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from reference.interactions import interactions_of
 
+from multikernel import SpicyMKLRegressor, estimate_cost
 from multikernel.gram import DenseStack, ProductStack, build_stack
-from multikernel.gram.choice import choose_storage
 from multikernel.gram.product_loops import write_entries_by_sign
 from multikernel.gram.products import places_type
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
+    Interactions,
     LinearKernel,
     ListDictionary,
     per_column,
@@ -102,8 +103,12 @@ def test_mains_are_centred_before_they_are_rounded():
 
 def test_products_that_must_be_written_down_have_another_storage():
     X = np.random.default_rng(0).normal(size=(1200, 5))
-    dictionary = interactions_of(per_column(GaussianKernel(1.0), 5), X)
     # Five mains, three matrices of a fit, and six of ten products at a time.
     limit = 8 * 14 * X.shape[0] ** 2
-    assert choose_storage(dictionary, X, "trace", max_bytes=limit).name == "dense"
-    assert choose_storage(dictionary, X, "center", max_bytes=limit).name != "dense"
+    spec = Interactions(per_column(GaussianKernel(1.0), 5))
+    scaled, centred = (
+        estimate_cost(SpicyMKLRegressor(spec, normalize=step, max_bytes=limit), X)
+        for step in ("trace", "center")
+    )
+    assert scaled.storage == "dense"
+    assert centred.storage != "dense"

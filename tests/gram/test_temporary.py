@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-from multikernel.gram.temporary import TemporaryFolder
+from multikernel.gram.temporary import TemporaryFolder, made_folder
 
 
 @pytest.fixture
@@ -43,3 +43,12 @@ def test_a_fork_leaves_the_folder_alone(folder):
         os._exit(len(os.listdir(folder)))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     assert len(os.listdir(folder)) == 1
+
+
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_file_where_a_folder_is_meant_is_a_sentence(tmp_path, inside):
+    file = tmp_path / "data.csv"
+    file.write_text("a,b\n")
+    with pytest.raises(NotADirectoryError, match="must be a folder, and it, or"):
+        made_folder(file / inside)
+    assert file.read_text() == "a,b\n"

@@ -23,7 +23,9 @@ from multikernel.exceptions import ConvergenceWarning
 from multikernel.inspection import (
     Stability,
     bootstrap,
+    intervals,
     kernel_tests,
+    stability,
     stability_selection,
 )
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
@@ -53,8 +55,6 @@ def drawn(monkeypatch, module, name):
 @pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy"])
 @pytest.mark.parametrize("copies", [False, True])
 def test_a_half_chooses_what_a_fit_on_it_chooses(monkeypatch, storage, copies):
-    from multikernel.inspection import stability
-
     X, y = data()
     if copies:
         X, y = np.vstack([X, X[:20]]), np.append(y, y[:20])
@@ -75,8 +75,6 @@ def test_a_half_chooses_what_a_fit_on_it_chooses(monkeypatch, storage, copies):
 
 
 def test_classes_keep_their_shares(monkeypatch):
-    from multikernel.inspection import stability
-
     X, y = data()
     labels = np.digitize(y, [-0.3, 0.8])
     model = SpicyMKLClassifier(KERNELS, 0.05, tol=1e-7)
@@ -161,8 +159,6 @@ def test_a_pipeline_is_fitted_up_to_its_model():
     ],
 )
 def test_a_resample_is_a_fit_with_weights(monkeypatch, model):
-    from multikernel.inspection import intervals
-
     X, y = data()
     kept = drawn(monkeypatch, intervals, "draws_with_replacement")
     found = bootstrap(model, X, y, 3, random_state=0)
@@ -246,8 +242,6 @@ def test_a_class_of_one_sample_cannot_be_halved():
 
 @pytest.mark.parametrize("selection", ["shared", "separate"])
 def test_several_targets(monkeypatch, selection):
-    from multikernel.inspection import stability
-
     X, y = data()
     Y = np.column_stack([y, X[:, 2] ** 2, X[:, 3]])
     model = SpicyMKLRegressor(KERNELS, 0.1, tol=1e-7, selection=selection)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from fixtures.stored import NEWEST
 from interface.commands import command_lines, json_lines
 from interface.names import name_lines
 
 import multikernel
-from multikernel.persistence import archive
 
 STORED = Path(__file__).parent / "public.txt"
 
@@ -17,7 +17,7 @@ def public_interface() -> str:
         [
             f"multikernel {multikernel.__version__}",
             "",
-            f"format of model files {archive.FORMAT}",
+            f"format of model files {NEWEST.name}",
             "",
             *name_lines(),
             "",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference.interactions import interactions_of
 
 from multikernel.kernels import (
     CenteredKernel,
@@ -13,9 +14,8 @@ from multikernel.kernels import (
     ProductKernel,
     kernel_names,
     per_column,
+    resolve_columns,
 )
-from multikernel.kernels.columns import Features, resolve_kernel
-from multikernel.kernels.interactions import with_interactions
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 5))
@@ -23,11 +23,7 @@ X = RNG.normal(size=(40, 5))
 
 def made(spec=None, X=X, kernels=None, weights=None, names=None):
     given = per_column(GaussianKernel(1.0), X.shape[1]) if kernels is None else kernels
-    features = Features(X.shape[1], names)
-    origins = range(X.shape[1])
-    return with_interactions(
-        spec or Interactions(), given, X, weights, features, origins
-    )
+    return interactions_of(given, X, weights, spec, names)
 
 
 def pairs_of(dictionary):
@@ -159,12 +155,12 @@ def test_wrong_columns_are_said_to_be_those_of_between(between):
 def test_columns_within_centred_kernels_are_those_of_the_data():
     X = np.random.default_rng(0).normal(size=(9, 3))
     inner = CenteredKernel(ColumnKernel(GaussianKernel(1.0), "b"))
-    by_name = resolve_kernel(inner, Features(3, ("a", "b", "c")))
+    (by_name,) = resolve_columns([inner], 3, ("a", "b", "c"))
     assert by_name.kernel.columns == (1,)
     beyond = CenteredKernel(ColumnKernel(GaussianKernel(1.0), 7))
     for kernel in (beyond, ProductKernel([beyond, GaussianKernel(1.0)])):
         with pytest.raises(ValueError, match="index 7, but the data has 3 columns"):
-            resolve_kernel(kernel, Features(3))
+            resolve_columns([kernel], 3)[0]
     learnt = CenteredKernel(GaussianKernel(1.0)).learnt(X)
     with pytest.raises(ValueError, match="samples of 3 columns, and the data has 2"):
-        resolve_kernel(learnt, Features(2))
+        resolve_columns([learnt], 2)[0]

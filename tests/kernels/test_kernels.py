@@ -14,8 +14,8 @@ from multikernel.kernels import (
     PolynomialKernel,
     PrecomputedKernel,
     kernel_name,
+    resolve_columns,
 )
-from multikernel.kernels.columns import Features, resolve_indices, resolve_kernel
 
 KERNELS = (
     GaussianKernel(0.7),
@@ -154,6 +154,11 @@ def test_bad_parameters(make, message):
 NAMES = ["worst radius", "mean radius", "age"]
 
 
+def resolved(kernel, n_features, names=None):
+    """Return a kernel whose columns are indices of a table."""
+    return resolve_columns([kernel], n_features, names)[0]
+
+
 @pytest.mark.parametrize(
     ("columns", "names", "message"),
     [
@@ -171,7 +176,7 @@ NAMES = ["worst radius", "mean radius", "age"]
 def test_unknown_columns(columns, names, message):
     kernel = ColumnKernel(LinearKernel(), columns)
     with pytest.raises(ValueError, match=message):
-        resolve_kernel(kernel, Features(3, names))
+        resolved(kernel, 3, names)
 
 
 def test_names_without_a_frame_are_refused_when_called(X):
@@ -182,22 +187,17 @@ def test_names_without_a_frame_are_refused_when_called(X):
 
 
 def test_resolved_kernels_hold_indices_and_keep_names():
-    features = Features(3, NAMES)
-    kernel = resolve_kernel(
-        ColumnKernel(LinearKernel(), ["age", "mean radius"]), features
-    )
+    kernel = resolved(ColumnKernel(LinearKernel(), ["age", "mean radius"]), 3, NAMES)
     assert kernel.columns == (2, 1)
     assert kernel.name == "linear()[age, mean radius]"
-    last = resolve_kernel(ColumnKernel(LinearKernel(), -1), features)
+    last = resolved(ColumnKernel(LinearKernel(), -1), 3, NAMES)
     assert last.name.endswith("[age]")
-    unnamed = resolve_kernel(ColumnKernel(LinearKernel(), 1), Features(3))
+    unnamed = resolved(ColumnKernel(LinearKernel(), 1), 3)
     assert unnamed.name == "linear()[x1]"
-    labelled = resolve_kernel(
-        ColumnKernel(LinearKernel(), [0, 1], "radii"), Features(3, NAMES)
-    )
+    labelled = resolved(ColumnKernel(LinearKernel(), [0, 1], "radii"), 3, NAMES)
     assert labelled.name == "linear()[radii]"
     plain = GaussianKernel(1.0)
-    assert resolve_kernel(plain, Features(3, NAMES)) is plain
+    assert resolved(plain, 3, NAMES) is plain
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,7 @@ def test_resolved_kernels_hold_indices_and_keep_names():
     ],
 )
 def test_slices_get_the_names_of_columns(columns, label):
-    kernel = resolve_kernel(
-        ColumnKernel(LinearKernel(), columns), Features(6, tuple("abcdef"))
-    )
+    kernel = resolved(ColumnKernel(LinearKernel(), columns), 6, tuple("abcdef"))
     assert kernel.name == f"linear()[{label}]"
 
 
@@ -233,7 +231,8 @@ def test_slices_resolve_as_arrays_slice(n, data):
     )
     expected = tuple(np.arange(n)[chosen].tolist())
     if expected:
-        assert resolve_indices(chosen, Features(n)) == expected
+        kernel = resolved(ColumnKernel(LinearKernel(), chosen), n)
+        assert kernel.columns == expected
 
 
 def test_precomputed_kernel_shares_one_matrix():

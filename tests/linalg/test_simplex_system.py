@@ -1,10 +1,8 @@
 """Quadratic programs within simplices, against their whole systems."""
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
-from multikernel.linalg.shifted import shifted_root, solve_shifted
 from multikernel.linalg.simplex_system import SimplexSystem
 
 
@@ -53,19 +51,3 @@ def test_rows_that_cannot_move_stay():
     system = SimplexSystem(softness, *nothing, centred=False)
     found, _ = system.solve(np.array([[[3.0, 1.0], [3.0, 0.0]]]))
     np.testing.assert_allclose(found, [[[0.0, 0.0], [2.0, -2.0]]])
-
-
-@pytest.mark.parametrize("n", [3, 40])
-def test_halves_of_solutions_make_whole_ones(n):
-    rng = np.random.default_rng(n)
-    A = rng.normal(size=(n, n))
-    K, shift, sides = A @ A.T, rng.uniform(0.1, 3.0, n), rng.normal(size=(n, 4))
-    root = shifted_root(K, shift)
-    halves = root.half(sides)
-    whole = solve_shifted(K, sides, shift, None)
-    np.testing.assert_allclose(root.rest(halves), whole, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(halves.T @ halves, sides.T @ whole, atol=1e-9)
-
-
-def test_what_is_indefinite_has_no_root():
-    assert shifted_root(-2.0 * np.eye(3), np.ones(3)) is None

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import multikernel.linalg.tall as module
-from multikernel.linalg.tall import TallArray, gathered, weighted_gram
 
 CHOICES = {
     "all": np.arange(12),
@@ -27,11 +26,11 @@ def test_products(columns, order, scattered, without, monkeypatch):
     weights, sides = rng.uniform(size=101), rng.normal(size=(101, 2))
     weights[rng.permutation(101)[:without]] = 0.0
     A = Z[:, columns]
-    np.testing.assert_array_equal(gathered(Z, columns), A)
-    gram, inner = weighted_gram(Z, weights, columns, sides)
+    np.testing.assert_array_equal(module.gathered(Z, columns), A)
+    gram, inner = module.weighted_gram(Z, weights, columns, sides)
     np.testing.assert_allclose(gram, A.T @ (weights[:, None] * A), atol=1e-12)
     np.testing.assert_allclose(inner, A.T @ (weights[:, None] * sides), atol=1e-12)
-    again, _ = weighted_gram(Z, weights, columns, sides)
+    again, _ = module.weighted_gram(Z, weights, columns, sides)
     np.testing.assert_array_equal(gram, again)
 
 
@@ -42,7 +41,7 @@ def test_equal_weights_multiply_the_columns_once(monkeypatch):
     monkeypatch.setattr(
         module, "weighted_gram", lambda *arrays: calls.append(1) or one(*arrays)
     )
-    tall = TallArray(Z)
+    tall = module.TallArray(Z)
     for weight in (1.0, 0.5):
         gram, inner = tall.gram(np.full(30, weight), every, sides)
         np.testing.assert_allclose(gram, weight * Z.T @ Z, atol=1e-12)
@@ -59,4 +58,4 @@ def test_equal_weights_multiply_the_columns_once(monkeypatch):
 
 def test_a_run_of_columns_is_a_view():
     Z = np.ones((5, 6))
-    assert np.shares_memory(gathered(Z, np.array([2, 3, 4])), Z)
+    assert np.shares_memory(module.gathered(Z, np.array([2, 3, 4])), Z)
