@@ -725,7 +725,7 @@ def dense_loops() -> None:
             total += weights[k] * matrix(self, k)
         return DenseMatrix(total)
 
-    def sums(self: Any, places: Any, steps: Any, factors: Any, each: int) -> Any:
+    def sums(self: Any, places: Any, steps: Any, factors: Any) -> Any:
         rows, factors = self.array.reshape(-1, self.shape[2]), np.atleast_2d(factors)
         pairs = enumerate(places)
         return np.array([factors[i % len(factors)] @ rows[p + steps] for i, p in pairs])

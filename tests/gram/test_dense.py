@@ -99,7 +99,6 @@ def test_a_pass_is_cut(dtype, monkeypatch):
     array += np.swapaxes(array, 1, 2)
     v = rng.normal(size=30)
     monkeypatch.setattr("multikernel.gram.dense.ENTRIES_PER_TASK", 400)
-    monkeypatch.setattr("multikernel.gram.dense.ROWS_PER_TASK", 7)
     stack = DenseStack(array)
     images = array.astype(np.float64) @ v
     np.testing.assert_allclose(stack.quadratic_forms(v), images @ v)
@@ -211,7 +210,7 @@ def test_terms_of_many_outputs_are_described_in_blocks(array, monkeypatch):
     coefs, weights = rng.normal(size=(n_kernels, n_samples, 900)), rng.random(n_samples)
     arguments = stack, np.arange(n_kernels), coefs, weights
     together = capabilities.term_covariances(*arguments)
-    monkeypatch.setattr(capabilities, "TERM_BYTES", 8 * n_kernels * n_samples * 100)
+    monkeypatch.setattr(capabilities, "CHUNK_BYTES", 8 * n_kernels * n_samples * 100)
     tracemalloc.start()
     apart = capabilities.term_covariances(*arguments)
     peak = tracemalloc.get_traced_memory()[1]

@@ -43,9 +43,9 @@ from multikernel.certificates.rounding import (
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import term_products
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.matrix import IMAGE_BYTES, ImageProducts, TermProducts
+from multikernel.gram.matrix import ImageProducts, TermProducts
 from multikernel.linalg import EPS, TINY
-from multikernel.linalg.tables import per_kernel
+from multikernel.linalg.tables import CHUNK_BYTES, per_kernel
 from multikernel.problem import Problem, Solution, centred, published_intercept
 
 SUMMED = 4.0 * EPS
@@ -110,7 +110,7 @@ def evaluate_terms(
     entries = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     each = 8 * math.prod(expansions.shape[1:])
-    step = max(1, kernels.size if held is not None else IMAGE_BYTES // each)
+    step = max(1, kernels.size if held is not None else CHUNK_BYTES // each)
     for start in range(0, kernels.size, step):
         part = slice(start, start + step)
         some = kernels[part]

@@ -29,8 +29,8 @@ from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.products import build_products
 from multikernel.gram.factors.ranks import every_rank, is_high
 from multikernel.gram.factors.row_blocks import rows_in_blocks
-from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
-from multikernel.gram.matrix import Stored
+from multikernel.gram.lazy.stack import lazy_stack, normalize_lazily
+from multikernel.gram.matrix import HELD_BYTES, Stored
 from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (
     BuiltStack,
@@ -289,7 +289,7 @@ def _build_lazy(
     what = f"The means of {len(dictionary)} lazy kernels on {X.shape[0]} samples take"
     advice = "Use normalize='trace' or 'variance', fewer kernels, or raise max_bytes."
     check_room(what, means, limit, advice)
-    stack = lazy_stack(dictionary, X, min(DENSE_BYTES, limit // 4))
+    stack = lazy_stack(dictionary, X, min(HELD_BYTES, limit // 4))
     what = f"One block of the lazy kernels on {X.shape[0]} samples takes"
     advice = (
         "Raise max_bytes, or use fewer samples: no storage of whole kernels needs less."

@@ -9,20 +9,14 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import Counts, GramStack, capability
 from multikernel.gram.matrix import (
-    IMAGE_BYTES,
+    HELD_BYTES,
     ImageProducts,
     Products,
     TermProducts,
     products_of_arrays,
 )
+from multikernel.linalg.tables import CHUNK_BYTES, row_chunks
 from multikernel.linalg.tall import TallMatrix, covariances_with_sum
-
-HELD_NUMBERS = 2**26
-"""Entries of Gram matrices that a thread may hold; above, products recompute them."""
-
-TERM_BYTES = 2**23
-"""Bytes of the values of all terms that are held at a time. Of 2000 outputs (600
-samples, five terms) all at once took 92 MB."""
 
 
 @capability
@@ -69,7 +63,7 @@ def resident_products(stack: GramStack, kernels: Indices) -> Products:
         Maps positions in `kernels` and one block of rows for each to the products.
     """
     n_samples = stack.shape[2]
-    if kernels.size * n_samples**2 <= HELD_NUMBERS:
+    if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
         matrices = stack.take(kernels).columns(np.arange(n_samples))
         return products_of_arrays(list(matrices))
 
@@ -138,7 +132,7 @@ def term_covariances(
     """
     n_terms, n_samples, n_outputs = coefs.shape
     squares, covariances = np.empty((2, n_outputs, n_terms))
-    step = max(1, TERM_BYTES // (8 * max(1, n_terms * n_samples)))
+    step = max(1, CHUNK_BYTES // (8 * max(1, n_terms * n_samples)))
     # Kernels that are not held are computed once, whatever their images take.
     step = step if stack.in_memory else max(1, n_outputs)
     for start in range(0, n_outputs, step):
@@ -154,9 +148,7 @@ def term_covariances(
 def _images_of_some(stack: GramStack, kernels: Indices, coefs: Array) -> Array:
     """Return K_m c_m of some kernels, (n_terms, n_samples, n_outputs)."""
     images = np.empty(coefs.shape)
-    step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
-    for start in range(0, kernels.size, step):
-        part = slice(start, start + step)
+    for part in row_chunks(kernels.size, coefs[:1].size):
         images[part] = stack.once(kernels[part]).block_matvec(coefs[part])
     return images
 

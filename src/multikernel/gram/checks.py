@@ -8,15 +8,15 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_symmetric
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack
+from multikernel.gram.dense import LOOPS, DenseStack
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.products import FactoredProducts
-from multikernel.gram.matrix import Stored
+from multikernel.gram.matrix import ENTRIES_PER_TASK, Stored
 from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
-from multikernel.linalg.tables import read_only
+from multikernel.linalg.tables import evenly_spaced, read_only
 from multikernel.linalg.threads import aside, compiled, run_blocks
 
 ROUNDING = 1e-6
@@ -26,24 +26,6 @@ Rounding every entry of a matrix to seven digits moves its eigenvalues by up to 
 its Frobenius norm, which the trace of a kernel bounds; sums in single precision, as a
 GPU makes, lose another digit.
 """
-
-SAMPLED_ROWS = 16
-"""Rows of every matrix that are looked at. With 150 samples their ratio lay on the same
-side of `MEMORISES` as the ratio of the whole matrix in 212 of 216 cases, the Gaussians
-of ``benchmarks/defaults`` (memory)."""
-
-FETCHED_ROWS = 1000
-"""Samples that are looked at where the factors of all are in blocks."""
-
-KERNELS_PER_TASK = 64
-"""Kernels whose rows a thread looks at in one task."""
-
-COLUMN_BYTES = 2**23
-"""Bytes of columns that are computed, and copied once, at a time."""
-
-FAR = 0.01
-"""Where a factor lacks more than this share of its trace, its columns do not stand for
-its kernel."""
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:
@@ -153,18 +135,17 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     if isinstance(stack, ScaledStack) and stack.scales.all():
         # No scale changes the ratio.
         stack = stack.stack
-    if isinstance(stack, BlockedStack) and n_samples > FETCHED_ROWS:
+    if isinstance(stack, BlockedStack) and n_samples > 1000:
         # Of samples that are elsewhere some stand for all: columns are not fetched.
-        some = np.linspace(0, n_samples - 1, FETCHED_ROWS).astype(np.intp)
+        some = evenly_spaced(n_samples, 1000)
         means, ratios = kernel_shapes(stack.restrict(some))
-        return means, np.sqrt(n_samples / FETCHED_ROWS) * ratios
-    rows = np.unique(np.linspace(0, n_samples - 1, SAMPLED_ROWS).astype(np.intp))
+        return means, np.sqrt(n_samples / some.size) * ratios
+    # The ratio of 16 rows was on the same side of `MEMORISES` in 212 of 216 cases.
+    rows = evenly_spaced(n_samples, 16)
     sums = np.empty((n_kernels, 2))
     write = compiled(LOOPS, "write_off_diagonal_sums")
 
-    step = KERNELS_PER_TASK
-    if not isinstance(stack, DenseStack):
-        step = max(1, min(step, COLUMN_BYTES // (8 * n_samples * rows.size)))
+    step = max(1, ENTRIES_PER_TASK // (n_samples * rows.size))
 
     def work(start: int) -> None:
         some = np.arange(start, min(start + step, n_kernels))
@@ -194,9 +175,9 @@ def _read(stack: GramStack, rows: Indices) -> tuple[Stored, Indices]:
 def _complete(
     stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
 ) -> None:
-    """Write columns of whole kernels where factors are far from them."""
+    """Write columns of whole kernels where factors lack a hundredth of the trace."""
     rest = np.einsum("mi,mi->m", residual.roots, residual.roots)
-    far = np.flatnonzero(rest > FAR * stack.diagonals().sum(axis=1))
+    far = np.flatnonzero(rest > 0.01 * stack.diagonals().sum(axis=1))
     if far.size and stack.landmarks is not None:
         computed = stack.landmarks.full_columns(stack.numbers[far], rows)
         is_finite = np.isfinite(computed).all(axis=(1, 2))

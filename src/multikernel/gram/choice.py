@@ -7,14 +7,14 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import MEASURED, is_high, sampled_ranks
-from multikernel.gram.lazy.stack import DENSE_BYTES
-from multikernel.gram.matrix import IMAGE_BYTES
+from multikernel.gram.matrix import HELD_BYTES
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
 from multikernel.gram.normalization import Steps, divides_centred, empty_normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncentred
+from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import available_threads
 
 STORAGE = ("auto", "by_kernel", "dense", "dense32", "lazy", "low_rank")
@@ -313,7 +313,7 @@ class Costs:
             f"{readable_bytes(whole.n_bytes - self.work)}, within the limit of "
             f"{limit}, and interactions are products",
             n_kernels=n_kernels,
-            n_bytes=whole.n_bytes + min(products, IMAGE_BYTES),
+            n_bytes=whole.n_bytes + min(products, CHUNK_BYTES),
             seconds=whole.seconds + self.shared_pass(0.125 * entries),
         )
 
@@ -328,7 +328,7 @@ class Costs:
         seconds += self._newton(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         why = f"its matrices would take {bytes_}, above the limit of {limit}"
-        n_bytes = self.work + min(8 * entries, DENSE_BYTES, self.limit // 4)
+        n_bytes = self.work + min(8 * entries, HELD_BYTES, self.limit // 4)
         return Choice("lazy", why, self.n_kernels, n_bytes, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:

@@ -11,6 +11,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import FEW, GramStack
 from multikernel.gram.capabilities import resident_products
 from multikernel.gram.matrix import (
+    ENTRIES_PER_TASK,
     DenseMatrix,
     GramMatrix,
     Products,
@@ -21,16 +22,6 @@ from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_blas_thread
 
 LOOPS = "multikernel.gram.dense_loops"
-
-BLOCK_ENTRIES = 2**15
-"""Entries of a block that is converted to float64: it stays in a core's cache."""
-
-ENTRIES_PER_TASK = 2**21
-"""Entries that a thread multiplies by at a time in compiled code: with 2**15, a dozen
-microseconds of work, two threads waited for one another and were no faster than one."""
-
-ROWS_PER_TASK = 32
-"""Rows of a sum that a thread adds up at a time."""
 
 
 def threads_for(entries: int) -> int | None:
@@ -205,32 +196,27 @@ class DenseStack(GramStack):
         The values, (n_chosen, n_rows) or (1, n_rows), are each kernel's or the same.
         """
         # Rows stand for columns, as matrices are symmetric: rows are contiguous.
-        return self._sums(self.shape[1] * kernels, rows, values, 1)
+        return self._sums(self.shape[1] * kernels, rows, values)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         support = np.flatnonzero(weights)
         factors = np.asarray(weights[support], dtype=np.float64)
-        return self._sums(rows, self.shape[1] * support, factors, ROWS_PER_TASK)
+        return self._sums(rows, self.shape[1] * support, factors)
 
-    def _sums(
-        self, places: Indices, steps: Indices, factors: Array, each: int
-    ) -> Array:
+    def _sums(self, places: Indices, steps: Indices, factors: Array) -> Array:
         """Return weighted sums of rows, a run of rows per task; see `write_sums`."""
         rows = read_only(self.array).reshape(-1, self.shape[2])
         total = np.empty((places.size, self.shape[2]))
         write = compiled(LOOPS, "write_sums")
         factors = read_only(np.ascontiguousarray(np.atleast_2d(factors)))
 
-        def add(start: int) -> None:
-            part = slice(start, start + each)
+        def add(part: slice) -> None:
             factors_here = factors if len(factors) == 1 else factors[part]
             write(rows, places[part], steps, factors_here, total[part])
 
-        threads = threads_for(steps.size * total.size)
-        if threads == 1:
-            each = max(1, places.size)
-        run_blocks(add, range(0, places.size, each), threads)
+        tasks = _tasks(places.size, steps.size * self.shape[2])
+        run_blocks(add, tasks, threads_for(steps.size * total.size))
         return total
 
     def resident_products(self, kernels: Indices) -> Products:
@@ -253,7 +239,7 @@ def _products(rows: Stored, v: Array) -> Array:
     if v.size == len(v):
         # NumPy converts and multiplies blocks with its lock held: 837 matrices of 569
         # samples took 0.18 s on one thread and on two, and compiled loops take 0.05.
-        multiply, entries = compiled(LOOPS, "write_products"), ENTRIES_PER_TASK
+        multiply = compiled(LOOPS, "write_products")
         vectors, out = np.ascontiguousarray(v.reshape(-1)), products.reshape(-1)
         rows, vectors = read_only(rows), read_only(vectors)
     else:
@@ -261,14 +247,12 @@ def _products(rows: Stored, v: Array) -> Array:
         def multiply(rows: Stored, v: Array, out: Array) -> None:
             np.matmul(rows.astype(np.float64), v, out=out)
 
-        entries, vectors, out = BLOCK_ENTRIES, v, products
-    step = max(1, entries // n_cols)
+        vectors, out = v, products
 
-    def work(start: int) -> None:
-        block = slice(start, start + step)
+    def work(block: slice) -> None:
         multiply(rows[block], vectors, out[block])
 
-    run_blocks(work, range(0, len(rows), step))
+    run_blocks(work, _tasks(len(rows), n_cols))
     return products
 
 
@@ -334,7 +318,7 @@ class PartStack(GramStack):
         def work(part: slice) -> None:
             add_forms(array, kernels[part], self.samples, padded, forms[part])
 
-        self._run(work, self._tasks())
+        self._run(work, _tasks(kernels.size, self.samples.size**2))
         return forms
 
     def matvec(self, v: Array) -> Array:
@@ -363,7 +347,7 @@ class PartStack(GramStack):
             task = part.start, part.stop
             combine_rows(every, steps, factors, self.samples, task, np.empty(n), total)
 
-        self._run(work, _slices(self.samples.size, ROWS_PER_TASK))
+        self._run(work, _tasks(self.samples.size, steps.size * n))
         return DenseMatrix(total)
 
     def columns(self, indices: Indices) -> Array:
@@ -403,11 +387,6 @@ class PartStack(GramStack):
         """Work off tasks over all entries of the part."""
         run_blocks(work, tasks, threads_for(prod(self.shape)))
 
-    def _tasks(self) -> Iterator[slice]:
-        """Cut the kernels into what a thread takes at a time."""
-        step = max(1, ENTRIES_PER_TASK // max(1, self.samples.size**2))
-        return _slices(self.kernels.size, step)
-
     def _padded(self, vectors: Array) -> Array:
         """Return vectors over all samples, (..., n_samples), zero at the others."""
         padded = np.zeros((*vectors.shape[:-1], self.whole.shape[1]))
@@ -431,7 +410,7 @@ class PartStack(GramStack):
             write_images(array, kernels[part], self.samples, vectors_here, buffer)
             images[part] = buffer[:, self.samples]
 
-        self._run(work, self._tasks())
+        self._run(work, _tasks(kernels.size, self.samples.size**2))
         return images
 
     def _sums_of_rows(self, support: Indices, values: Array) -> Array:
@@ -476,7 +455,8 @@ class PartStack(GramStack):
         return block
 
 
-def _slices(size: int, step: int) -> Iterator[slice]:
-    """Cut a range into slices of at most `step`."""
+def _tasks(size: int, each: int) -> Iterator[slice]:
+    """Cut a range into what a thread takes at a time, `each` entries an index."""
+    step = max(1, ENTRIES_PER_TASK // max(1, each))
     for start in range(0, size, step):
         yield slice(start, min(start + step, size))

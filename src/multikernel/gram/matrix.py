@@ -12,28 +12,21 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import Root, shifted_root, solve_shifted
+from multikernel.linalg.tables import CHUNK_BYTES, row_chunks
 from multikernel.linalg.threads import compiled, with_one_blas_thread
-
-IMAGE_BYTES = 2**26
-"""Bytes of products K v, or of whole columns for a few entries, that are held at a
-time."""
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
 """Gram matrices in memory."""
 
-CALM_ENTRIES = 2**22
-"""Entries of a matrix whose product with a vector one BLAS thread makes. NumPy and
-SciPy bring a BLAS each, whose second threads wait for each other on two cores:
-between factorisations a product of order 1200 took 4 ms on two threads and 0.6 on one,
-and greedy selection from 20 kernels 1.6 s and 0.9; of order 2000, 2.6 and 2.0 s."""
+ENTRIES_PER_TASK = 2**21
+"""Entries of matrices that a thread multiplies by at a time: threads that share fewer
+wait for one another as long as they work."""
+
+HELD_BYTES = 2**28
+"""Bytes of matrices that are held for many products; larger ones are computed again."""
 
 Products = Callable[[Indices, Array], Array]
 """Maps positions and vectors (n_positions, n_rows, n_samples) to products K v."""
-
-
-OUTSIDE_BYTES = 2**24
-"""Bytes of kernels between the validation samples and the landmarks of a fold that are
-held for the next candidates."""
 
 
 class GramMatrix(ABC):
@@ -150,7 +143,7 @@ class DenseMatrix(GramMatrix):
         """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
         multiply = partial(np.dot, self.array, v)
         # What is smaller still BLAS itself does on one thread.
-        calm = v.size == len(v) and 2**13 < self.array.size <= CALM_ENTRIES
+        calm = v.size == len(v) and 2**13 < self.array.size <= ENTRIES_PER_TASK
         return np.asarray(with_one_blas_thread(multiply, small=calm))
 
     def columns(self, indices: Indices) -> Array:
@@ -296,9 +289,8 @@ def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
 
 def column_runs(size: int, each: int) -> list[Indices]:
     """Cut range(size) into runs whose images fit in memory, `each` numbers an index."""
-    step = max(1, IMAGE_BYTES // (8 * max(1, each)))
     whole = np.arange(size)
-    return [whole[start : start + step] for start in range(0, max(size, 1), step)]
+    return [whole[part] for part in row_chunks(size, each)] or [whole]
 
 
 class TermProducts(Protocol):
@@ -389,7 +381,7 @@ def held_while_few(cut: Callable[[int], Array]) -> Callable[[int], Array]:
         if m in held:
             return held[m]
         K = cut(m)
-        if (len(held) + 1) * K.nbytes <= OUTSIDE_BYTES:
+        if (len(held) + 1) * K.nbytes <= CHUNK_BYTES:
             held[m] = K
         return K
 

@@ -11,9 +11,6 @@ from numpy.lib import format as npy
 
 from multikernel.exceptions import StackTooLargeError
 
-FALLBACK_BYTES = 2**32
-"""Assumed where the system does not say."""
-
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 V2 = ("memory.max", "memory.current", "inactive_file")
 """Limit, usage and file pages of control groups of version 1 and 2."""
@@ -44,7 +41,7 @@ def _machine_bytes(root: Path) -> int:
     names = getattr(os, "sysconf_names", {})
     if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return FALLBACK_BYTES
+    return 2**32
 
 
 def _group_bytes(root: Path) -> Iterator[int]:

@@ -29,6 +29,7 @@ from multikernel.gram.capabilities import (
 )
 from multikernel.gram.dense import DenseStack, PartStack, threads_for
 from multikernel.gram.matrix import (
+    HELD_BYTES,
     DenseMatrix,
     GramMatrix,
     Products,
@@ -37,20 +38,14 @@ from multikernel.gram.matrix import (
     padded_to,
     products_of_arrays,
 )
-from multikernel.linalg.tables import read_only, write_block
+from multikernel.linalg import SINGLE
+from multikernel.linalg.tables import CHUNK_BYTES, read_only, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
 LOOPS = "multikernel.gram.product_loops"
 
 Places = NDArray[np.uint32] | NDArray[np.uint64]
 """Places in a matrix."""
-
-HELD_BYTES = 2**28
-"""Bytes of kernels that are whole once they are taken."""
-
-CHUNK_BYTES = 2**24
-"""Bytes of entries that one matrix product of a pass takes. With 100 and 300 mains of
-400 samples 2**22 took 1.2 times as long, and 2**26 as long."""
 
 FEW = 64
 """Products are made one by one where there are fewer than the square of the mains over
@@ -59,17 +54,6 @@ this. One entry of a product takes as long as some thirty steps of a matrix prod
 SHORT = 2**30
 """Steps of a pass up to which it is made in double precision at once, some 10 ms: what
 single precision leaves in doubt is looked at again."""
-
-SINGLE = 2.0**-24
-"""Unit of rounding in single precision."""
-
-STEPS_OF_AN_ENTRY = 8
-"""Roundings that an entry has behind it before it is added: of the matrix, the size by
-which it is divided, the root and the products, in both factors."""
-
-UNDERFLOW = 1e-30
-"""What entries that are too small for single precision add to a form of matrices whose
-entries are one at most, with room to spare."""
 
 
 def places_type(n_samples: int) -> type:
@@ -206,12 +190,15 @@ class ProductStack(ProductsOfMains):
         G, roots, longest = self._inner_products(v, dtype)
         forms[pairs] = G[i, j]
         if dtype is np.float32:
-            unit = (longest + STEPS_OF_AN_ENTRY) * SINGLE
+            # An entry has eight roundings behind it: of the matrix, the size by which
+            # it is divided, the root and the products, in both factors.
+            unit = (longest + 8) * SINGLE
             # The sums under the roots are off by as much themselves.
             unit /= 1.0 - 2.0 * unit
             least = np.sum(np.abs(v)) * self._sizes
             errors[pairs] = (unit * roots[i]) * roots[j]
-            errors[pairs] += (UNDERFLOW * least[i]) * least[j]
+            # What is too small for single precision adds less than 1e-30 of it.
+            errors[pairs] += (1e-30 * least[i]) * least[j]
         return forms, errors
 
     @cached_property

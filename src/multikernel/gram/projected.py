@@ -30,9 +30,9 @@ from multikernel.gram.matrix import (
 from multikernel.gram.refine import full_forms, residual_traces
 from multikernel.gram.views import AroundOther
 
-ROUNDED = 1e-9
-"""A matrix is at least this share of its kernel: where columns explain a kernel whole,
-what is left of it is rounding of both signs, which is no sign of a wrong matrix."""
+COLLINEAR = 1e-9
+"""Share of a column, or of a kernel, that counts as nothing but rounding where other
+columns explain the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ class ProjectedStack(AroundOther):
             block = diagonals[run]
             block -= 2.0 * np.einsum("mnr,nr->mn", images, U, optimize=True)
             block += np.einsum("nq,mqr,nr->mn", U, inner, U, optimize=True)
-            diagonals[run] = np.maximum(block, ROUNDED * np.abs(diagonals[run]))
+            diagonals[run] = np.maximum(block, COLLINEAR * np.abs(diagonals[run]))
         return diagonals
 
     def rounded_traces(self) -> Array:
@@ -247,11 +247,6 @@ def _units(indices: Indices, size: int) -> Array:
     units = np.zeros((size, len(indices)))
     units[indices, np.arange(len(indices))] = 1.0
     return units
-
-
-COLLINEAR = 1e-9
-"""A column is a combination of others where so small a share of it is left without
-them. Coefficients of columns this near to one another have six digits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,14 +20,7 @@ from multikernel.kernels.base import Kernel, KernelDictionary
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, ProductKernel
-from multikernel.linalg import EPS, TINY
-
-SINGLE = 2.0**-24
-"""Bound on the relative rounding error of an entry in single precision."""
-
-ORDINARY = 16.0
-"""Ratio of uncentered to centered traces up to which rounding needs no correction.
-Centered Gaussian kernels of the median width have ratios of about 8."""
+from multikernel.linalg import EPS, SINGLE, TINY
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +89,8 @@ def with_rounding(
     if isinstance(X, np.ndarray) and dictionary is not None:
         unscaled = _unscaled(traces, normalization)
         np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)
-    if ratios.max(initial=1.0) <= ORDINARY:
+    # Centered Gaussian kernels of the median width have ratios of about 8.
+    if ratios.max(initial=1.0) <= 16.0:
         return stack
     return RoundedStack(stack, Meter(1), ratios)
 

@@ -7,3 +7,6 @@ EPS = float(np.finfo(np.float64).eps)
 
 TINY = float(np.finfo(np.float64).tiny)
 """The smallest normal number: what a division by zero is guarded with."""
+
+SINGLE = float(np.finfo(np.float32).eps) / 2.0
+"""Largest relative rounding error of a number in single precision."""

@@ -52,7 +52,7 @@ def test_many_blocks(monkeypatch):
         monkeypatch.setattr(f"multikernel.gram.{module}.BLOCK_NUMBERS", 40)
         monkeypatch.setattr(f"multikernel.gram.{module}.BATCH", 3)
     for module in ("compute.matrices", "compute.forms"):
-        monkeypatch.setattr(f"multikernel.gram.{module}.SCRATCH_NUMBERS", 70)
+        monkeypatch.setattr(f"multikernel.gram.{module}.ENTRIES_PER_TASK", 70)
     monkeypatch.setattr("multikernel.gram.compute.forms.SINGLE_BATCH", 4)
     X = samples(11)
     dictionary = mixed_dictionary()

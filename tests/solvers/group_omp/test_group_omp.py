@@ -300,7 +300,7 @@ def test_subsampling():
 def test_products_of_mains_are_selected_as_if_written_down(
     fit_intercept, at_once, monkeypatch
 ):
-    monkeypatch.setattr("multikernel.gram.matrix.IMAGE_BYTES", at_once)
+    monkeypatch.setattr("multikernel.linalg.tables.CHUNK_BYTES", at_once)
     X = np.random.default_rng(2).standard_normal((40, 5))
     columns = np.ascontiguousarray(X.T)
     mains = np.exp(-((columns[:, :, None] - columns[:, None]) ** 2))
@@ -402,7 +402,7 @@ def test_tiny_problems(n_samples):
 @pytest.mark.parametrize("held", [True, False])
 def test_every_storage(store, held, monkeypatch):
     if not held:
-        monkeypatch.setattr("multikernel.gram.capabilities.HELD_NUMBERS", 0)
+        monkeypatch.setattr("multikernel.gram.capabilities.HELD_BYTES", 0)
     problem = make_problem(n_outputs=2)
     stored = replace(problem, gram=store(problem.gram.array))
     one, other = (GroupOMP(max_kernels=3).path(p) for p in (problem, stored))

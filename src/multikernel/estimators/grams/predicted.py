@@ -25,8 +25,8 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.publish.fitted import BlockFunctions, merge
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.factors.landmarks import landmarks_of
-from multikernel.gram.rounded import SINGLE, rounded_ratios
-from multikernel.linalg import EPS, TINY
+from multikernel.gram.rounded import rounded_ratios
+from multikernel.linalg import EPS, SINGLE, TINY
 from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
 

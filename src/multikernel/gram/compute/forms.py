@@ -16,11 +16,12 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.compute.matrices import (
     BATCH,
     BLOCK_NUMBERS,
-    SCRATCH_NUMBERS,
     BlockSamples,
     write_exponents,
 )
 from multikernel.gram.compute.plan import RadialPlan
+from multikernel.gram.matrix import ENTRIES_PER_TASK
+from multikernel.linalg import SINGLE
 from multikernel.linalg.threads import add_blocks, available_threads, compiled
 
 SINGLE_BATCH = 512
@@ -29,13 +30,6 @@ took 2.1 ns a pair with 32, 1.3 with 256 and 1.2 with 512 or 2048."""
 
 TERMS = 64
 """Terms of a sum that is taken in single precision."""
-
-UNIT = 2.0**-24
-"""Relative rounding error of single precision."""
-
-SAFE = 1e15
-"""Up to it spans of features, and up to it and down to its inverse exponents, leave
-nothing that matters beyond the range of single precision."""
 
 
 def radial_forms(
@@ -82,7 +76,7 @@ def rough_radial_forms(
 
 def _gamma(n: int) -> float:
     """Return n u / (1 - n u), the largest relative error of n roundings of unit u."""
-    return n * UNIT / (1.0 - n * UNIT)
+    return n * SINGLE / (1.0 - n * SINGLE)
 
 
 def in_single_range(plan: RadialPlan, samples: BlockSamples) -> bool:
@@ -91,8 +85,8 @@ def in_single_range(plan: RadialPlan, samples: BlockSamples) -> bool:
         return False
     most = max(np.ptp(samples.rows, axis=0).max(initial=0.0), -plan.exponents.min())
     least = -plan.exponents.max()
-    few = np.diff(plan.column_starts).max() < 0.01 / UNIT
-    return bool(most <= SAFE and least >= 1.0 / SAFE and few)
+    few = np.diff(plan.column_starts).max() < 0.01 / SINGLE
+    return bool(most <= 1e15 and least >= 1e-15 and few)
 
 
 class _PairProducts:
@@ -116,7 +110,7 @@ class _PairProducts:
 
 def _groups(v: Array) -> Iterator[_PairProducts]:
     """Yield the products of as many rows' pairs at a time as may be held."""
-    for group in _row_runs(slice(0, v.shape[0]), SCRATCH_NUMBERS):
+    for group in _row_runs(slice(0, v.shape[0]), ENTRIES_PER_TASK):
         yield _PairProducts(v, group)
 
 

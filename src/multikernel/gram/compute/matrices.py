@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.compute.plan import Plan, RadialPlan
-from multikernel.gram.matrix import Stored
+from multikernel.gram.matrix import ENTRIES_PER_TASK, Stored
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.built_in import is_built_in
@@ -28,10 +28,6 @@ ALL_ROWS = slice(None)
 
 SMALLEST = float(np.finfo(np.float32).tiny)
 LARGEST = float(np.finfo(np.float32).max)
-
-SCRATCH_NUMBERS = 2**21
-"""Numbers that are held on their way, 16 MB: a thread's float64 matrices that become
-float32, or products of v for the pairs of some rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +142,7 @@ def write_matrices(
     double, size = array.dtype == np.float64, BATCH
     together = max(1, BLOCK_NUMBERS // max(1, n_rows * n_cols))
     if not double:
-        size = max(1, min(BATCH, SCRATCH_NUMBERS // (n_rows * n_cols)))
+        size = max(1, min(BATCH, ENTRIES_PER_TASK // (n_rows * n_cols)))
 
     def radial(batch: RadialPlan) -> None:
         # Computed where they are stored, or in double precision and then rounded.

@@ -47,10 +47,6 @@ from multikernel.linalg.tables import equal_shares, row_keys, sizes_of
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
-ROUNDS = 5
-"""Times that rows with large residuals join the sample. Outliers are what a sample
-lacks: of a million normal rows none was left short after two."""
-
 JOINING = 16
 """Rows of each kernel that join the sample at a time, fewer than are left short of it:
 one that joins lowers what is left of the rows near it as well."""
@@ -146,7 +142,8 @@ class LandmarkSearch:
         tol, most = self._goal().value, self._goal().most
         ones = self.blocks.split(np.ones(self.blocks.n_rows))
         sums = raw.sum(moments)
-        for _ in range(ROUNDS):
+        # Of a million normal rows none was left short after two rounds.
+        for _ in range(5):
             sizes, residuals, mean = sums
             squares = np.add.reduceat(mean**2, self._ends()[:-1])
             over = residuals > tol * (sizes - squares)

@@ -35,9 +35,6 @@ BLOCK_ROWS = 10_000
 SAMPLED_ROWS = 20_000
 """Rows that landmarks are chosen from; outliers among the others join these later."""
 
-WORKER_SHARE = 0.6
-"""Share of a worker's memory for factors: beyond, Dask begins to spill to disk."""
-
 
 def dask_module() -> Any:
     """Return Dask, or say how to install it."""
@@ -201,7 +198,8 @@ class RowBlocks:
             return byte_limit(None)
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [worker.get("memory_limit") for worker in workers]
-        return int(WORKER_SHARE * sum(limits)) if limits and all(limits) else None
+        # Beyond 0.6 of their memory Dask begins to spill to disk.
+        return int(0.6 * sum(limits)) if limits and all(limits) else None
 
     def _computed(self, parts: Sequence[Any]) -> list[Any]:
         """Return the results of delayed objects."""

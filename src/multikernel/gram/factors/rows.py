@@ -24,13 +24,8 @@ from multikernel.kernels.base import (
     kernel_diagonal,
     kernel_name,
 )
-from multikernel.linalg import EPS
-
-ROWS_AT_ONCE = 2**16
-"""Rows between which and its landmarks a kernel is computed at a time: with a hundred
-landmarks that is 50 MB, far more than a call costs."""
-
-EPS32 = float(np.finfo(np.float32).eps)
+from multikernel.linalg import EPS, SINGLE
+from multikernel.linalg.tables import row_chunks
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +104,7 @@ class KernelPlan:
         if columns.roots is not None:
             ones = inverse_roots(kernel_diagonal(kernel, self.landmarks))
         rows = np.empty((self.rank, X.shape[0]))
-        for start in range(0, X.shape[0], ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
+        for part in row_chunks(X.shape[0], self.rank):
             some = columns.X[part]
             shape = self.rank, some.shape[0]
             compute = partial(kernel, self.landmarks, some)
@@ -263,7 +257,7 @@ def _write_scaled(
     # Scales of what is no kernel may be negative: such are left out later.
     np.sqrt(np.maximum(scaling.scale * kernel.bound, 0.0), out=roots)
     if roots.dtype == np.float32:
-        roots *= 1.0 + EPS32  # they are upper bounds
+        roots *= 1.0 + 2.0 * SINGLE  # they are upper bounds
 
 
 def indices_of(ranks: Indices) -> Indices:

@@ -15,9 +15,6 @@ from multikernel.gram.matrix import GramMatrix
 if TYPE_CHECKING:
     from multikernel.gram.lazy.stack import LazyStack
 
-SOLVE_TOLERANCE = 1e-12
-"""Relative residual of conjugate gradients, near the accuracy of a factorisation."""
-
 
 @dataclass(frozen=True, eq=False)
 class LazyMatrix(GramMatrix):
@@ -97,9 +94,7 @@ class LazyMatrix(GramMatrix):
         inverse = LinearOperator((n, n), matvec=lambda x: x / diagonal)
         solutions = []
         for column in (rhs.reshape(n, -1) * free[:, None]).T:
-            x, info = cg(
-                system, column, rtol=SOLVE_TOLERANCE, maxiter=10 * n, M=inverse
-            )
+            x, info = cg(system, column, rtol=1e-12, maxiter=10 * n, M=inverse)
             if info != 0 or x @ column < 0.0:
                 raise LinAlgError(
                     "Conjugate gradients did not solve the shifted system: the matrix "

@@ -28,13 +28,10 @@ from multikernel.gram.compute.matrices import (
 from multikernel.gram.compute.plan import Plan, RadialPlan, make_plan
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.matrix import DenseMatrix, GramMatrix
+from multikernel.gram.matrix import HELD_BYTES, DenseMatrix, GramMatrix
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.threads import add_blocks, run_blocks
-
-DENSE_BYTES = 2**28
-"""Bytes up to which what is taken from a lazy stack is computed once and kept."""
 
 Visit = Callable[[Indices, slice, Array], None]
 """Takes positions of kernels, rows, and these rows, (n_chosen, n_rows, n_cols)."""
@@ -77,7 +74,7 @@ class LazyStack(GramStack):
 
     plan: Plan
     samples: BlockSamples
-    dense_bytes: int = DENSE_BYTES
+    dense_bytes: int = HELD_BYTES
     normalization: Normalization = field(default_factory=Normalization)
     cols: Indices | None = None
 
@@ -386,7 +383,7 @@ def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStac
 
 
 def lazy_stack(
-    dictionary: KernelDictionary, X: Array, dense_bytes: int = DENSE_BYTES
+    dictionary: KernelDictionary, X: Array, dense_bytes: int = HELD_BYTES
 ) -> LazyStack:
     """Return the stack of a dictionary that recomputes its matrices when needed.
 

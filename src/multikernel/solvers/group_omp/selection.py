@@ -19,10 +19,10 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import HELD_NUMBERS, resident_products
+from multikernel.gram.capabilities import resident_products
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.matrix import column_runs
+from multikernel.gram.matrix import HELD_BYTES, column_runs
 from multikernel.linalg import EPS
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
@@ -250,7 +250,7 @@ class BoundSelector:
         self.narrow: Indices = np.empty(0, dtype=np.intp)
         self.exact: FactorSelector | None = None
         n_kernels, n_samples, _ = stack.shape
-        if SETTINGS.narrow * n_kernels * n_samples <= HELD_NUMBERS:
+        if 8 * SETTINGS.narrow * n_kernels * n_samples <= HELD_BYTES:
             self.narrow, factors, passes = narrow_factors(stack)
             self.prepared += passes
             if factors is not None:
