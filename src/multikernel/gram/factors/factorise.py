@@ -15,7 +15,7 @@ from multikernel._validation import (
     check_table,
     check_weights,
 )
-from multikernel.gram.factors.growth import WHOLE, Factor, Goal, grow, grown_triangle
+from multikernel.gram.factors.growth import Factor, Goal, grow, grown_triangle
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, check_room
@@ -109,11 +109,7 @@ def build_low_rank(
         LowRank() if options is None else options,
     )
     options = landmarks.options
-    most = min(options.first, options.max_rank)
-    # Where a factor that is refined would be made whole, it is made so at once.
-    if n_samples <= min(WHOLE * most, options.max_rank):
-        most = n_samples
-    goal = Goal(most, options.tol)
+    goal = Goal(min(options.first, options.max_rank), options.tol)
 
     collected = FactorCollector(landmarks, normalization, max_bytes)
     run_blocks(lambda m: collected.add(m, landmarks.factor(m, goal)), range(n_kernels))

@@ -18,14 +18,6 @@ from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.factors.growth_loops"
 
-FIRST_ROWS = 32
-"""Rows of a factor that there is room for at first; each time twice as many."""
-
-WHOLE = 3
-"""If there are at most this many times more samples than landmarks at first, there may
-be a landmark for every sample: refining starts another solve on a new stack, and breast
-cancer x 837 kernels took 2.2 s with two such rounds where whole factors took 2.0."""
-
 COMPLETED = 5
 """A factor that may have as many columns as there are samples, and has a fifth of them,
 is completed from the whole matrix by LAPACK: for 569 samples that took 15 ms, one
@@ -254,7 +246,7 @@ def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> 
 def _with_room(rows: Array, landmarks: Indices, most: int) -> tuple[Array, Indices]:
     """Return the rows of a factor, and its landmarks, with room for more."""
     rank, n_samples = rows.shape
-    capacity = min(most, max(FIRST_ROWS, 2 * rank))
+    capacity = min(most, max(32, 2 * rank))
     wider = np.empty((capacity, n_samples)), np.empty(capacity, dtype=np.intp)
     wider[0][:rank], wider[1][:rank] = rows, landmarks
     return wider

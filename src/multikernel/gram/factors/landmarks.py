@@ -65,8 +65,7 @@ class LowRank:
     tol : float, default=1e-8
         Trace of a residual that is small, as a share of the centred kernel's.
     first : int, default=200
-        Landmarks of a kernel at first, at most; as many as samples may be, where these
-        are no more than three times as many.
+        Landmarks of a kernel at first, at most.
     folder : str or path-like, default=None
         Where factors are held in files, block by block of rows, until they are no
         longer used. None holds them in memory.
