@@ -54,7 +54,8 @@ SMALL = 60
 REASONS = {
     "sample": " It went though it gained more than the rule asks for in this call: it "
     "gained with tol=1e-6 and alpha from 0.01 on alone, and nothing at smaller alpha.",
-    "written products": " It has not been deleted yet.",
+    "written products": " A search of 100 samples takes 0.41 times as long without it, "
+    "and one of 60 samples and four columns 1.5 times (0.13 s).",
     "look ahead": " It stays: on 300 samples of pumadyn-32nm, 30 draws, alpha = 0.003, "
     "the mean R2 on new samples is 0.40 without it and 0.57 with it.",
     "race order": " It stays: it is five lines, next to the limit.",
@@ -734,13 +735,6 @@ def dense_loops() -> None:
     PartStack.combine, DenseStack._sums = combine, sums
 
 
-def written_products() -> None:
-    """Never write products down."""
-    from multikernel.gram import build
-
-    build.WRITTEN = 0
-
-
 def lazy_in_single() -> None:
     """Evaluate all forms of lazy kernels in double precision."""
     from multikernel.gram.lazy.stack import LazyStack
@@ -758,7 +752,6 @@ GRAM: dict[str, tuple[Callable[[], None], tuple[str, ...], tuple[str, ...]]] = {
         ("gram/dense_loops.py",),
         ("given, search",),
     ),
-    "written products": (written_products, (), ("search, 400 rows",)),
     "lazy forms in single precision": (lazy_in_single, (), ("lazy, 4000 kernels",)),
 }
 MECHANISMS |= {name: Mechanism(*each) for name, each in GRAM.items()}
