@@ -162,16 +162,16 @@ class Method(Protocol[D, P, S]):
     def source(self) -> Source[D]:
         """Return what it learns from."""
 
-    def problems(self, data: D) -> P:
-        """Return its problems on such data, with the solver."""
+    def recipe(self, data: D) -> P:
+        """Return its losses, penalties and solver on such data, and their scale."""
 
-    def solve(self, problems: P, data: D, watch: Watch, /) -> S:
+    def solve(self, recipe: P, data: D, watch: Watch, /) -> S:
         """Return the solution, and warn where it ended before its time.
 
         Factors of kernels in the data may be refined.
         """
 
-    def publish(self, problems: P, data: D, solution: S, /) -> dict[str, Any]:
+    def publish(self, recipe: P, data: D, solution: S, /) -> dict[str, Any]:
         """Return the fitted attributes, with the model that predicts as ``_model``."""
 
 

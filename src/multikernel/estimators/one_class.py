@@ -14,8 +14,9 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.grams.method import fitted_attributes, warn_unfinished
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import GramSource, gram_source
-from multikernel.estimators.grams.training import Scales, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.method import exponent
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
@@ -43,11 +44,11 @@ class OneClassMethod:
 
     why_no_path: ClassVar[str] = "has a share of outliers, and no strength."
 
-    def problems(self, data: Training) -> Scales:
-        """Return the scales of the problem, whose numbers are the estimator's."""
-        return Scales()
+    def recipe(self, data: Training) -> Recipe:
+        """Return the solver, which holds loss and penalty too."""
+        return Recipe((), (), self.solver)
 
-    def solve(self, problem: Scales, data: Training, watch: Watch) -> list[Solution]:
+    def solve(self, recipe: Recipe, data: Training, watch: Watch) -> list[Solution]:
         """Return the solution."""
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
@@ -56,10 +57,10 @@ class OneClassMethod:
         return [solution]
 
     def publish(
-        self, problem: Scales, data: Training, solution: list[Solution]
+        self, recipe: Recipe, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the fitted attributes."""
-        attributes = fitted_attributes(problem, data, solution)
+        attributes = fitted_attributes(recipe, data, solution)
         return attributes | {"offset_": -float(solution[0].intercept[0])}
 
 

@@ -11,8 +11,9 @@ from sklearn.base import is_classifier
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import GramMethod
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import NORMALIZE, loss_of
 from multikernel.estimators.scale import CLASS_ALPHA, TARGET_ALPHA, target_scale
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL

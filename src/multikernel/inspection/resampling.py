@@ -141,10 +141,10 @@ class Resamples:
         self._weights = _or_ones(whole.samples.weights, whole.samples)
         # Which of the merged samples every sample has become a part of.
         self._owners = firsts if copies is None else copies.owners
-        problems = method.problems(whole)
-        self.watch = watching(estimator, problems.objective_scale, None)
-        solution = method.solve(problems, whole, self.watch)
-        self.attributes = method.publish(problems, whole, solution)
+        recipe = method.recipe(whole)
+        self.watch = watching(estimator, recipe.objective_scale, None)
+        solution = method.solve(recipe, whole, self.watch)
+        self.attributes = method.publish(recipe, whole, solution)
         # A solution of another kind is no start.
         self.starts: tuple[Solution, ...] = ()
         if isinstance(method, GramMethod):
@@ -166,13 +166,13 @@ class Resamples:
         part, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(part.samples)
         method = self.method
-        problems = method.problems(part)
+        recipe = method.recipe(part)
         if isinstance(method, GramMethod):
             starts = self._starts(part.samples, rows)
-            solution: Any = method.solve(problems, part, self.watch, starts)
+            solution: Any = method.solve(recipe, part, self.watch, starts)
         else:
-            solution = method.solve(problems, part, self.watch)
-        return method.publish(problems, part, solution)
+            solution = method.solve(recipe, part, self.watch)
+        return method.publish(recipe, part, solution)
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
         """Return the model on all samples as one on some of them.

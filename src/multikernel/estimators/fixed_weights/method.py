@@ -10,8 +10,9 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import NON_NEGATIVE, Check, shown
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.training import Problems, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.gram import GramStack
@@ -102,10 +103,10 @@ class WeightedSumMethod(MarginMethod):
         return replace(self, solver=replace(solver, solver=machine))
 
     def publish(
-        self, problems: Problems, data: Training, solution: list[Solution]
+        self, recipe: Recipe, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the attributes; a gap of weights by a rule is the machine's alone."""
-        attributes = super().publish(problems, data, solution)
+        attributes = super().publish(recipe, data, solution)
         if self.by_rule:
             gap = attributes["duality_gap_"]
             attributes["machine_gap_"] = gap

@@ -12,9 +12,10 @@ from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.predicted import as_predicted
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import GramSource
-from multikernel.estimators.grams.training import Problems, Recipe, Scales, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import LossSetting
 from multikernel.estimators.progress import Watch
@@ -59,35 +60,31 @@ class GramMethod(ABC):
     def recipe(self, data: Training) -> Recipe:
         """Return loss, penalty and solver for such samples."""
 
-    def problems(self, data: Training) -> Problems:
-        """Return the problems on such samples, one per output or one for all."""
-        return data.problems(self.recipe(data))
-
     def along_path(self) -> Self:
         """Return the method whose strength a path replaces."""
         return self
 
     def solve(
         self,
-        problems: Problems,
+        recipe: Recipe,
         data: Training,
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions of all outputs, with their gaps, from warm starts."""
-        watch.expect(len(problems.each))
-        solutions = solve_outputs(problems, data, watch, starts)
-        return finished(data, problems.recipe, solutions)
+        watch.expect(len(recipe.penalties))
+        solutions = solve_outputs(recipe, data, watch, starts)
+        return finished(data, recipe, solutions)
 
     def publish(
-        self, problems: Problems, data: Training, solution: list[Solution]
+        self, recipe: Recipe, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the fitted attributes."""
-        return fitted_attributes(problems.recipe, data, solution)
+        return fitted_attributes(recipe, data, solution)
 
 
 def fitted_attributes(
-    recipe: Scales, training: Training, solutions: Sequence[Solution]
+    recipe: Recipe, training: Training, solutions: Sequence[Solution]
 ) -> dict[str, Any]:
     """Return what a fit publishes, with the model that predicts as ``_model``.
 

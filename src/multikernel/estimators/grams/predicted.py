@@ -21,7 +21,8 @@ from multikernel.certificates.rounding import (
     with_rounding,
 )
 from multikernel.estimators.grams.grams import additive_model
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.recipe import Recipe, problems_of, stated
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import BlockFunctions, merge
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.factors.landmarks import landmarks_of
@@ -65,7 +66,7 @@ def as_predicted(
     again = _evaluates_again(training, active)
     tol = tolerance_of(recipe.solver)
     if _is_single(training):
-        problems = training.problems(recipe).each
+        problems, _ = problems_of(recipe, training)
         pairs = zip(problems, solutions, strict=True)
         solutions = [_with_single_forms(training, *pair) for pair in pairs]
         if not again:
@@ -77,17 +78,17 @@ def as_predicted(
         return list(solutions)
     f, linear = _predicted(training, training.completed(merge(solutions)), again=again)
     first, changed = 0, []
-    each = training.stated(recipe), training.problems(recipe).each, solutions
-    for stated, problem, solution in zip(*each, strict=True):
+    each = stated(recipe, training), problems_of(recipe, training)[0], solutions
+    for whole, problem, solution in zip(*each, strict=True):
         outputs = slice(first, first + solution.intercept.size)
         first = outputs.stop
-        decision_values = f[:, outputs].reshape(stated.y.shape)
-        loss = float(stated.loss.value(stated.y, decision_values).sum())
-        free = linear[:, outputs].reshape(stated.y.shape)
+        decision_values = f[:, outputs].reshape(whole.y.shape)
+        loss = float(whole.loss.value(whole.y, decision_values).sum())
+        free = linear[:, outputs].reshape(whole.y.shape)
         leak = _leak(training, solution, free)
         published = _published(problem, solution, loss, leak)
         sizes = np.abs(decision_values) + np.abs(free)
-        if is_rounding(stated, decision_values, sizes, published.objective):
+        if is_rounding(whole, decision_values, sizes, published.objective):
             fields: dict[str, Any] = {"duality_gap": 0.0, "status": Status.CONVERGED}
             published = replace(published, **fields)
         if published.status is Status.CONVERGED and published.duality_gap > tol:

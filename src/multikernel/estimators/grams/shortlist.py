@@ -15,7 +15,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.recipe import Recipe, problems_of
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.gram import GramStack
 from multikernel.gram.capabilities import pass_numbers
@@ -59,8 +60,7 @@ def follow_shortlist(
     They are optimal among the kernels on the list of their problem, and numbered among
     all. Gaps are those on the list.
     """
-    stated = training.problems(recipes[0])
-    problems, solver = stated.each, stated.solver
+    problems, solver = problems_of(recipes[0], training)
     models: list[Solution | None] = [None] * len(problems)
     for block in _blocks([recipe.penalties for recipe in recipes]):
         paths: list[Iterable[list[Solution]]] = []

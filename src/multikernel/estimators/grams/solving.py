@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
+from multikernel.estimators.grams.recipe import Recipe, problems_of
 from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
-from multikernel.estimators.grams.training import Problems, Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.problem import Solution
 from multikernel.regularizers import BlockRegularizer
@@ -19,7 +20,7 @@ from multikernel.solvers.base import continued, follow_some, solve_path
 
 
 def solve_outputs(
-    problems: Problems,
+    recipe: Recipe,
     training: Training,
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
@@ -29,20 +30,21 @@ def solve_outputs(
     All are over the same matrices, those that `training` holds in the end: they are
     refined where the tolerance asks for it, and the problems solved again from there.
     """
-    before: Sequence[Solution | None] = [None] * len(problems.each)
+    problems, solver = problems_of(recipe, training)
+    before: Sequence[Solution | None] = [None] * len(problems)
     starts = starts or before
     while True:
-        pairs = zip(problems.each, starts, strict=True)
-        ends = [problems.solver.solve(p, init, watch) for p, init in pairs]
+        pairs = zip(problems, starts, strict=True)
+        ends = [solver.solve(problem, start, watch) for problem, start in pairs]
         solutions = [continued(*pair) for pair in zip(before, ends, strict=True)]
         if not training.refine(solutions):
             return solutions
-        problems = training.problems(problems.recipe)
+        problems, solver = problems_of(recipe, training)
         before = starts = solutions
 
 
 def solve_strengths(
-    problems: Problems, training: Training, strengths: Array, watch: Watch | None
+    recipe: Recipe, training: Training, strengths: Array, watch: Watch
 ) -> list[list[Solution]]:
     """Return the solutions of all problems for strengths in turn, a path per output.
 
@@ -50,15 +52,15 @@ def solve_strengths(
     (n_strengths, n_problems) where problems have their own. A callback may end paths
     early. Where matrices are refined, all paths begin again.
     """
-    each = np.broadcast_to(strengths.T, (len(problems.each), len(strengths)))
     while True:
+        problems, solver = problems_of(recipe, training)
+        each = np.broadcast_to(strengths.T, (len(problems), len(strengths)))
         paths = [
-            solve_path(problem, problems.solver, alphas, watch)
-            for problem, alphas in zip(problems.each, each, strict=True)
+            solve_path(problem, solver, alphas, watch)
+            for problem, alphas in zip(problems, each, strict=True)
         ]
         if not training.refine([s for path in paths for s in path]):
             return paths
-        problems = training.problems(problems.recipe)
 
 
 def follow_outputs(
@@ -91,15 +93,13 @@ def follow_targets(
     """
     done = 0
     while done < len(recipes):
-        problems = training.problems(recipes[0])
-        starts = starts or [None] * len(problems.each)
+        problems, solver = problems_of(recipes[0], training)
+        starts = starts or [None] * len(problems)
         steps = (
             _of_those(recipe, ends >= number)
             for number, recipe in enumerate(recipes[done:], start=done)
         )
-        for solved_now in follow_some(
-            problems.solver, problems.each, steps, starts, watch
-        ):
+        for solved_now in follow_some(solver, problems, steps, starts, watch):
             starts = [now or last for now, last in zip(solved_now, starts, strict=True)]
             if training.refine([each for each in solved_now if each is not None]):
                 break  # the same recipe is solved for again, on finer matrices

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -18,16 +17,15 @@ from multikernel.estimators.grams.grams import (
     images_outside,
     without_constants,
 )
-from multikernel.estimators.grams.least_squares import completed, residual_problems
+from multikernel.estimators.grams.least_squares import completed
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Fold
-from multikernel.estimators.parameters import find_joint_loss
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.matrices import by_name
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
-from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
+from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, GramStack, build_part
 from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.definite import is_proven
@@ -38,86 +36,13 @@ from multikernel.gram.rounded import drowned, with_rounding
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.tables import equal_shares
-from multikernel.losses import Loss, is_coupled, weighted
-from multikernel.losses.answers import check_answers
-from multikernel.losses.offset import with_offset
-from multikernel.losses.weighted import is_squared
-from multikernel.problem import Problem, Solution
-from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers import FreeColumns, FreeThresholds, Solver
-from multikernel.solvers.base import tolerance_of
-from multikernel.solvers.free_thresholds import has_free_thresholds
+from multikernel.problem import Solution
 
 NOT_PROVEN = (
     "The weighted sum of Gram matrices that the model uses is not positive "
     "semidefinite, so the duality gap proves nothing. Clip the negative eigenvalues of "
     "the matrices, or leave some out."
 )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Scales:
-    """What turns the numbers of problems into their estimator's.
-
-    Parameters
-    ----------
-    objective_scale : float or ndarray of shape (n_problems,), default=1.0
-        The factor of objectives: one over the total weight for a mean loss, C for a C
-        in front of the sum.
-    dual_scale : float or ndarray of shape (n_problems,), default=1.0
-        The factor of dual points.
-    numbers : mapping, default={}
-        What parameters in units of the targets are as numbers, to be published.
-    """
-
-    objective_scale: float | Array = 1.0
-    dual_scale: float | Array = 1.0
-    numbers: Mapping[str, float | Array] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Recipe(Scales):
-    """The parts of a method: what `Problem` is made of, and what solves it.
-
-    Parameters
-    ----------
-    losses : sequence of Loss
-        The loss of one sample in each problem, without sample weights.
-    penalties : sequence of BlockRegularizer
-        The penalty of each problem, in the summed scale of `Problem`.
-    solver : Solver
-        The algorithm.
-    objective_scale, dual_scale, numbers
-        As in `Scales`.
-    """
-
-    losses: Sequence[Loss]
-    penalties: Sequence[BlockRegularizer]
-    solver: Solver
-
-
-@dataclass(frozen=True, eq=False)
-class Problems:
-    """The problems of a fit, all on one stack, and what solves them.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        What they are made of, to state them again on finer matrices.
-    each : list of Problem
-        One per output; one for all where they share a selection.
-    solver : Solver
-        The algorithm.
-    """
-
-    recipe: Recipe
-    each: list[Problem]
-    solver: Solver
-
-    @property
-    def objective_scale(self) -> float | Array:
-        """Return the factor from a problem's objective to the estimator's."""
-        return self.recipe.objective_scale
 
 
 @dataclass(eq=False)
@@ -234,15 +159,6 @@ class Training:
         """Return the targets less their offsets, shape (n_outputs, n_samples)."""
         samples = self.samples
         return samples.targets - (0.0 if samples.offset is None else samples.offset.T)
-
-    def _solver(self, recipe: Recipe) -> Solver:
-        """Return the solver of a recipe, which also fits thresholds or free columns."""
-        solver: Any = recipe.solver
-        if has_free_thresholds(recipe.losses[0]):
-            return FreeThresholds(solver, solver.tol, solver.max_iter)
-        if self.design is None:
-            return recipe.solver
-        return FreeColumns(solver, tol=tolerance_of(solver))
 
     @cached_property
     def kernel_size(self) -> float:
@@ -428,60 +344,3 @@ class Training:
         offset = None if by_blocks else outside.offset
         values = partial(fold_values, images, test.size, columns=columns, offset=offset)
         return Fold(training, outside, values)
-
-    def problem(
-        self, y: Array, offset: Array | None, loss: Loss, penalty: BlockRegularizer
-    ) -> Problem:
-        """Return a problem with a loss of one sample, whose offset may not be zero."""
-        weights = self.samples.weights
-        if offset is not None:
-            loss, y, factors = with_offset(loss, y, offset)
-            given = 1.0 if weights is None else weights
-            weights = weights if factors is None else given * factors
-        each = weighted(loss, weights)
-        return Problem(self.rounded_stack, y, each, penalty, self.fit_intercept)
-
-    def stated(self, recipe: Recipe) -> list[Problem]:
-        """Return the problems of a fit before unpenalized columns are eliminated.
-
-        One per output; one for all where they share a selection.
-        """
-        samples, losses = self.samples, recipe.losses
-        targets = samples.targets
-        if samples.shared and len(targets) > 1:
-            targets = np.ascontiguousarray(targets.T)[None]
-            joint = None if samples.several else find_joint_loss(losses[0])
-            if joint is not None:
-                losses, targets = [joint], (targets > 0.0).astype(np.float64)
-        if is_coupled(losses[0]) and targets.ndim < 3:
-            raise UnsupportedProblemError(
-                f"{losses[0]!r} is a loss of three or more classes at once: it needs "
-                "them, selection='shared', and one column of y."
-            )
-        for y, loss in zip(targets, losses, strict=True):
-            check_answers(self.owner, loss, y)
-        offsets: Sequence[Array | None] = [None] * len(targets)
-        if samples.offset is not None:
-            several = targets.ndim > 2
-            offsets = [samples.offset] if several else list(samples.offset.T)
-        return [
-            self.problem(*each)
-            for each in zip(targets, offsets, losses, recipe.penalties, strict=True)
-        ]
-
-    def problems(self, recipe: Recipe) -> Problems:
-        """Return the problems of a fit, all on one stack, with their solver.
-
-        Raises `UnsupportedProblemError` if the solver does not support a problem.
-        """
-        problems = self.stated(recipe)
-        if self.design is not None and is_squared(problems[0].loss):
-            problems = residual_problems(self.least_squares, problems)
-        elif self.design is not None:
-            columns = self.design(self.X)
-            problems = [replace(problem, columns=columns) for problem in problems]
-        solver = self._solver(recipe)
-        reason = solver.unsupported(problems[0])
-        if reason is not None:
-            raise UnsupportedProblemError(reason)
-        return Problems(recipe, problems, solver)

@@ -9,8 +9,9 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.descriptions import documented
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.shortlist import greedy_list, is_shortened
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.group_omp.estimators import (
     GreedyClassification,
     GreedyRegression,

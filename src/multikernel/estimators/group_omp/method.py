@@ -10,8 +10,9 @@ from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
 from multikernel.estimators.grams.least_squares import residual_problems
+from multikernel.estimators.grams.recipe import Recipe, problem_of
 from multikernel.estimators.grams.source import GramSource, gram_source
-from multikernel.estimators.grams.training import Problems, Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.group_omp.stages import make_stages
 from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
@@ -78,22 +79,17 @@ class GreedyMethod:
             losses, [ridge], self.solver, objective_scale=1.0 / total, numbers=numbers
         )
 
-    def problems(self, data: Training) -> Problems:
-        """Return the one problem of all outputs."""
-        recipe = self.recipe(data)
-        return Problems(recipe, [joint_problem(recipe, data)], recipe.solver)
-
-    def solve(self, problems: Problems, data: Training, watch: Watch) -> GreedyPath:
+    def solve(self, recipe: Recipe, data: Training, watch: Watch) -> GreedyPath:
         """Select kernels, and return the models with none, one, two, ..."""
-        path = self.solver.path(problems.each[0], watch)
+        path = self.solver.path(joint_problem(recipe, data), watch)
         warn_interrupted(self.source.owner, path)
         return path
 
     def publish(
-        self, problems: Problems, data: Training, solution: GreedyPath
+        self, recipe: Recipe, data: Training, solution: GreedyPath
     ) -> dict[str, Any]:
         """Return the fitted attributes, with the models of all prefixes."""
-        return prefix_attributes(solution, len(solution), problems.recipe, data)
+        return prefix_attributes(solution, len(solution), recipe, data)
 
 
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
@@ -124,7 +120,7 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     offset = samples.offset
     if offset is not None and y.ndim == 1:
         offset = offset[:, 0]
-    problem = training.problem(y, offset, recipe.losses[0], recipe.penalties[0])
+    problem = problem_of(training, y, offset, recipe.losses[0], recipe.penalties[0])
     return residual_problems(training.least_squares, [problem])[0]
 
 

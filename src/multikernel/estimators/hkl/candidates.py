@@ -136,7 +136,7 @@ class HullCandidates(Candidates[HullMethod, HullData]):
     def _tasks(self, data: HullData) -> list[HullTask]:
         """Return the problems at all strengths."""
         return [
-            replace(self.method, alpha=alpha).problems(data)
+            replace(self.method, alpha=alpha).recipe(data)
             for alpha in self.alphas.tolist()
         ]
 

@@ -123,7 +123,7 @@ class HullMethod:
         "hull_path_ holds it."
     )
 
-    def problems(self, data: HullData) -> HullTask:
+    def recipe(self, data: HullData) -> HullTask:
         """Return one problem per output; a loss that cannot be treated is refused."""
         samples, kind = data.samples, self.loss.kind()
         scale = target_scale(self.source.owner, samples, kind, pooled=False)

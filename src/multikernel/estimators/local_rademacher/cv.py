@@ -12,7 +12,8 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     solved,
 )
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.recipe import Recipe, problems_of
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import (
     TailClassification,
     TailRegression,
@@ -133,7 +134,7 @@ def _followed(
     starts: Sequence[Solution],
 ) -> Iterator[list[Solution]]:
     """Yield the solutions of all outputs for recipes that differ in C, in turn."""
-    problems = training.problems(recipes[0]).each
+    problems, _ = problems_of(recipes[0], training)
     penalties = [recipe.penalties for recipe in recipes]
     begun: Sequence[Solution | None] = starts or [None] * len(problems)
     return follow_each(recipes[0].solver, problems, penalties, begun, watch)

@@ -12,8 +12,9 @@ from multikernel.estimators.grams.method import (
     finished,
     warn_unfinished,
 )
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import solve_outputs
-from multikernel.estimators.grams.training import Problems, Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_short
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import SequenceOf
@@ -90,24 +91,23 @@ class TailMethod(MarginMethod):
 
     def solve(
         self,
-        problems: Problems,
+        recipe: Recipe,
         data: Training,
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Return the solutions; "dc" has random starts, and no others."""
-        watch.expect(len(problems.each))
-        solutions = solve_outputs(problems, data, watch)
-        return finished_tails(data, problems.recipe, solutions)
+        watch.expect(len(recipe.penalties))
+        solutions = solve_outputs(recipe, data, watch)
+        return finished_tails(data, recipe, solutions)
 
     def publish(
-        self, problems: Problems, data: Training, solution: list[Solution]
+        self, recipe: Recipe, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the fitted attributes, with the tail sums and what "dc" adds."""
-        recipe = problems.recipe
         assert isinstance(recipe, TailRecipe)
         return (
-            super().publish(problems, data, solution)
+            super().publish(recipe, data, solution)
             | method_attributes(recipe, solution)
             | {"tail_sums_": recipe.sums.tails}
         )

@@ -13,8 +13,9 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     solved,
 )
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import follow_outputs, follow_to
-from multikernel.estimators.grams.training import Problems, Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.estimators import LpClassification, LpRegression
 from multikernel.estimators.lp.method import MarginMethod, lp_method, margin_unit
 from multikernel.estimators.method import AnyMethod, Candidates, Solved
@@ -164,7 +165,7 @@ def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
 
 def margin_search(
     model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
-) -> Search[Training, Problems, list[Solution]]:
+) -> Search[Training, Recipe, list[Solution]]:
     """Return the search of an estimator among C, and among p where it has one.
 
     The C and p of its method do not matter.

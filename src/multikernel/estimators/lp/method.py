@@ -9,8 +9,9 @@ import numpy as np
 from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number, OneOf
 from multikernel.certificates.null_model import best_intercept
 from multikernel.estimators.grams.method import GramMethod
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import target_scale

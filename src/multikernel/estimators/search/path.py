@@ -13,6 +13,7 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import callback_choice, read
 from multikernel.estimators.grams.method import GramMethod
+from multikernel.estimators.grams.recipe import problems_of
 from multikernel.estimators.grams.solving import solve_strengths
 from multikernel.estimators.progress import watching
 from multikernel.problem import Callback, Problem, Solution
@@ -211,13 +212,14 @@ def regularization_path(
     method = method.along_path()
     training = method.source.prepare(read(estimator, method.source, X, y))
     with training.naming_errors():
-        problems = method.problems(training)
-        alphas = strength_grid(problems.each, n_alphas, alpha_min_ratio)
-        strengths = np.outer(alphas, [each.regularizer.alpha for each in problems.each])
-        watch = watching(estimator, problems.objective_scale, callback)
-        watch.expect(len(alphas) * len(problems.each))
-        paths = solve_strengths(problems, training, strengths, watch)
+        recipe = method.recipe(training)
+        problems, _ = problems_of(recipe, training)
+        alphas = strength_grid(problems, n_alphas, alpha_min_ratio)
+        strengths = np.outer(alphas, [each.regularizer.alpha for each in problems])
+        watch = watching(estimator, recipe.objective_scale, callback)
+        watch.expect(len(alphas) * len(problems))
+        paths = solve_strengths(recipe, training, strengths, watch)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
-    path = path_arrays(alphas[:n_solved], paths, problems.objective_scale)
+    path = path_arrays(alphas[:n_solved], paths, recipe.objective_scale)
     return NamedPath(path, training.names())

@@ -116,10 +116,10 @@ class Search(Generic[D, P, S]):
         """Return what prepares data that folds are cut from."""
         return self.method.source.for_parts()
 
-    def problems(self, data: D) -> Trial[D]:
+    def recipe(self, data: D) -> Trial[D]:
         """Return all samples, and what to choose among."""
         whole = data.whole()
-        scale = self.method.problems(whole).objective_scale
+        scale = self.method.recipe(whole).objective_scale
         return Trial(whole, self.candidates(whole), scale)
 
     def solve(self, problem: Trial[D], data: D, watch: Watch) -> SearchOutcome:

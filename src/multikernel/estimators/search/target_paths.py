@@ -7,12 +7,13 @@ from typing import Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import (
     follow_listed,
     follow_outputs,
     until_settled,
 )
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.path import RegularizationPath
 from multikernel.problem import Solution

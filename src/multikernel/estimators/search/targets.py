@@ -14,7 +14,8 @@ from typing import Any, cast
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.estimators.grams.training import Problems, Training
+from multikernel.estimators.grams.recipe import Recipe
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Candidates, E, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import merge
@@ -76,7 +77,7 @@ class TargetCandidates(Candidates[E, Training]):
 
 
 @dataclass(frozen=True, eq=False)
-class TargetSearch(Search[Training, Problems, list[Solution]]):
+class TargetSearch(Search[Training, Recipe, list[Solution]]):
     """A `Search` that chooses for every target where `has_own_strengths` says so."""
 
     def _on_folds(

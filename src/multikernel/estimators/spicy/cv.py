@@ -12,6 +12,7 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     solved,
 )
+from multikernel.estimators.grams.recipe import Recipe, problems_of
 from multikernel.estimators.grams.shortlist import (
     follow_shortlist,
     follow_unproved,
@@ -22,7 +23,7 @@ from multikernel.estimators.grams.solving import (
     follow_outputs,
     follow_to,
 )
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import AnyMethod, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
@@ -76,7 +77,7 @@ def alpha_search(model: Any) -> TargetSearch:
     def candidates(whole: Training) -> AlphaCandidates:
         if model.alphas is not None:
             return AlphaCandidates(method, grid_of(model.alphas)[::-1], open_ends=True)
-        problems = method.problems(whole).each
+        problems, _ = problems_of(method.recipe(whole), whole)
         alphas = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
         return AlphaCandidates(method, alphas, open_ends=False)
 

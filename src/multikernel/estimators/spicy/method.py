@@ -17,8 +17,9 @@ from multikernel._validation import (
 )
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import GramMethod
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import default_of, loss_of
 from multikernel.estimators.scale import Scale, target_scale
 from multikernel.estimators.spicy.null_alpha import NullAlpha

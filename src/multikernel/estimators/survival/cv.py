@@ -9,8 +9,9 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import solve_outputs
-from multikernel.estimators.grams.training import Problems, Training
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.folds import cut_fold
@@ -30,7 +31,7 @@ from multikernel.problem import Solution
 
 
 @dataclass(frozen=True, eq=False)
-class SurvivalSearch(Search[Training, Problems, list[Solution]]):
+class SurvivalSearch(Search[Training, Recipe, list[Solution]]):
     """A search whose folds say the scale of the answers, at the strength chosen."""
 
     def publish(
@@ -59,7 +60,7 @@ def _outside(
 ) -> Array:
     """Return a fold's decision values of the samples on its validation side."""
     fold = cut_fold(data, split, 1, "log")
-    solutions = solve_outputs(method.problems(fold.training), fold.training, None)
+    solutions = solve_outputs(method.recipe(fold.training), fold.training, None)
     values: Array = fold.decision_values([merge(solutions)])[0, :, 0]
     return values
 

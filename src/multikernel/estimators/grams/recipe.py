@@ -1,0 +1,118 @@
+"""What a method says of its problems, and the problems of a fit that follow from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.estimators.grams.least_squares import residual_problems
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.parameters import find_joint_loss
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.losses import Loss, is_coupled, weighted
+from multikernel.losses.answers import check_answers
+from multikernel.losses.offset import with_offset
+from multikernel.losses.weighted import is_squared
+from multikernel.problem import Problem
+from multikernel.regularizers import BlockRegularizer
+from multikernel.solvers import FreeColumns, FreeThresholds, Solver
+from multikernel.solvers.base import tolerance_of
+from multikernel.solvers.free_thresholds import has_free_thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """The parts of a method: what `Problem` is made of, and what solves it.
+
+    Parameters
+    ----------
+    losses : sequence of Loss
+        The loss of one sample in each problem, without sample weights.
+    penalties : sequence of BlockRegularizer
+        The penalty of each problem, in the summed scale of `Problem`.
+    solver : Solver
+        The algorithm.
+    objective_scale : float or ndarray of shape (n_problems,), default=1.0
+        The factor from a problem's objective to the estimator's: one over the total
+        weight for a mean loss, C for a C in front of the sum.
+    dual_scale : float or ndarray of shape (n_problems,), default=1.0
+        The factor of dual points.
+    numbers : mapping, default={}
+        Parameters in units of the targets as numbers, to be published.
+    """
+
+    losses: Sequence[Loss]
+    penalties: Sequence[BlockRegularizer]
+    solver: Any
+    objective_scale: float | Array = 1.0
+    dual_scale: float | Array = 1.0
+    numbers: Mapping[str, float | Array] = field(default_factory=dict)
+
+
+def problem_of(
+    training: Training,
+    y: Array,
+    offset: Array | None,
+    loss: Loss,
+    penalty: BlockRegularizer,
+) -> Problem:
+    """Return a problem with a loss of one sample, whose offset may not be zero."""
+    weights = training.samples.weights
+    if offset is not None:
+        loss, y, factors = with_offset(loss, y, offset)
+        given = 1.0 if weights is None else weights
+        weights = weights if factors is None else given * factors
+    each = weighted(loss, weights)
+    return Problem(training.rounded_stack, y, each, penalty, training.fit_intercept)
+
+
+def stated(recipe: Recipe, training: Training) -> list[Problem]:
+    """Return the problems of a fit before unpenalized columns are eliminated.
+
+    One per output; one for all where they share a selection.
+    """
+    samples, losses = training.samples, recipe.losses
+    targets = samples.targets
+    if samples.shared and len(targets) > 1:
+        targets = np.ascontiguousarray(targets.T)[None]
+        joint = None if samples.several else find_joint_loss(losses[0])
+        if joint is not None:
+            losses, targets = [joint], (targets > 0.0).astype(np.float64)
+    if is_coupled(losses[0]) and targets.ndim < 3:
+        raise UnsupportedProblemError(
+            f"{losses[0]!r} is a loss of three or more classes at once: it needs "
+            "them, selection='shared', and one column of y."
+        )
+    for y, loss in zip(targets, losses, strict=True):
+        check_answers(training.owner, loss, y)
+    offsets: Sequence[Array | None] = [None] * len(targets)
+    if samples.offset is not None:
+        several = targets.ndim > 2
+        offsets = [samples.offset] if several else list(samples.offset.T)
+    return [
+        problem_of(training, *each)
+        for each in zip(targets, offsets, losses, recipe.penalties, strict=True)
+    ]
+
+
+def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solver]:
+    """Return the problems of a fit, all on one stack, and the solver of them all.
+
+    Raises `UnsupportedProblemError` if the solver does not support a problem.
+    """
+    problems, solver = stated(recipe, training), recipe.solver
+    if has_free_thresholds(recipe.losses[0]):
+        solver = FreeThresholds(solver, solver.tol, solver.max_iter)
+    elif training.design is not None:
+        solver = FreeColumns(solver, tol=tolerance_of(solver))
+    if training.design is not None and is_squared(problems[0].loss):
+        problems = residual_problems(training.least_squares, problems)
+    elif training.design is not None:
+        columns = training.design(training.X)
+        problems = [replace(problem, columns=columns) for problem in problems]
+    reason = solver.unsupported(problems[0])
+    if reason is not None:
+        raise UnsupportedProblemError(reason)
+    return problems, solver
