@@ -15,7 +15,7 @@ ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
 
 CHECKS = ("__post_init__", "_check_fitted")
 """Methods that validate the state of an object: of dataclasses after construction, of
-estimators after a fit."""
+estimators and the parts of their models, which a fit makes right, after loading."""
 
 
 def check_loaded(root: Any) -> None:

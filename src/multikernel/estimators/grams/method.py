@@ -122,8 +122,6 @@ def fitted_attributes(
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **described_effects(training.design, expansion.effects),
-        **training.stored,
-        "_names": training.names,
         "_model": additive_model(training, expansion),
     }
 

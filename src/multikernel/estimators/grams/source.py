@@ -114,7 +114,8 @@ class GramSource:
                 "MKL-GOMP."
             )
         dictionary = self.dictionary(samples)
-        asked = self._scaled(replace(self.options, tell=tell), dictionary, samples)
+        factors = self._penalty_factors(dictionary, samples)
+        asked = replace(self.options, tell=tell).scaled(factors)
         options, stored = settle_storage(self, dictionary, samples, asked)
         if not self.refines:
             options = options.with_all_landmarks()
@@ -148,19 +149,18 @@ class GramSource:
         paired = self.paired and holds_products(self.options)
         return choose_dictionary(samples, bounded=self.novelty, paired=paired)
 
-    def _scaled(
-        self,
-        options: GramOptions,
-        dictionary: KernelDictionary | None,
-        samples: Samples,
-    ) -> GramOptions:
-        """Return options by which kernels are multiplied as their penalties ask for."""
-        n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
-        names = KernelNames(dictionary, n_kernels, samples.table.gram_names)
-        factors = penalty_factors(self.owner, self.penalty_weights, names)
+    def _penalty_factors(
+        self, dictionary: KernelDictionary | None, samples: Samples
+    ) -> Array | float:
+        """Return factors of the kernels by which all have the same penalty."""
+        factors: Array | float = 1.0
+        if self.penalty_weights is not None:
+            n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
+            names = KernelNames(dictionary, n_kernels, samples.table.gram_names)
+            factors = penalty_factors(self.owner, self.penalty_weights, names)
         if isinstance(dictionary, InteractionDictionary):
             factors = factors * dictionary.scales()
-        return options.scaled(factors)
+        return factors
 
 
 def gram_source(model: Any, **differs: Any) -> GramSource:
@@ -285,7 +285,7 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
     ----------
     owner : str
         What messages call the estimator.
-    given : mapping, sequence or None
+    given : mapping or sequence
         The ``penalty_weights`` of an estimator, as estimators take them.
     names : KernelNames
         The names of the kernels, and their views.
@@ -301,8 +301,6 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
         number of kernels.
     """
     weights = np.ones(names.n_kernels)
-    if given is None:
-        return weights
     if not isinstance(given, Mapping):
         if len(given) != names.n_kernels:
             raise ValueError(

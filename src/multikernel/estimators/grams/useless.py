@@ -27,7 +27,6 @@ from multikernel.kernels import (
     KernelDictionary,
     LinearKernel,
     OptionalKernel,
-    ParameterGrid,
     PolynomialKernel,
 )
 from multikernel.kernels.base import MEMORISES
@@ -250,7 +249,7 @@ def _hiding(
     layout, X = samples.table.layout, samples.seen
     n_columns = X.shape[1] if layout is None else len(layout.numeric)
     # A column alone hides nothing.
-    sets = [s for s in _column_sets(dictionary, X.shape[1]) if len(s) > 1]
+    sets = [s for s in _column_sets(dictionary, n_columns) if len(s) > 1]
     deviations = np.zeros(n_columns)
     used = sorted({column for columns in sets for column in columns})
     if used:
@@ -272,16 +271,6 @@ def _hiding(
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
     """Return the columns, of n, of the kernels that their scales matter to."""
-    if type(dictionary) is ParameterGrid:
-        # Without building its kernels, which may be very many.
-        column_sets = [c for c in dictionary.column_sets if not isinstance(c, slice)]
-        scaled = any(isinstance(kernel, SCALED) for kernel in dictionary.kernels)
-        whole = (
-            {tuple(range(n))} if len(column_sets) < len(dictionary.column_sets) else ()
-        )
-        # A set may be a single column.
-        sets = {tuple(np.atleast_1d(columns).tolist()) for columns in column_sets}
-        return {*sets, *whole} if scaled else set()
     if isinstance(dictionary, InteractionDictionary):
         dictionary = dictionary.mains
     sets = set()
@@ -292,7 +281,9 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
             columns, kernel = kernel.columns, kernel.kernel
         if isinstance(kernel, CenteredKernel | OptionalKernel | ExpectedKernel):
             kernel = kernel.kernel
-        if isinstance(kernel, SCALED) and not isinstance(columns, slice):
+        if isinstance(columns, slice):
+            columns = range(n)[columns]
+        if isinstance(kernel, SCALED):
             sets.add(tuple(columns))
     return sets
 

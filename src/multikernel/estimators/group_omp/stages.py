@@ -55,7 +55,8 @@ class ReorderedGrams(CrossGrams):
     grams: CrossGrams
     positions: Indices
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         n_kernels = len(self.grams.widths)
         check_places("ReorderedGrams", "positions", self.positions, n_kernels)
 
@@ -119,7 +120,8 @@ class StagedModel:
     design: Design | None = None
     effects: Array | None = None
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         check_effects(self.design, self.effects, self.intercepts.shape)
         widths = self.grams.widths
         check_shapes(
@@ -290,7 +292,8 @@ class Stages:
     norms: Array
     shares: Array
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         n_models, n_kept, n_outputs = self.model.coefs.shape
         n_selected = n_models - 1
         check_shapes(

@@ -47,7 +47,8 @@ class Scaler:
     mean: Array
     scale: Array
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         mean, scale = (self.mean, ("n_features",)), (self.scale, ("n_features",))
         check_shapes("Scaler", mean=mean, scale=scale)
 
@@ -244,7 +245,8 @@ class HullModel:
     active: Indices
     intercept: Array
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         check_shapes("A model on a hull", intercept=(self.intercept, ("n_outputs",)))
         check_places("A model on a hull", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -193,6 +194,9 @@ HISTORY_DTYPE = np.dtype(
     ]
 )
 
+PROGRESS = attrgetter(*(HISTORY_DTYPE.names or ())[1:])
+"""Returns from a `Progress` what a line of a history holds beside the output."""
+
 
 def iterations(paths: Iterable[Iterable[Solved]]) -> Any:
     """Return the iterations of every output over its solutions, one at least.
@@ -211,22 +215,14 @@ def history_array(
     The `scale`, of shape (n_solutions,) or one for all, turns objectives of problems
     into the estimator's.
     """
-    scales = np.full(len(solutions), scale)
     lines = [
-        (
-            output,
-            line.iteration,
-            line.seconds,
-            line.objective * factor,
-            line.duality_gap,
-            line.n_active,
-            line.passes,
-            line.inner_steps,
-        )
-        for output, (solution, factor) in enumerate(zip(solutions, scales, strict=True))
+        (output, *PROGRESS(line))
+        for output, solution in enumerate(solutions)
         for line in solution.history
     ]
-    return np.array(lines, dtype=HISTORY_DTYPE)
+    history = np.array(lines, dtype=HISTORY_DTYPE)
+    history["objective"] *= np.full(len(solutions), scale)[history["output"]]
+    return history
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,8 @@ class FoldModels:
     fold_of: Indices
     residuals: Array
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         owner = "Models of folds"
         axes = ("n_samples", "n_outputs")
         check_shapes(owner, fold_of=(self.fold_of, axes[:1]))

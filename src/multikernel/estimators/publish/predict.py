@@ -98,7 +98,8 @@ class KernelGrams(CrossGrams):
     X: Array
     normalization: Normalization
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         check_shapes("KernelGrams", X=(self.X, ("n_kept", "n_features")))
         self.normalization.check(len(self.kernels), len(self.X))
         features = Features(self.X.shape[1])
@@ -207,7 +208,8 @@ class LandmarkGrams(CrossGrams):
     centred: bool
     scales: Array
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         n_active = len(self.kernels)
         check_shapes("Kernels at landmarks", scales=(self.scales, (n_active,)))
         parts = zip(self.columns, self.landmarks, self.ranks, strict=True)
@@ -297,7 +299,8 @@ class PrecomputedGrams(CrossGrams):
     columns: Indices
     normalization: Normalization
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         indices, columns = (self.indices, ("n_active",)), (self.columns, ("n_kept",))
         check_shapes("PrecomputedGrams", indices=indices, columns=columns)
         self.normalization.check(self.indices.size, self.columns.size)
@@ -367,7 +370,8 @@ class AdditiveModel:
     design: Design | None = None
     effects: Array | None = None
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         check_effects(self.design, self.effects, self.intercept.shape)
         widths = self.grams.widths
         check_shapes(
