@@ -11,7 +11,6 @@ from multikernel.losses import LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.base import follow_each
 
 WIDE = np.longdouble
 SLACK = 1e-7
@@ -109,7 +108,7 @@ def run_one(seed):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            path = list(follow_each(solver, problems, strengths, nothing))
+            path = list(solver.follow_many(problems, strengths, nothing))
         except Exception as error:
             return [("exceptions", f"{type(error).__name__}: {error}")]
     findings = [("unwarned", f"{w.filename}:{w.lineno}: {w.message}") for w in caught]

@@ -11,11 +11,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import SpicyMKLSurvival, SpicyMKLSurvivalCV, load, save
-from multikernel.estimators.survival.likelihood import (
-    concordance,
-    most_likely_scale,
-    null_scale,
-)
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -121,19 +116,23 @@ def brute_force(lower, upper, risk):
 
 def test_concordance_is_a_count_of_pairs():
     random = np.random.default_rng(0)
+    model = SpicyMKLSurvival([LinearKernel()], 0.01).fit(*example())
     for n in (8, 30, 60):
         time = random.integers(1, 12, n).astype(float)
         upper = np.where(random.random(n) < 0.6, time, np.inf)
         upper[::5] += random.integers(1, 3)
         upper[0] = time[0] = 1.0
-        risk = random.integers(0, 6, n).astype(float)
-        index = concordance(time, upper, risk)
-        assert index == pytest.approx(brute_force(time, upper, risk), abs=1e-14)
+        X = np.zeros((n, 3))
+        X[:, 0] = random.integers(0, 6, n)
+        y = pd.DataFrame({"lower": time, "upper": upper})
+        found = brute_force(time, upper, model.predict(X))
+        assert model.score(X, y) == pytest.approx(found, abs=1e-14)
         copies = random.integers(1, 4, n)
-        repeated = (np.repeat(each, copies) for each in (time, upper, risk))
-        heavier = concordance(time, upper, risk, copies.astype(float))
-        assert heavier == pytest.approx(concordance(*repeated), abs=1e-14)
-    assert np.isnan(concordance(np.ones(2), np.full(2, np.inf), np.ones(2)))
+        rows = np.repeat(np.arange(n), copies)
+        heavier = model.score(X, y, sample_weight=copies.astype(float))
+        assert heavier == pytest.approx(model.score(X[rows], y.loc[rows]), abs=1e-14)
+    never = pd.DataFrame({"lower": np.ones(2), "upper": np.full(2, np.inf)})
+    assert np.isnan(model.score(X[:2], never))
 
 
 def test_scales_are_the_most_likely_ones():
@@ -142,12 +141,16 @@ def test_scales_are_the_most_likely_ones():
     t = f + 0.4 * random.logistic(size=4000)
     end = random.normal(1.0, 1.0, 4000)
     lower, upper = np.minimum(t, end), np.where(t <= end, t, np.inf)
-    assert most_likely_scale(lower, upper, f) == pytest.approx(0.4, rel=0.05)
-    middle = null_scale(lower - f + 20.0, upper - f + 20.0, np.ones(4000))
-    assert middle == pytest.approx(0.4, rel=0.05)
+
+    def fitted(lower, upper):
+        y = pd.DataFrame({"lower": np.exp(lower), "upper": np.exp(upper)})
+        return SpicyMKLSurvival([LinearKernel()], 1e-4).fit(f[:, None], y)
+
+    assert fitted(lower, upper).scale_ == pytest.approx(0.4, rel=0.05)
+    alone = fitted(lower - f + 20.0, upper - f + 20.0)
+    assert alone.loss_scale_ == pytest.approx(0.4, rel=0.05)
     # Known between whole numbers only.
-    below, above = np.floor(t), np.floor(t) + 1.0
-    assert most_likely_scale(below, above, f) == pytest.approx(0.4, rel=0.1)
+    assert fitted(np.floor(t), np.floor(t) + 1.0).scale_ == pytest.approx(0.4, rel=0.1)
 
 
 def test_integer_weights_are_copies():

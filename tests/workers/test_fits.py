@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attack import partitions as attack
+from gram.blocks import both_stacks
 from workers.problems import KERNELS, classifier, partitioned, regressor, table
 
 from multikernel.estimators import (
@@ -18,10 +19,8 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
 )
 from multikernel.exceptions import DictionaryWarning
-from multikernel.gram import LowRank, LowRankStack
+from multikernel.gram import LowRank
 from multikernel.gram.factors import row_blocks
-from multikernel.gram.factors.blocked import BlockedStack
-from multikernel.gram.factors.factor_blocks import FactorBlock
 from multikernel.persistence import load, save
 from multikernel.testing import check_gram_stack
 
@@ -40,11 +39,8 @@ def test_conformance(client):
     rng = np.random.default_rng(0)
     offsets, ends = np.array([0, 1, 3, 7]), np.array([0, 6, 20, 30])
     Z = rng.standard_normal((30, 7))
-    pieces = [FactorBlock(part) for part in np.split(Z, ends[1:-1])]
-    whole = LowRankStack(Z, offsets)
     with client.as_current():
-        blocks = row_blocks.RowBlocks.held(pieces, np.diff(ends)).kept()
-        stack = BlockedStack(blocks, offsets, whole.traces())
+        whole, stack = both_stacks(Z, offsets, ends, kept=True)
         check_gram_stack(stack, whole.columns(np.arange(30)))
 
 

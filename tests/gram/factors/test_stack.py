@@ -1,16 +1,12 @@
 """Factors in blocks of rows: everything equals the factors in one array."""
 
 import tracemalloc
-from itertools import pairwise
 
 import numpy as np
 import pytest
+from gram.blocks import both_stacks
 
 from multikernel.certificates import decision_values, duality_gap
-from multikernel.gram import LowRankStack
-from multikernel.gram.factors.blocked import BlockedStack
-from multikernel.gram.factors.factor_blocks import FactorBlock
-from multikernel.gram.factors.low_rank import Residual
 from multikernel.gram.factors.row_blocks import FAN_IN, RowBlocks
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
 from multikernel.problem import Problem, Status
@@ -28,19 +24,9 @@ def pair(
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((n_samples, offsets[-1])) / np.sqrt(n_samples)
     Z = Z.astype(np.float32).astype(np.float64) if single else Z
-    kind = np.float32 if single else np.float64
     roots = rng.uniform(0.0, 1e-3, (offsets.size - 1, n_samples)) if residual else None
-    means = np.full(offsets.size - 1, 1e-3)
-    left = None if roots is None else Residual(roots, means)
-    handles = [
-        FactorBlock(
-            np.asfortranarray(Z[a:b], kind), None if roots is None else roots[:, a:b]
-        )
-        for a, b in pairwise(ends)
-    ]
-    blocks = RowBlocks.held(handles, np.diff(ends))
-    whole = LowRankStack(Z, offsets, left)
-    return whole, BlockedStack(blocks, offsets, whole.traces(), left and means)
+    kind = np.float32 if single else np.float64
+    return both_stacks(Z, offsets, ends, roots, kind)
 
 
 def dense(stack):

@@ -25,7 +25,6 @@ from multikernel.losses import (
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.base import follow_each
 from multikernel.solvers.spicy import many
 from multikernel.solvers.spicy.solver import newton_for
 
@@ -54,7 +53,7 @@ def along(problems):
 
 def followed(solver, problems, penalties, callback=None):
     nothing = [None] * len(problems)
-    return list(follow_each(solver, problems, penalties, nothing, callback))
+    return list(solver.follow_many(problems, penalties, nothing, callback))
 
 
 def assert_solved(problem, solution, tol):
@@ -278,8 +277,8 @@ def test_starts_are_used(loss):
     problems = make_problems(loss=loss)
     own = along(problems)[2]
     solver = SpicyMKL(tol=1e-6)
-    cold = next(follow_each(solver, problems, [own], [None] * 4))
-    warm = next(follow_each(solver, problems, [own], cold))
+    cold = next(solver.follow_many(problems, [own], [None] * 4))
+    warm = next(solver.follow_many(problems, [own], cold))
     assert all(solution.n_iter == 0 for solution in warm)
     assert all(solution.n_iter > 1 for solution in cold)
 
@@ -323,7 +322,8 @@ def test_what_is_taken_side_by_side():
     mixed = [replace(problems[0], loss=heavy), *problems[1:]]
     assert not solver.side_by_side(mixed, penalties)
     # They are solved for one by one then.
-    found = followed(SpicyMKL(tol=1e-6), mixed, [along(mixed)[1]])[0]
+    ways = zip(mixed, along(mixed)[1], strict=True)
+    found = [next(SpicyMKL(tol=1e-6).follow(p, [penalty])) for p, penalty in ways]
     for problem, penalty, solution in zip(mixed, along(mixed)[1], found, strict=True):
         assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
 
