@@ -23,14 +23,6 @@ from multikernel.losses.base import Loss, is_shift_equivariant
 from multikernel.losses.weighted import weights_of
 from multikernel.regularizers.base import BlockRegularizer
 
-CONSTANT = 4.0 * EPS
-"""Targets that differ by no more than this share of the largest are constant."""
-
-COARSENESS = 8.0
-"""The constant is a multiple of about this many deviations, so of a few digits. Then
-the differences are exact, and targets whose mean is less than half as many deviations
-from zero stay as they are; three of sixteen digits are what that may cost."""
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -293,12 +285,13 @@ def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
         mean = float(shares @ beyond)
         apart = beyond - mean
         widest = float(np.abs(apart).max())
-        if widest <= CONSTANT * float(np.abs(y).max()):
+        if widest <= 4.0 * EPS * float(np.abs(y).max()):
             return first + mean, True
         deviation = widest * float(np.sqrt(shares @ (apart / widest) ** 2))
         if not (np.isfinite(deviation) and deviation > 0.0):
             return 0.0, False
-        step = 2.0 ** np.ceil(np.log2(COARSENESS * deviation))
+        # A multiple of about 8 deviations has few digits, so differences are exact.
+        step = 2.0 ** np.ceil(np.log2(8.0 * deviation))
         middle = float(step * np.rint((first + mean) / step))
     return (middle if np.isfinite(middle) else 0.0), False
 

@@ -15,19 +15,14 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, SMALLEST_STRENGTH
 from multikernel.estimators.read.samples import Samples
+from multikernel.linalg import EPS
 from multikernel.losses import Loss
 from multikernel.losses.base import degree, link_of
 
-ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
-"""A target whose deviation is a smaller share of its largest value is a constant."""
-
 CLASS_ALPHA = 0.01
 TARGET_ALPHA = 0.02
-"""The default ``alpha`` of sparse learning from classes, and from targets.
-``benchmarks/defaults`` (strengths), 6 sets, R^2 less the search's, median and
-worst set: squared error with 0.01 -0.005 and -0.155, with 0.02 -0.012 and -0.063, with
-0.05 -0.017 and -0.090; absolute error -0.001 and -0.395, -0.000 and -0.185, -0.028 and
--0.086. Classes, 7 sets: with 0.01 -0.003 and -0.022."""
+"""The default ``alpha`` of sparse learning from classes, and from targets: see
+``benchmarks/defaults`` (strengths)."""
 
 
 def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
@@ -51,7 +46,7 @@ def _deviation(y: Array, weights: Array | None) -> float:
     for _ in range(2):
         y = y - np.average(y, weights=weights)
     widest = float(np.abs(y).max())
-    if widest <= ROUNDING:
+    if widest <= 8.0 * EPS:
         return 0.0
     # Squares of residuals could be too small for a number.
     return size * widest * math.sqrt(np.average((y / widest) ** 2, weights=weights))

@@ -40,9 +40,6 @@ from multikernel.linalg import EPS
 if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
 
-CONSTANT = 8.0 * EPS
-"""Entries that differ by less than this share of the largest are equal."""
-
 
 @dataclass(frozen=True)
 class GramOptions:
@@ -158,13 +155,12 @@ def without_constants(
 def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
     """Return a mask of matrices that are constant up to rounding."""
     diagonals = stack.diagonals()
-    level = diagonals[:, :1]
-    is_near = np.abs(diagonals - level) <= CONSTANT * level
-    same: NDArray[np.bool_] = np.all(is_near, axis=1)
+    level, rounding = diagonals[:, :1], 8.0 * EPS * diagonals[:, :1]
+    same: NDArray[np.bool_] = np.all(np.abs(diagonals - level) <= rounding, axis=1)
     kernels = np.flatnonzero(same)
     # A kernel is constant if k(x_1, x_i) equals k(x_i, x_i) for all samples i.
     firsts = stack.once(kernels).columns(np.array([0]))[:, :, 0]
-    near = np.abs(firsts - level[kernels]) <= CONSTANT * level[kernels]
+    near = np.abs(firsts - level[kernels]) <= rounding[kernels]
     same[kernels] = near.all(axis=1)
     return same
 

@@ -25,9 +25,8 @@ from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_each
 
 LISTED = 24
-"""Kernels on the list beside the kernels in use. Default searches of six classes (400
-rows of digits and of segment) took 1.5 and 2.4 times as long as with main kernels
-alone; 2.5 times and more where every class had a list of 32."""
+"""Kernels on the list beside the kernels in use: default searches of six classes took
+1.5 to 2.4 times as long as with main kernels alone, and 2.5 times and more with 32."""
 
 ANOTHER = 8
 """Kernels on the list for every further problem that shares it."""
@@ -37,9 +36,8 @@ TOGETHER = 10
 kernels serves all of them, and the list's matrices are made and read once."""
 
 GREEDY = 64
-"""Kernels that greedy paths of a fold select from. On 400 rows and 30 columns a search
-took 7 s with 64, 16 s with 128 and 30 s with all 469, and chose 12 kernels with each;
-on pumadyn-32nm it took 5 s and 27 s, and chose the same two."""
+"""Kernels that greedy paths of a fold select from: a search on 400 rows and 30 columns
+took 7 s, and 30 s with all 469, and chose 12 kernels with either."""
 
 FALL = 5.0
 """How far strengths fall between two passes over all kernels."""

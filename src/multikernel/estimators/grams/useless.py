@@ -40,32 +40,23 @@ if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
 
 NEARLY_CONSTANT = 1e-3
-"""A kernel is nearly constant where its entries beside the diagonal differ from those
-on it, and among themselves, by less than this share of the largest entry, as with a
-Gaussian 22 median distances wide. By its trace 999 parts of a thousand of it are a
-constant, which the intercept is."""
+"""A kernel is nearly constant where its entries differ by less than this share of the
+largest, as with a Gaussian 22 median distances wide."""
 
 ROUNDED = 1e-8
-"""This takes the place of `NEARLY_CONSTANT` where a kernel's variance is made one:
+"""This takes the place of `NEARLY_CONSTANT` where a kernel's variance is made one, as
 single precision then holds no digit of the rest, and double precision half of them."""
 
 HIDES = 100.0
-"""A column hides others from a kernel on all of them where its deviation is this many
-times their median: each of them makes a ten-thousandth of its squared distances."""
+"""A column hides others from a kernel where its deviation is this many times their
+median, so that each of them makes a ten-thousandth of its squared distances."""
 
 UNSEEN = 10.0
-"""In novelty detection a column is hidden already where the largest deviation is so
-many times its own: kernels on all columns do not see a row ten deviations out there."""
+"""In novelty detection a column hides another where its deviation is this many times
+the other's, as kernels on all columns miss a row ten deviations out there."""
 
 SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
-
-
-LOOKED_AT = 1000
-"""Number of samples on which kernels without variance are checked."""
-
-FEW = 30
-"""Number of samples on which a kernel without variance may be constant."""
 
 ROUNDED_AWAY = (
     "vary by less than the rounding of their values: {}; subtract a constant from "
@@ -102,7 +93,7 @@ def warn_degenerate(training: "Training") -> None:
 
 def _varies(training: "Training", m: int) -> bool:
     """Return whether the values of a kernel differ on some training samples."""
-    K = _matrix(training, m, FEW)
+    K = _matrix(training, m, n_rows=30)
     return bool(np.ptp(K) > 8.0 * EPS * np.abs(K).max())
 
 
@@ -124,7 +115,7 @@ def _refuse_distances(training: "Training", degenerate: Indices) -> None:
     for m in degenerate.tolist():
         if dictionary is not None and is_built_in(dictionary[m]):
             continue
-        K = _matrix(training, m, LOOKED_AT)
+        K = _matrix(training, m, n_rows=1000)
         # Rounding may hide the variance of kernels that differ by less.
         allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
         if np.ptp(K) > allowed * np.abs(K).max():
@@ -225,10 +216,6 @@ def _useless(training: "Training") -> list[str]:
     return sentences
 
 
-COLUMNS = 256
-"""Columns that are looked at together: of thousands a copy would be large."""
-
-
 def _deviations(seen: Array) -> Array:
     """Return the standard deviation of every column, missing values left out."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -254,8 +241,9 @@ def _hiding(
     used = sorted({column for columns in sets for column in columns})
     if used:
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)[:, None]
-        for start in range(0, len(used), COLUMNS):
-            some = used[start : start + COLUMNS]
+        # By some at a time: of thousands of columns a copy would be large.
+        for start in range(0, len(used), 256):
+            some = used[start : start + 256]
             deviations[some] = _deviations(X[rows, some])
     hiding, times = set(), UNSEEN if novelty else HIDES
     for columns in sets:

@@ -23,13 +23,6 @@ from multikernel.estimators.search.choice import no_better, until_stopped
 from multikernel.estimators.search.search import loosened
 from multikernel.solvers.hkl import HullSolution
 
-FIRST_ALPHA = 1.0
-"""Where default paths start. The penalty is
-squared, so no alpha is so large that the model is constant; but at one the grids of
-default weights have hardly a function, and the larger ones of the author's published
-code, from 100 on, were not chosen once on the 20 sets of ``benchmarks/typical``: the
-largest that was is 3e-3."""
-
 
 @dataclass(frozen=True, eq=False)
 class HullPath:

@@ -47,9 +47,7 @@ GRAPH = InstanceOf(
 """Checks a ``kernels`` parameter."""
 
 STANDARD_ALPHA = 1e-3
-"""The default ``alpha``. ``benchmarks/defaults`` (strengths), R^2 or accuracy less that
-of the search, medians of 6 and of 7 sets: with 1e-2 -0.007 and -0.048, with 1e-3 -0.000
-and -0.007, with 3e-4 -0.012 and +0.004."""
+"""The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""
 
 OF_MATRICES = (
     "view_weights_, view_shares_",

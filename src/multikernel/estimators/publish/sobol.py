@@ -19,15 +19,9 @@ from multikernel.kernels.columns import Columns, Features, resolve_indices
 from multikernel.kernels.products import CenteredKernel, factors_of
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
-MOST_VALUES = 64
-"""Values of a column that functions are evaluated at, so 4096 pairs for an interaction.
-Two of each of 32 bins keep the column's mean and variance. Of 2000 normal, exponential,
-lognormal and t-distributed (3 degrees) values the variances of sin(2 x) and of the
-square were off by 0.9 % at most; of bins of equal shares, without what makes those far
-out smaller, by 63 %."""
-
-MOST_ROWS = 256
-"""Rows that stand for a group of several columns, which has no bins."""
+BINS = 32
+"""Bins of a column: two values of each keep its mean and variance, and the variance of
+sin(2 x) and of the square to 0.9 % for 2000 values of four distributions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,11 +232,11 @@ def _representatives(
     distinct, places = np.unique(values, axis=0, return_inverse=True)
     shares: Array = np.bincount(np.ravel(places), weights).astype(np.float64)
     if values.shape[1] > 1:
-        rows = evenly_spaced(len(values), MOST_ROWS)
-        if len(distinct) <= MOST_ROWS:
+        rows = evenly_spaced(len(values), 256)
+        if len(distinct) <= rows.size:
             return distinct, shares
         return values[rows], equal_shares(rows.size, weights[rows])
-    if len(distinct) <= MOST_VALUES or categories:
+    if len(distinct) <= 2 * BINS or categories:
         return distinct, shares
     return binned(distinct[:, 0], shares)
 
@@ -255,12 +249,11 @@ def binned(values: Array, shares: Array) -> tuple[Array, Array]:
     present = ~np.isnan(values)
     gaps = values[~present][:, None], shares[~present]
     values, shares = values[present], shares[present]
-    n_bins = MOST_VALUES // 2
     deviations = shares * (values - shares @ values / shares.sum()) ** 2
     # Values far out are few, and functions may be large there.
     importance = shares / shares.sum() + deviations / deviations.sum()
     middles = (np.cumsum(importance) - 0.5 * importance) / importance.sum()
-    bins = np.unique((middles * n_bins).astype(np.intp), return_inverse=True)[1]
+    bins = np.unique((middles * BINS).astype(np.intp), return_inverse=True)[1]
     totals = np.bincount(bins, shares)
     means = np.bincount(bins, shares * values) / totals
     spreads = np.sqrt(np.bincount(bins, shares * (values - means[bins]) ** 2) / totals)
@@ -357,9 +350,6 @@ DRAWS, PAIRED = 4096, 2048
 for the total index of each. Over 60 seeds the standard errors for x0 + x1 x2, for
 sin(2 x0) + x2² and for x0 + x1 + x2 of normal columns were 0.015 at most, and of totals
 3 to 6 % of the index."""
-
-BINS = 32
-"""Values of a column, or ranges of values, that means are taken over."""
 
 
 def drawn_indices(

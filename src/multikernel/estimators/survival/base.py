@@ -27,9 +27,6 @@ from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import LogLogisticLoss
 
-FARTHEST = 700.0
-"""Times are predicted up to exp(700): every one of them is positive and finite."""
-
 
 @dataclass(eq=False, repr=False)
 class SurvivalMKL(LearnsByCopy):
@@ -101,7 +98,8 @@ class SurvivalMKL(LearnsByCopy):
             In the unit of the times that were learnt from.
         """
         f = self.linear_predictor(X)
-        return np.exp(np.clip(f, -FARTHEST, FARTHEST))
+        # Every time is positive and finite.
+        return np.exp(np.clip(f, -700.0, 700.0))
 
     def predict_survival_function(self, X: Any, times: Any) -> Array:
         r"""Return the probabilities that the event comes later than some times.

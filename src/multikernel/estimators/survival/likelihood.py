@@ -10,9 +10,6 @@ NARROWEST, WIDEST = 1e-3, 1e3
 """Scales are sought between these. A factor of exp(0.001) between the medians of two
 samples is then certain to order them, and one of exp(1000) says nothing."""
 
-BLOCK = 2**20
-"""Pairs of samples that are compared at a time, which takes 50 bytes for each."""
-
 
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
     """Return the most likely scale of times that have one median.
@@ -126,7 +123,8 @@ def concordance(
     """
     weights = np.ones(risk.size) if weights is None else weights
     first = np.flatnonzero(np.isfinite(upper))
-    rows = max(1, BLOCK // max(risk.size, 1))
+    # A million pairs at a time, at 50 bytes each.
+    rows = max(1, 2**20 // max(risk.size, 1))
     known = agreed = 0.0
     for begin in range(0, first.size, rows):
         some = first[begin : begin + rows, None]
