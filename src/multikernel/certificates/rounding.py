@@ -126,53 +126,40 @@ def safely_feasible(
     -------
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     """
-    _, unit = _hidden(problem, worth, certificate)
-    return (
-        _surely_feasible_multiple(problem, certificate, worth.norms, unit)[0]
-        * certificate.dual
-    )
-
-
-def _surely_feasible_multiple(
-    problem: Problem, certificate: DualCertificate, norms: Array, unit: float
-) -> tuple[float, float]:
-    """Return the best multiple at the largest dual norms, and its dual value.
-
-    `norms` are the block norms of the primal point, and `unit` is the relative rounding
-    error of a product, see `rounding_unit`.
-    """
-    largest = largest_dual_norms(problem, certificate, unit)
-    return scaled_dual_value(problem, certificate.dual, norms, largest)
+    _, largest = _hidden(problem, worth, certificate)
+    rho = certificate.dual
+    return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho
 
 
 def hidden_by_dual_norms(
-    problem: Problem, certificate: DualCertificate, norms: Array, unit: float
+    problem: Problem, certificate: DualCertificate, norms: Array, largest: Array
 ) -> float:
     """Return a bound on how much too high a dual value is by rounding of dual norms.
 
-    It is the value less the value of a multiple that is feasible however the
-    norms were rounded, and the rounding of the conjugate's sum. `norms` are the block
-    norms of the primal point, near which the multiple is looked for; `unit` is the
-    relative rounding error of a product, see `rounding_unit`.
+    It is the value less the value of a multiple that is feasible even if dual norms
+    are the `largest`, and the rounding of the conjugate's sum. `norms` are the block
+    norms of the primal point, near which the multiple is looked for.
     """
     rho = certificate.dual
-    _, value = _surely_feasible_multiple(problem, certificate, norms, unit)
+    _, value = scaled_dual_value(problem, rho, norms, largest)
     sums = 4.0 * EPS * float(np.abs(problem.loss.conjugate(problem.y, -rho)).sum())
     return max(certificate.value - value, 0.0) + sums
 
 
 def _hidden(
     problem: Problem, worth: Worth, certificate: DualCertificate
-) -> tuple[float, float]:
-    """Return what rounding may hide of a gap, and the error of a product."""
+) -> tuple[float, Array]:
+    """Return what rounding may hide of a gap, and the largest dual norms."""
     norms, gap = worth.norms, relative_gap(worth.objective, certificate.value)
     unit = rounding_unit(certificate.dual.shape[0])
-    hidden = worth.excess + hidden_by_dual_norms(problem, certificate, norms, unit)
+    largest = largest_dual_norms(problem, certificate, unit)
+    hidden = worth.excess + hidden_by_dual_norms(problem, certificate, norms, largest)
     if gap + hidden / max(abs(worth.objective), TINY) >= -ORDINARY:
-        return hidden, unit
+        return hidden, largest
     # No kernels do this, so these are less exact than what they are computed with.
-    by_dual_norms = hidden_by_dual_norms(problem, certificate, norms, ROUNDING)
-    return worth.in_single + by_dual_norms, ROUNDING
+    largest = largest_dual_norms(problem, certificate, ROUNDING)
+    by_dual_norms = hidden_by_dual_norms(problem, certificate, norms, largest)
+    return worth.in_single + by_dual_norms, largest
 
 
 def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
@@ -197,7 +184,9 @@ def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -
     return with_rounding(gap, hidden, worth.objective)
 
 
-def with_rounding(gap: float, excess: float, objective: float) -> float:
+def with_rounding(
+    gap: float, excess: float, objective: float, ordinary: float = ORDINARY
+) -> float:
     """Return a relative gap, enlarged by what rounding may hide of it.
 
     Parameters
@@ -208,10 +197,12 @@ def with_rounding(gap: float, excess: float, objective: float) -> float:
         By how much rounding may hide a larger one, not negative.
     objective : float
         The objective that the gap is relative to.
+    ordinary : float, default=1e-9
+        Share of the objective that rounding may hide without the gap being enlarged.
 
     Returns
     -------
     gap : float
-        By at most `ORDINARY` below the gap in exact arithmetic.
+        By at most `ordinary` below the gap in exact arithmetic.
     """
-    return gap + max(excess / max(abs(objective), TINY) - ORDINARY, 0.0)
+    return gap + max(excess / max(abs(objective), TINY) - ordinary, 0.0)

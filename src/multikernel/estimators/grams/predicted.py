@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import decision_values, scaled_dual_value
+from multikernel.certificates import DualCertificate, decision_values, scaled_dual_value
 from multikernel.certificates.rounding import (
     ORDINARY,
+    hidden_by_dual_norms,
     is_rounding,
     largest_losses,
     with_rounding,
@@ -35,12 +36,12 @@ CHEAP = 0.1
 """Active kernels are evaluated again if they hold at most this share of all entries."""
 
 ORDINARY_SINGLE = 1e-5
-"""Share of a dual value below which single precision does not enlarge the gap. Bounds
-on the rounding of forms are about ten times the actual error."""
+"""Share of a dual value below which single precision does not enlarge the gap, as the
+bounds on the rounding of forms are about ten times the actual error."""
 
 LARGE = 1e4
 """Ratio of uncentered to centered size above which active kernels are always evaluated
-again: centering cancels four of sixteen digits. Below it, the bounds suffice."""
+again, since centering cancels four of sixteen digits."""
 
 
 def as_predicted(
@@ -150,15 +151,16 @@ def _with_single_forms(
 
     The dual point must stay feasible if its dual norms are as large as they may be.
     """
-    rho, sizes = solution.dual, np.abs(training.stack.traces()) / len(problem.y)
+    rho, norms = solution.dual, solution.norms
+    sizes = np.abs(training.stack.traces()) / len(problem.y)
     errors = SINGLE * float(np.sum(rho * rho)) * sizes
     forms = np.maximum(problem.gram.quadratic_forms(rho), 0.0)
-    computed, surely = (
-        scaled_dual_value(problem, rho, solution.norms, np.sqrt(squares))[1]
-        for squares in (forms, forms + errors)
-    )
-    lost = max(computed - surely, 0.0) / max(abs(solution.objective), TINY)
-    gap = solution.duality_gap + max(lost - ORDINARY_SINGLE, 0.0)
+    value = scaled_dual_value(problem, rho, norms, np.sqrt(forms))[1]
+    certificate = DualCertificate(rho, np.sqrt(forms), value)
+    largest = np.sqrt(forms + errors)
+    hidden = hidden_by_dual_norms(problem, certificate, norms, largest)
+    gap = solution.duality_gap
+    gap = with_rounding(gap, hidden, solution.objective, ORDINARY_SINGLE)
     return replace(solution, duality_gap=gap)
 
 
