@@ -21,8 +21,6 @@ from multikernel.certificates import (
     decision_values,
     dual_norms,
     duality_gap,
-    evaluate_terms,
-    expand,
     primal_value,
     project_dual,
 )
@@ -486,17 +484,6 @@ def test_the_dual_point_of_squared_norms_is_scaled_as_well_as_can_be(loss, p):
         value = -problem.loss.conjugate(problem.y, -other).sum()
         value -= problem.regularizer.conjugate(share * certificate.dual_norms, norms)
         assert value < certificate.value
-
-
-@pytest.mark.parametrize("chosen", [np.arange(6), np.array([1, 4])])
-def test_images_at_hand_are_worth_what_products_are(chosen):
-    gram, rng = DenseStack(toy_grams()), np.random.default_rng(3)
-    rho, weights = rng.normal(size=24), rng.exponential(size=chosen.size)
-    images = expand(gram, rho).images
-    told = evaluate_terms(gram, chosen, rho[None], weights, images=images)
-    found = evaluate_terms(gram, chosen, rho[None], weights)
-    for name in ("norms", "rounding", "f", "spread"):
-        np.testing.assert_allclose(getattr(told, name), getattr(found, name), rtol=1e-9)
 
 
 def test_a_penalty_without_a_threshold_has_no_largest_strength():

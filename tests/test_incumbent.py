@@ -1,7 +1,5 @@
 """Solvers end where rounding, not what is left to do, keeps the gap above tol."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from multikernel.gram import DenseStack
 from multikernel.losses import HingeLoss, SquaredLoss
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1, SquaredBlockNorm
-from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, InterleavedNewton, SpicyMKL
+from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, SpicyMKL
 
 TOL = 1e-8
 
@@ -41,20 +39,3 @@ def test_no_steps_are_made_that_cannot_close_the_gap(name, solver, p, loss):
     closed = [line.duality_gap <= TOL for line in solution.history[:-1]]
     assert closed.count(True) <= 3
     assert (solution.status is Status.STALLED) == (solution.duality_gap > TOL)
-
-
-def test_a_start_reads_the_kernels_once():
-    """Expansions of a solution are multiples of its dual point, and have its images."""
-    random = np.random.default_rng(1)
-    X = random.standard_normal((5, 40))
-    grams = DenseStack(np.exp(-((X[:, :, None] - X[:, None]) ** 2)))
-    y = np.sign(X[0] + 0.3 * random.standard_normal(40))
-    problem = Problem(grams, y, HingeLoss(), SquaredBlockNorm(0.1, 2.0))
-    found = InterleavedNewton(tol=1e-8).solve(problem)
-    other = replace(found, coefs=found.coefs * np.linspace(1.0, 1.0 + 1e-6, 40))
-    solver = InterleavedNewton(tol=1e-4)
-    once, twice = (solver.solve(problem, init) for init in (found, other))
-    assert once.n_iter == twice.n_iter == 0
-    assert once.history[0].passes <= twice.history[0].passes - 1.0
-    assert once.objective == pytest.approx(found.objective, rel=1e-12)
-    assert once.duality_gap <= 1e-7

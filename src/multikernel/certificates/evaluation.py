@@ -25,7 +25,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates.forms import (
-    Expansion,
     check_forms,
     factor_norms,
     prove_over_full_kernels,
@@ -43,7 +42,7 @@ from multikernel.certificates.rounding import (
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import term_products
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.matrix import ImageProducts, TermProducts
+from multikernel.gram.matrix import TermProducts
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import CHUNK_BYTES, per_kernel
 from multikernel.problem import Problem, Solution, centred, published_intercept
@@ -80,7 +79,6 @@ def evaluate_terms(
     expansions: Array,
     weights: Array,
     held: GramStack | None = None,
-    images: Array | None = None,
 ) -> Terms:
     """Multiply every kernel of a model by its expansion.
 
@@ -97,8 +95,6 @@ def evaluate_terms(
         By what these are multiplied.
     held : GramStack, optional
         The stack of the model's kernels, where it is at hand.
-    images : ndarray of shape (n_kernels, n_samples[, n_outputs]), optional
-        The products of all kernels with the one expansion, where they are at hand.
 
     Raises
     ------
@@ -116,13 +112,8 @@ def evaluate_terms(
         some = kernels[part]
         coefs_here = expansions if len(expansions) == 1 else expansions[part]
         c = per_kernel(weights[part], coefs_here)
-        if images is not None:
-            scaled = per_kernel(weights[part], _chosen(images, some))
-            diagonals = _chosen(gram.diagonals(), some)
-            products: TermProducts = ImageProducts(c, scaled, diagonals)
-        else:
-            part_of_model = gram.once(some) if held is None else held
-            products = term_products(part_of_model, c)
+        part_of_model = gram.once(some) if held is None else held
+        products = term_products(part_of_model, c)
         rounded = np.abs(products.traces) + entries[part]
         squares[part], rounding[part] = _squared_norms(gram, some, c, products, rounded)
         used = squares[part] > 0.0
@@ -133,11 +124,6 @@ def evaluate_terms(
         f += total
         spread += sizes.reshape((-1,) + (1,) * (f.ndim - 1))
     return Terms(np.sqrt(squares), rounding, f, spread)
-
-
-def _chosen(rows: Array, kernels: Indices) -> Array:
-    """Return rows[kernels], without a copy if these are all kernels."""
-    return rows if kernels.size == len(rows) else rows[kernels]
 
 
 def _squared_norms(
@@ -230,8 +216,6 @@ class Model:
         By what the expansions are multiplied.
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
         Of the terms, or one for all.
-    images : ndarray of shape (n_kernels, n_samples[, n_outputs]), optional
-        What all kernels make of the one expansion, where that is at hand.
     terms : Terms, optional
         The terms as `evaluate_terms` finds them.
     worth : Worth, optional
@@ -244,7 +228,6 @@ class Model:
     objective: float
     weights: Array
     expansions: Array
-    images: Array | None = None
     terms: Terms | None = None
     worth: Worth | None = None
 
@@ -262,12 +245,9 @@ class Model:
 
     def products(self, gram: GramStack) -> Array:
         """Return the active kernels times their own of the `coefs`."""
-        if self.images is None:
-            coefs = self.coefs
-            each = np.broadcast_to(coefs, (self.active.size, *coefs.shape[1:]))
-            return gram.once(self.active).block_matvec(each)
-        weights = self.weights[self.norms[self.kernels] > 0.0]
-        return per_kernel(weights, self.images[self.active])
+        coefs = self.coefs
+        each = np.broadcast_to(coefs, (self.active.size, *coefs.shape[1:]))
+        return gram.once(self.active).block_matvec(each)
 
 
 def evaluated(problem: Problem, model: Model) -> Model:
@@ -289,11 +269,7 @@ def evaluated(problem: Problem, model: Model) -> Model:
     terms = model.terms
     if terms is None:
         terms = evaluate_terms(
-            problem.gram,
-            model.kernels,
-            model.expansions,
-            model.weights,
-            images=model.images,
+            problem.gram, model.kernels, model.expansions, model.weights
         )
     b = published_intercept(problem, model.intercept)
     worth = evaluate(problem, model.kernels, terms, b)
@@ -308,47 +284,18 @@ def evaluated(problem: Problem, model: Model) -> Model:
 
 
 def model_of_expansions(
-    problem: Problem,
-    kernels: Indices,
-    coefs: Array,
-    held: GramStack | None = None,
-    point: Expansion | None = None,
+    problem: Problem, kernels: Indices, coefs: Array, held: GramStack | None = None
 ) -> Model:
-    """Return the model of some expansions, evaluated, with its best intercept.
-
-    Where they are multiples of a point's, as most solutions are of their own dual
-    point, the model has its images.
-    """
-    weights, images = np.ones(kernels.size), None
-    if point is not None:
-        multiples = _multiples(coefs, point.rho)
-        if multiples is not None:
-            weights, coefs, images = multiples, point.rho[None], point.images
-    terms = evaluate_terms(problem.gram, kernels, coefs, weights, held, images)
+    """Return the model of some expansions, evaluated, with its best intercept."""
+    weights = np.ones(kernels.size)
+    terms = evaluate_terms(problem.gram, kernels, coefs, weights, held)
     b = best_published_intercept(problem, terms.f)
-    model = Model(kernels, np.zeros(0), b, np.nan, weights, coefs, images, terms)
+    model = Model(kernels, np.zeros(0), b, np.nan, weights, coefs, terms)
     return evaluated(problem, model)
 
 
-def _multiples(vectors: Array, one: Array) -> Array | None:
-    """Return c with vectors[m] = c[m] * one, None if they are not such multiples."""
-    square = float(np.vdot(one, one))
-    if not vectors.size or vectors.shape[1:] != one.shape or not square > TINY:
-        return None
-    flat = vectors.reshape(len(vectors), -1)
-    numbers = flat @ one.reshape(-1) / square
-    rest = np.abs(flat - np.outer(numbers, one)).max(axis=1)
-    # A scale and a shift to a sum of zero have rounded the multiples.
-    return numbers if (rest <= 1e-13 * np.abs(flat).max(axis=1)).all() else None
-
-
 def model_of_multiples(
-    problem: Problem,
-    rho: Array,
-    weights: Array,
-    forms: Array,
-    f: Array,
-    images: Array | None = None,
+    problem: Problem, rho: Array, weights: Array, forms: Array, f: Array
 ) -> Model:
     """Return the model f_m = weights[m] K_m rho, with norms as a solver has them.
 
@@ -364,8 +311,6 @@ def model_of_multiples(
         Its multiples, and its quadratic forms.
     f : ndarray of the shape of `rho`
         Decision values without intercept.
-    images : ndarray of shape (n_kernels, n_samples[, n_outputs]), optional
-        Products of the kernels with the expansion, where the solver holds them.
 
     Returns
     -------
@@ -379,7 +324,7 @@ def model_of_multiples(
     objective = primal_value(problem, norms, f + b)
     # A norm may have been lost to rounding; what its kernel adds to f has not.
     kernels = np.flatnonzero(weights)
-    return Model(kernels, norms, b, objective, weights[kernels], rho[None], images)
+    return Model(kernels, norms, b, objective, weights[kernels], rho[None])
 
 
 def best_published_intercept(problem: Problem, f: Array) -> Array:

@@ -191,15 +191,11 @@ class Expansion:
         K_m rho.
     forms : ndarray of shape (n_kernels,)
         rho^T K_m rho, summed over outputs.
-    exact : bool
-        Whether images are products, or multiples of them: not sums of such, which
-        bring the rounding of each.
     """
 
     rho: Array
     images: Array
     forms: Array
-    exact: bool = True
 
     def decision_values(self, weights: Array) -> Array:
         """Return sum_m weights[m] K_m rho."""
@@ -232,7 +228,7 @@ def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion
     """
     scale, _ = scaled_dual_value(problem, point.rho, norms, np.sqrt(point.forms))
     rho, images = scale * point.rho, scale * point.images
-    return Expansion(rho, images, scale**2 * point.forms, point.exact)
+    return Expansion(rho, images, scale**2 * point.forms)
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,10 +152,7 @@ class Incumbent:
         else:
             rho = project_dual(self.problem, init.dual)
             point = expand(self.problem.gram, rho)
-            model = model_of_expansions(
-                self.problem, init.active, init.coefs, point=point
-            )
-            self.best.offer(model)
+            self.best.offer(model_of_expansions(self.problem, init.active, init.coefs))
             expansion = best_multiple(self.problem, point, self.model.norms)
             self.offer_dual(expansion.rho, expansion.forms)
         self.record()

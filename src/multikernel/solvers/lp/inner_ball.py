@@ -172,7 +172,7 @@ def between(
     lower, upper = _box(problem)
     rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
     images = old.images + share * (new.images - old.images)
-    return Expansion(rho, images, np.maximum(images @ rho, 0.0), exact=False)
+    return Expansion(rho, images, np.maximum(images @ rho, 0.0))
 
 
 def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:
@@ -199,18 +199,12 @@ def best_share(
         return float(problem.loss.conjugate(problem.y, -rho).sum())
 
     def dual_loss(share: float) -> float:
-        losses = chord[0] + share * chord[1] if chord else conjugate(share)
         forms = _forms_between(old, new, cross, share)
-        return losses + support(forms) / (2.0 * alpha)
+        return conjugate(share) + support(forms) / (2.0 * alpha)
 
-    chord: tuple[float, ...] = ()
     whole = dual_loss(1.0)
     if whole <= dual_loss(1.0 - STEP_TOLERANCE):
         return 1.0  # by convexity; most steps end so
-    start, end = conjugate(0.0), conjugate(1.0)
-    if abs(start - 2.0 * conjugate(0.5) + end) <= EPS * (abs(start) + abs(end)):
-        # What is convex and meets its chord between the ends is the chord.
-        chord = start, end - start
     minimum = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),

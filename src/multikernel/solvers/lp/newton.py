@@ -387,8 +387,5 @@ class _NewtonState:
     def _offer_multiples(self, weights: Array) -> float:
         """Offer the model weights[m] K_m rho at the point; return its objective."""
         point, f = self.point, self.point.decision_values(weights)
-        images = point.images if point.exact else None
-        model = model_of_multiples(
-            self.problem, point.rho, weights, point.forms, f, images
-        )
+        model = model_of_multiples(self.problem, point.rho, weights, point.forms, f)
         return self.tracker.best.offer(model)
