@@ -22,23 +22,15 @@ if TYPE_CHECKING:
     from multikernel.gram.factors.landmarks import Landmarks
 
 
-FEW_COLUMNS = 8
-"""Columns of a kernel on average from which on its diagonal is held: it takes the room
-of one. With 1282 columns of 24 kernels on 1600 samples that of each sum took 3 ms, a
-thirtieth of a search among C and p."""
-
-
 @dataclass(frozen=True, eq=False)
 class FactorMatrix(GramMatrix):
     r"""A Gram matrix :math:`K = Z \operatorname{diag}(w) Z^\top`, never formed.
 
-    The factor Z is a tall matrix, wherever its rows are, and w are its weights. The
-    diagonal, (n_rows,), may be known beforehand.
+    The factor Z is a tall matrix, wherever its rows are, and w are its weights.
     """
 
     Z: TallMatrix
     weights: Array
-    known_diagonal: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -71,8 +63,6 @@ class FactorMatrix(GramMatrix):
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
-        if self.known_diagonal is not None:
-            return self.known_diagonal.copy()
         return self.Z.row_squares(self.weights)
 
     def solve(
@@ -115,18 +105,11 @@ class LowRankMatrix(FactorMatrix):
         The factor Z.
     weights : ndarray of shape (rank,)
         The weights w.
-    known_diagonal : ndarray of shape (n_samples,), optional
-        The diagonal; computed where it is asked for when left out.
     """
 
-    def __init__(
-        self,
-        factor: Array | TallArray,
-        weights: Array,
-        known_diagonal: Array | None = None,
-    ) -> None:
+    def __init__(self, factor: Array | TallArray, weights: Array) -> None:
         Z = factor if isinstance(factor, TallArray) else TallArray(factor)
-        super().__init__(Z, weights, known_diagonal)
+        super().__init__(Z, weights)
 
     @property
     def factor(self) -> Array:
@@ -351,14 +334,7 @@ class LowRankStack(FactorStack):
             scaled = Z * np.sqrt(repeated)
             return DenseMatrix(np.ascontiguousarray(scaled @ scaled.T))
         every = columns.size == self.factors.shape[1]
-        narrow = FEW_COLUMNS * self.shape[0] > self.factors.shape[1]
-        diagonal = None if narrow else weights @ self._held_diagonals
-        return LowRankMatrix(self._tall if every else Z, repeated, diagonal)
-
-    @cached_property
-    def _held_diagonals(self) -> Array:
-        """Return every diagonal, (n_kernels, n_samples), for sums that come again."""
-        return self.diagonals()
+        return LowRankMatrix(self._tall if every else Z, repeated)
 
     @cached_property
     def _tall(self) -> TallArray:
