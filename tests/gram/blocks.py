@@ -19,7 +19,8 @@ def both_stacks(Z, offsets, ends, roots=None, kind=np.float64, *, kept=False):
     means = None if roots is None else np.full(offsets.size - 1, 1e-3)
     handles = [
         FactorBlock(
-            np.asfortranarray(Z[a:b], kind), None if roots is None else roots[:, a:b]
+            np.asfortranarray(Z[a:b], kind),
+            roots[:, a:b] if roots is not None and roots[:, a:b].any() else None,
         )
         for a, b in pairwise(ends)
     ]

@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,11 +29,7 @@ class TemporaryFolder:
     def __init__(self, parent: PathLike | None = None) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="multikernel-", dir=parent))
         self._numbers = count()
-        self._removed = weakref.finalize(self, _remove, self.path, os.getpid())
-
-    def remove(self) -> None:
-        """Remove the folder now."""
-        self._removed()
+        weakref.finalize(self, _remove, self.path, os.getpid())
 
     def scratch(self, shape: Sequence[int], dtype: str) -> Array:
         """Return an array to write to, in a file that is deleted with the array."""
@@ -43,10 +38,6 @@ class TemporaryFolder:
         # The finalizer refers to the folder, which so outlives its arrays.
         weakref.finalize(array, _drop, path, self, os.getpid())
         return np.asarray(array)
-
-    def hold_for(self, owner: Any) -> None:
-        """Keep the folder as long as an object is there."""
-        weakref.finalize(owner, _drop, None, self, os.getpid())
 
 
 def made_folder(folder: PathLike) -> Path:
@@ -67,9 +58,9 @@ def made_folder(folder: PathLike) -> Path:
     return path
 
 
-def _drop(path: Path | None, folder: TemporaryFolder, process: int) -> None:
+def _drop(path: Path, folder: TemporaryFolder, process: int) -> None:
     """Remove a file of a folder, which may be the last that refers to that."""
-    if path is not None and os.getpid() == process:
+    if os.getpid() == process:
         path.unlink(missing_ok=True)
 
 

@@ -8,6 +8,7 @@ from gram.blocks import both_stacks
 
 from multikernel.certificates import decision_values, duality_gap
 from multikernel.gram.factors.row_blocks import FAN_IN, RowBlocks
+from multikernel.gram.refine import residual_traces
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
@@ -25,6 +26,8 @@ def pair(
     Z = rng.standard_normal((n_samples, offsets[-1])) / np.sqrt(n_samples)
     Z = Z.astype(np.float32).astype(np.float64) if single else Z
     roots = rng.uniform(0.0, 1e-3, (offsets.size - 1, n_samples)) if residual else None
+    if residual:
+        roots[:, 7:30] = 0.0
     kind = np.float32 if single else np.float64
     return both_stacks(Z, offsets, ends, roots, kind)
 
@@ -61,6 +64,11 @@ def test_bounds_of_residuals(shape):
     np.testing.assert_allclose(
         stack.take(some).residual_bounds(v), whole.take(some).residual_bounds(v)
     )
+    for one, other in ((stack, whole), (stack.take(some), whole.take(some))):
+        traces = residual_traces(other, np.abs(v.reshape(40, -1)[:, 0]))
+        assert traces.all()
+        found = residual_traces(one, np.abs(v.reshape(40, -1)[:, 0]))
+        np.testing.assert_allclose(found, traces)
     part = stack.restrict(np.arange(20))
     np.testing.assert_allclose(
         part.residual_bounds(v[:20]),

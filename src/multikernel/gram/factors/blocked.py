@@ -32,6 +32,7 @@ from multikernel.gram.factors.low_rank import (
 from multikernel.gram.factors.row_blocks import RowBlocks
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, check_room
+from multikernel.gram.refine import residual_traces
 from multikernel.linalg.tall import TallMatrix, padded, slices, unpadded
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class BlockedStack(FactorStack):
     means: Array | None = None
     chosen: Indices | None = None
     landmarks: "BlockedLandmarks | None" = None
-    _latest: list[Array] = field(default_factory=list)
+    _latest: list[tuple[Array, Array, Array]] = field(default_factory=list)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -132,11 +133,12 @@ class BlockedStack(FactorStack):
     def forms_and_bounds(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and bounds on what the residual adds to them.
 
-        Both are fetched at once. What is known of the last vector is kept, since it is
-        asked for one after the other.
+        Both are fetched at once, and kept for the last vector, since one is asked for
+        after the other.
         """
-        if self._latest and np.array_equal(self._latest[0], v):
-            return self._latest[1], self._latest[2]
+        for vector, forms, bounds in self._latest:
+            if np.array_equal(vector, v):
+                return forms, bounds
         first, sums, total = self.blocks.sum(
             tasks.forms,
             self.blocks.split(v),
@@ -147,8 +149,9 @@ class BlockedStack(FactorStack):
         forms = np.add.reduceat(squares, self.places[:-1])
         if self.means is not None:
             sums += float(np.linalg.norm(total)) * self.means[self.numbers]
-        self._latest[:] = [v.copy(), forms, sums**2]
-        return self._latest[1], self._latest[2]
+        bounds = sums**2
+        self._latest[:] = [(v.copy(), forms, bounds)]
+        return forms, bounds
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -179,8 +182,8 @@ class BlockedStack(FactorStack):
         check_room(what, needed, byte_limit(None), "Take fewer samples.")
         residual = None
         if self.means is not None:
-            roots = self.blocks.rows(tasks.root_rows, samples).T[self.numbers]
-            residual = Residual(roots, self.means[self.numbers])
+            roots = self.blocks.rows(tasks.root_rows, samples, kernels=self.numbers)
+            residual = Residual(roots.T, self.means[self.numbers])
         return LowRankStack(self.factors.rows(samples), self.places, residual)
 
     def traces(self, shares: Array | None = None) -> Array:
@@ -194,6 +197,14 @@ class BlockedStack(FactorStack):
         if self.means is None:
             return np.zeros(self.shape[0])
         return np.array(self.forms_and_bounds(v)[1])
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return weighted traces of residuals; see `refine.residual_traces`."""
+        if self.means is None:
+            return np.zeros(self.shape[0])
+        parts = self.blocks.split(shares)
+        (traces,) = self.blocks.sum(tasks.residual_traces, parts, kernels=self.numbers)
+        return traces
 
     def own_expansions(self, coefs: Array) -> Array:
         """Return functions by their coordinates; see `capabilities.own_expansions`."""
@@ -209,7 +220,8 @@ class BlockedStack(FactorStack):
     ) -> tuple[Array, Array]:
         """Return squares and covariances without the values of every term."""
         if not kernels.size:
-            return np.empty((2, coefs.shape[2], 0))[0], np.empty((coefs.shape[2], 0))
+            squares, products = np.empty((2, coefs.shape[2], 0))
+            return squares, products
         some = self.take(kernels)
         u, starts = some.coordinates(coefs), some.places[:-1]
         f = some.factors.times(u)
@@ -224,6 +236,7 @@ class BlockedStack(FactorStack):
 
 
 tall_form.register(BlockedStack, BlockedStack.tall_form)
+residual_traces.register(BlockedStack, BlockedStack.residual_traces)
 expansion_length.register(BlockedStack, lambda stack: stack.expansion_length)
 own_expansions.register(BlockedStack, BlockedStack.own_expansions)
 term_products.register(BlockedStack, BlockedStack.term_products)

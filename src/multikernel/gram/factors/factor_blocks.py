@@ -75,10 +75,20 @@ def image_lengths(block: FactorBlock, us: Sequence[Array], parts: Parts) -> Any:
     return (np.array([np.sum((Z @ u) ** 2) for Z, u in pairs]),)
 
 
-def root_rows(block: FactorBlock, indices: Indices) -> Array:
+def residual_traces(
+    block: FactorBlock, shares: Array, kernels: Indices
+) -> tuple[Array]:
+    """Return weighted traces of the residuals of some kernels."""
+    if block.roots is None:
+        return (np.zeros(kernels.size),)
+    return (np.square(block.roots[kernels], dtype=np.float64) @ shares,)
+
+
+def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
     """Return some entries of the residual's roots, shape (n_indices, n_kernels)."""
-    assert block.roots is not None
-    return np.array(block.roots[:, indices].T, dtype=np.float64)
+    if block.roots is None:
+        return np.zeros((indices.size, kernels.size))
+    return np.array(block.roots[np.ix_(kernels, indices)].T, dtype=np.float64)
 
 
 def traces_and_roots(
