@@ -11,6 +11,7 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
 )
 from multikernel.gram import (
+from multikernel.gram.refine import refined
     ByKernelStack,
     DenseStack,
     LowRankStack,
@@ -146,8 +147,8 @@ def test_refinement_is_that_of_the_factors():
     X, _ = problem()
     stack = build_stack(mixed_dictionary(), X, storage="by_kernel").stack
     v = np.random.default_rng(2).normal(size=N)
-    assert stack.refine(Refinement(v, {1: 0.0})) is None
-    finer = stack.refine(Refinement(v, {3: 0.0, 1: 0.0}))
+    assert refined(stack, Refinement(v, {1: 0.0})) is None
+    finer = refined(stack, Refinement(v, {3: 0.0, 1: 0.0}))
     assert finer.factored.ranks[2] > stack.factored.ranks[2]
     np.testing.assert_array_equal(finer.factored.ranks[:2], stack.factored.ranks[:2])
     assert finer.residual_bounds(v)[3] < stack.residual_bounds(v)[3]

@@ -6,6 +6,7 @@ import pytest
 from multikernel import SpicyMKLRegressor
 from multikernel.gram import Refinement, build_low_rank
 from multikernel.gram.factors.growth import MOST_VALUES, exact_factor, kernel_columns
+from multikernel.gram.refine import refined
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
@@ -73,7 +74,7 @@ def test_refinement_adds_no_landmarks(normalize, weighted):
     stack = build_low_rank(
         ListDictionary(kernels), X, normalize=normalize, sample_weight=weights
     ).stack
-    finer = stack.refine(Refinement(rng.standard_normal(300), {0: 0.0, 1: 0.0}))
+    finer = refined(stack, Refinement(rng.standard_normal(300), {0: 0.0, 1: 0.0}))
     assert stack.ranks[0] == finer.ranks[0] == 7
     assert finer.ranks[1] > stack.ranks[1]
     np.testing.assert_array_equal(finer.factors[:, :7], stack.factors[:, :7])

@@ -15,6 +15,7 @@ from multikernel.gram import (
     build_stack,
 )
 from multikernel.gram.factors import centred
+from multikernel.gram.refine import refined
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -110,7 +111,7 @@ def test_refinement_meets_its_goals():
     assert before[-1] > 1.0
     finer = stack
     while finer.residual_bounds(rho)[-1] > 1e-6:
-        finer = finer.refine(Refinement(rho, {len(before) - 1: 1e-6}))
+        finer = refined(finer, Refinement(rho, {len(before) - 1: 1e-6}))
         finer.take(np.arange(stack.shape[0]))
     K = finer.columns(np.arange(len(X)))
     np.testing.assert_allclose(K[-1], whole()[-1], atol=1e-5)
