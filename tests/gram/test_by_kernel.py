@@ -11,7 +11,6 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
 )
 from multikernel.gram import (
-from multikernel.gram.refine import refined
     ByKernelStack,
     DenseStack,
     LowRankStack,
@@ -19,6 +18,7 @@ from multikernel.gram.refine import refined
     build_part,
     build_stack,
 )
+from multikernel.gram.refine import refined
 from multikernel.kernels import ColumnKernel, GaussianKernel, ListDictionary
 from multikernel.persistence import load, save
 
