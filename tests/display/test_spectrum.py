@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 
 from multikernel.display import CutOffDisplay, TailSpectrumDisplay
 from multikernel.estimators import LocalRademacherMKLRegressor, LpMKLRegressor
-from multikernel.gram import DenseStack
+from multikernel.gram import DenseStack, tail_sums
 from multikernel.kernels import GaussianKernel
 
 X = np.random.default_rng(0).standard_normal((30, 2))
@@ -15,7 +15,8 @@ KERNELS = [GaussianKernel(1.0), GaussianKernel(4.0)]
 
 def test_every_kernel_has_a_labelled_line_of_its_logarithms():
     grams = np.stack([kernel(X) for kernel in KERNELS])
-    display = TailSpectrumDisplay.from_stack(DenseStack(grams), ["a", "b"], theta=5)
+    tails = tail_sums(DenseStack(grams), 5).tails
+    display = TailSpectrumDisplay(tails, ["a", "b"]).plot()
     for K, line in zip(grams, display.lines_, strict=True):
         values = np.linalg.eigvalsh(K)[::-1] / 30
         exact = [np.log10(values[j:].sum()) for j in range(6)]

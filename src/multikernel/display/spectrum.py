@@ -10,7 +10,6 @@ from multikernel._typing import Array
 from multikernel.diagnostics import cut_off_values
 from multikernel.display import _style
 from multikernel.display._style import Axes, Figure, Line2D
-from multikernel.gram import GramStack, tail_sums
 from multikernel.inspection.pipelines import model_with
 
 
@@ -63,34 +62,6 @@ class TailSpectrumDisplay:
             )
 
     @classmethod
-    def from_stack(
-        cls,
-        stack: GramStack,
-        kernel_names: Sequence[str],
-        *,
-        theta: int = 100,
-        ax: Axes | None = None,
-        **line_kwargs: Any,
-    ) -> "TailSpectrumDisplay":
-        """Draw the tail sums of Gram matrices, over the number of samples.
-
-        Parameters
-        ----------
-        stack : GramStack
-            Square matrices.
-        kernel_names : sequence of str, of length n_kernels
-            Names of the kernels.
-        theta : int, default=100
-            The largest cut-off, at most the number of samples less one.
-        ax : matplotlib Axes, default=None
-            See `plot`.
-        **line_kwargs : dict
-            See `plot`.
-        """
-        sums = tail_sums(stack, min(theta, stack.shape[1] - 1))
-        return cls(sums.tails, kernel_names).plot(ax=ax, **line_kwargs)
-
-    @classmethod
     def from_estimator(
         cls, estimator: Any, *, ax: Axes | None = None, **line_kwargs: Any
     ) -> "TailSpectrumDisplay":
@@ -111,8 +82,7 @@ class TailSpectrumDisplay:
         TypeError
             If the model has no tail sums.
         """
-        kinds = "a fitted local Rademacher model, or use TailSpectrumDisplay.from_stack"
-        model = model_with("tail_sums_", estimator, kinds)
+        model = model_with("tail_sums_", estimator, "a fitted local Rademacher model")
         display = cls(model.tail_sums_, model.kernel_names_)
         return display.plot(ax=ax, **line_kwargs)
 

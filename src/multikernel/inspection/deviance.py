@@ -10,10 +10,9 @@ from multikernel._validation import Number, check_parameter, check_weights
 from multikernel.certificates import best_intercepts
 from multikernel.estimators.parameters import find_joint_loss, find_loss
 from multikernel.estimators.publish.fitted import warn_without_offset
-from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, last_step
-from multikernel.inspection.split import VarianceSplit, contributions
+from multikernel.inspection.split import VarianceSplit, contributions, split_of
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.base import is_smooth
 
@@ -112,7 +111,6 @@ def deviance_split(
     weights = np.ones(len(targets)) if weights is None else weights
     f = terms.sum(axis=2) + np.ravel(model.intercept_)
     falls, constant, after = _falls(loss, targets, terms, f, weights)
-    names = tuple(contribution.names)
     before = np.tensordot(weights, constant, axes=1)
     if not np.all(before > 0.0):
         raise ValueError(f"{OWNER}: y is constant, and has no deviance to split.")
@@ -123,15 +121,13 @@ def deviance_split(
     )
     drawn = np.tensordot(counts * weights, falls, axes=1)
     drawn /= np.tensordot(counts * weights, constant, axes=1)[..., None]
-    if len(d2) == 1:
-        return VarianceSplit(names, shares[0], float(d2[0]), drawn[:, 0], score="D²")
-    outputs = tuple(str(label) for label in output_labels(model, len(d2)))
-    return VarianceSplit(names, shares, d2, drawn, outputs, score="D²")
+    return split_of(model, contribution.names, shares, d2, drawn, "D²")
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     """Return the loss, and targets as it takes them, (n_samples, n_outputs)."""
-    loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), _quantile(model))
+    quantile = getattr(model, "quantile", 0.5)
+    loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
         raise ValueError(
             f"{OWNER} follows the slope of a smooth loss, and {model.loss!r} has "
@@ -153,10 +149,6 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     return loss, 2.0 * (indicators if len(classes) > 2 else indicators[:, 1:]) - 1.0
 
 
-def _quantile(model: Any) -> float:
-    return float(getattr(model, "quantile", 0.5))
-
-
 def _falls(
     loss: Loss, y: Array, terms: Array, f: Array, weights: Array
 ) -> tuple[Array, Array, Array]:
@@ -169,22 +161,15 @@ def _falls(
     columns = y if together or y.shape[1] > 1 else y[:, 0]
     each = weighted(loss, weights)
     constants, _ = best_intercepts(each, columns, np.zeros_like(columns))
-    start = np.broadcast_to(constants, y.shape)
-    slopes = np.zeros(y.shape)
+    start = np.array(np.broadcast_to(constants, y.shape)).reshape(columns.shape)
+    end = f.reshape(columns.shape)
+    slopes = np.zeros(columns.shape)
     for node, weight in zip(NODES, WEIGHTS, strict=True):
-        between = start + 0.5 * (1.0 + node) * (f - start)
-        slopes += 0.5 * weight * _like(loss.gradient(columns, _as(between, columns)), y)
+        between = start + 0.5 * (1.0 + node) * (end - start)
+        slopes += 0.5 * weight * loss.gradient(columns, between)
     centred = terms - np.average(terms, axis=0, weights=weights)
-    falls = -slopes[..., None] * centred
-    losses = [loss.value(columns, _as(values, columns)) for values in (start, f)]
+    falls = -slopes.reshape(*y.shape, 1) * centred
     if together:
-        return falls.sum(axis=1, keepdims=True), *(v[:, None] for v in losses)
-    return falls, _like(losses[0], y), _like(losses[1], y)
-
-
-def _as(values: Array, like: Array) -> Array:
-    return np.ascontiguousarray(values.reshape(like.shape))
-
-
-def _like(values: Array, y: Array) -> Array:
-    return np.asarray(values).reshape(y.shape)
+        falls = falls.sum(axis=1, keepdims=True)
+    before, after = (loss.value(columns, values) for values in (start, end))
+    return falls, before.reshape(falls.shape[:2]), after.reshape(falls.shape[:2])

@@ -1,5 +1,6 @@
 """Held-out variance, split among the terms of a model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,15 +154,8 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
     >>> round(float(shares.sum()), 12)
     1.0
     """
-    targets, terms, weights = _checked(y, contributions, sample_weight)
-    shares, _ = _shares(targets, terms, weights[None])
-    constant = np.flatnonzero(np.isnan(shares[0]).any(axis=-1))
-    if constant.size:
-        several = targets.shape[1] > 1
-        which = f"Target {constant[0]} (counted from 0)" if several else "y"
-        raise ValueError(f"{which} is constant: it has no variance to split.")
-    r2: Array = shares[0] if np.ndim(contributions) > 2 else shares[0, 0]
-    return r2
+    shares, _ = _whole_shares(*_checked(y, contributions, sample_weight))
+    return shares if np.ndim(contributions) > 2 else np.asarray(shares[0])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,12 +307,10 @@ def variance_split(
     contribution = contributions(estimator, X, by)
     warn_without_offset(model)
     y = np.asarray(known_targets(model, y), dtype=np.float64)
-    shares = r2_score_split(y, contribution.terms, sample_weight=sample_weight)
     targets, terms, weights = _checked(y, contribution.terms, sample_weight)
+    shares, variances = _whole_shares(targets, terms, weights)
     errors = targets - terms.sum(axis=2) - np.ravel(model.intercept_)
-    _, variances = _shares(targets, terms, weights[None])
-    mean_squares = np.average(errors**2, axis=0, weights=weights)
-    r2 = 1.0 - mean_squares / variances[0]
+    r2 = 1.0 - np.average(errors**2, axis=0, weights=weights) / variances
     random = check_random_state(random_state)
     # A sample without weight is none, and makes no resample larger.
     drawable = (weights > 0.0).astype(np.float64)
@@ -330,12 +322,23 @@ def variance_split(
         counts = random.multinomial(n, chances, size=size)
         resampled.append(_shares(targets, terms, counts * weights)[0])
     drawn = np.concatenate(resampled)
-    if y.ndim == 1:
-        return VarianceSplit(
-            tuple(contribution.names), shares, float(r2[0]), drawn[:, 0]
-        )
-    outputs = tuple(str(label) for label in output_labels(model, y.shape[1]))
-    return VarianceSplit(tuple(contribution.names), shares, r2, drawn, outputs)
+    return split_of(model, contribution.names, shares, r2, drawn)
+
+
+def split_of(
+    model: Any,
+    names: Sequence[str],
+    shares: Array,
+    r2: Array,
+    drawn: Array,
+    score: str = "R²",
+) -> VarianceSplit:
+    """Return the split of arrays with an axis of outputs, which a single one lacks."""
+    if len(r2) == 1:
+        first = shares[0], float(r2[0]), drawn[:, 0]
+        return VarianceSplit(tuple(names), *first, score=score)
+    outputs = tuple(str(label) for label in output_labels(model, len(r2)))
+    return VarianceSplit(tuple(names), shares, r2, drawn, outputs, score)
 
 
 def _checked(
@@ -357,6 +360,17 @@ def _checked(
     weights = check_weights(sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
     return targets, terms.reshape(*targets.shape, terms.shape[-1]), weights
+
+
+def _whole_shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
+    """Return shares under one weighting, and variances; raise for constant targets."""
+    shares, variances = _shares(targets, terms, weights[None])
+    constant = np.flatnonzero(np.isnan(variances[0]))
+    if constant.size:
+        several = targets.shape[1] > 1
+        which = f"Target {constant[0]} (counted from 0)" if several else "y"
+        raise ValueError(f"{which} is constant: it has no variance to split.")
+    return shares[0], variances[0]
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:

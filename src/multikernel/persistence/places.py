@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -176,16 +175,15 @@ def write_to(place: Place, data: bytes) -> None:
     On failure, the error names the file, and an existing file is unchanged. Interrupts
     are delayed until the file is written, because they could leave a partial file.
     """
-    write = partial(_write_to, place, data)
+
+    def write() -> None:
+        with filled(place) as file, written(place.path):
+            file.write(data)
+
     if place.file is None:  # a pipe may wait for its reader
         write()
     else:
         uninterrupted(write)
-
-
-def _write_to(place: Place, data: bytes) -> None:
-    with filled(place) as file, written(place.path):
-        file.write(data)
 
 
 @contextmanager
