@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
 import numpy as np
@@ -85,6 +85,7 @@ def elapsed(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h so far"
 
 
+@dataclass(eq=False)
 class Watch:
     """What is called once per iteration of a fit; it stops where any callback says so.
 
@@ -96,18 +97,25 @@ class Watch:
         Those who look on.
     clock : callable, optional
         Returns seconds.
+    stopped : bool, default=False
+        Whether the fit is to stop.
+    note : str, default=""
+        How far it is, in words.
     """
 
-    def __init__(
-        self, callbacks: Sequence[Callback], clock: Callable[[], float] | None = None
-    ) -> None:
-        self.callbacks = tuple(callbacks)
-        self.clock = time.perf_counter if clock is None else clock
-        self.stopped, self.note = False, ""  # how far it is, in words
-        self._last: Progress | None = None
-        self._n_solves, self._n_outputs = 1, 1
-        self._done, self._started, self._share = 0, 0.0, 0.0
-        self._begun, self._search, self._n_bytes = 0.0, "", 0.0
+    callbacks: Sequence[Callback]
+    clock: Callable[[], float] = field(default_factory=lambda: time.perf_counter)
+    stopped: bool = False
+    note: str = ""
+    _last: Progress | None = field(default=None, init=False)
+    _n_solves: int = field(default=1, init=False)
+    _n_outputs: int = field(default=1, init=False)
+    _done: int = field(default=0, init=False)
+    _started: float = field(default=0.0, init=False)
+    _share: float = field(default=0.0, init=False)
+    _begun: float = field(default=0.0, init=False)
+    _search: str = field(default="", init=False)
+    _n_bytes: float = field(default=0.0, init=False)
 
     def expect(
         self,

@@ -25,7 +25,7 @@ from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
-from multikernel.gram.matrix import Products, column_runs, held_while_few
+from multikernel.gram.matrix import column_runs, held_while_few
 from multikernel.gram.normalization import (
     GivenScales,
     Normalization,
@@ -293,28 +293,17 @@ class OutsideLandmarks:
         return landmark_grams(self.training, np.array([m]))(self.X, 0)
 
 
-def images_outside(
-    whole: "Training", training: "Training", train: Indices, test: Indices
-) -> Products:
-    """Return what evaluates kernels of a fold on its validation samples.
-
-    It maps their numbers, and coefficients over the training samples for each, to the
-    values of their functions, (n_chosen, n_test, n_outputs).
-    """
-    if whole.stack.in_memory:
-        image = _cut_image(whole.stack, training.built.normalization, train, test)
-    else:
-        image = _computed_image(training, whole.X[test])
-
-    def images(kernels: Indices, coefs: Array) -> Array:
-        pairs = zip(kernels.tolist(), coefs, strict=True)
-        return np.stack([image(m, block) for m, block in pairs])
-
-    return images
-
-
 Image = Callable[[int, Array], Array]
 """Returns values of a kernel's function, from its number and coefficients."""
+
+
+def image_outside(
+    whole: "Training", training: "Training", train: Indices, test: Indices
+) -> Image:
+    """Return what evaluates kernels of a fold on its validation samples."""
+    if whole.stack.in_memory:
+        return _cut_image(whole.stack, training.built.normalization, train, test)
+    return _computed_image(training, whole.X[test])
 
 
 def _cut_image(
@@ -351,7 +340,7 @@ def _computed_image(training: "Training", X: Rows) -> Image:
 
 @np.errstate(over="ignore", invalid="ignore")
 def fold_values(
-    images: Products,
+    image: Image,
     n_test: int,
     models: Sequence[BlockFunctions],
     *,
@@ -373,26 +362,10 @@ def fold_values(
     for model, expansion in enumerate(models):
         for position, kernel in enumerate(expansion.active.tolist()):
             users.setdefault(kernel, []).append((model, position))
-    # Kernels of as many models have blocks of as many columns.
-    by_number: dict[int, list[int]] = {}
     for kernel, places in users.items():
-        by_number.setdefault(len(places), []).append(kernel)
-    for number, kernels in by_number.items():
-        for run in column_runs(len(kernels), number * models[0].coefs[:1].size):
-            some = [kernels[place] for place in run]
-            coefs = [_side_by_side(models, users[kernel]) for kernel in some]
-            values = images(np.array(some), np.stack(coefs))
-            # Not by indices of all: of one model that took longer than the product.
-            for kernel, own in zip(some, values, strict=True):
-                for k, (model, _) in enumerate(users[kernel]):
-                    f[model] += own[:, k * f.shape[2] : (k + 1) * f.shape[2]]
+        coefs = [models[model].coefs[position] for model, position in places]
+        values = image(kernel, np.concatenate(coefs, axis=1))
+        for k, (model, _) in enumerate(places):
+            f[model] += values[:, k * f.shape[2] : (k + 1) * f.shape[2]]
     finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD)
     return f
-
-
-def _side_by_side(
-    models: Sequence[BlockFunctions], places: Sequence[tuple[int, int]]
-) -> Array:
-    """Return the coefficients of one kernel in some models, (n, n_columns)."""
-    coefs_of_kernel = [models[model].coefs[position] for model, position in places]
-    return np.concatenate(coefs_of_kernel, axis=1)

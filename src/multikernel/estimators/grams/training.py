@@ -14,7 +14,7 @@ from multikernel.estimators.grams.grams import (
     GramOptions,
     fold_values,
     gram_matrices,
-    images_outside,
+    image_outside,
     without_constants,
 )
 from multikernel.estimators.grams.least_squares import completed
@@ -235,14 +235,6 @@ class Training:
             self.built = replace(self.built, stack=finer)
         return finer is not None
 
-    def _needs_proof(self, active: Indices) -> bool:
-        """Return whether neither formulas nor factors make the kernels kernels."""
-        if self.is_checked or landmarks_of(self.stack) is not None:
-            return False
-        if self.dictionary is None:
-            return True
-        return not all(is_built_in(self.dictionary[m]) for m in active.tolist())
-
     def check_sums(self, active: Indices, weights: Array) -> None:
         """Raise if a weighted sum of a model is not positive semidefinite.
 
@@ -250,7 +242,10 @@ class Training:
         Each sum is proven (see `is_proven`), or searched for a negative direction if it
         is not held whole.
         """
-        if not self._needs_proof(active):
+        if self.is_checked or landmarks_of(self.stack) is not None:
+            return
+        kernels = self.dictionary
+        if kernels and all(is_built_in(kernels[m]) for m in active.tolist()):
             return
         sums = np.unique(np.atleast_2d(weights), axis=0)
         combine, units = self.stack.combine, np.eye(self.stack.shape[0])[active]
@@ -338,9 +333,9 @@ class Training:
         if self.precomputed:
             # Scorers see matrices that are cut to the fold on both axes.
             training.rows = np.arange(train.size)
-        images = images_outside(self, training, train, test)
+        image = image_outside(self, training, train, test)
         outside = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
         offset = None if by_blocks else outside.offset
-        values = partial(fold_values, images, test.size, columns=columns, offset=offset)
+        values = partial(fold_values, image, test.size, columns=columns, offset=offset)
         return Fold(training, outside, values)
