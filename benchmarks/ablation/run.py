@@ -431,10 +431,9 @@ def whole_paths() -> None:
     """Solve all strengths on the folds, although scores have gone down."""
     from multikernel.estimators.hkl import candidates as hkl
     from multikernel.estimators.lp import cv as lp
-    from multikernel.estimators.search import targets
     from multikernel.estimators.spicy import cv as spicy
 
-    for module in (hkl, lp, targets, spicy):
+    for module in (hkl, lp, spicy):
         module.no_better = lambda *arguments: False
 
 
@@ -619,7 +618,6 @@ MECHANISMS = {
         joint_targets,
         (
             "estimators/search/targets.py",
-            "estimators/search/target_paths.py",
             "estimators/search/target_scores.py",
         ),
         ("search, 2 targets", "search, 40 targets", "search, 200 targets"),

@@ -9,7 +9,11 @@ from multikernel import ProgressBar, load, report, save
 from multikernel.certificates import alpha_max, largest_alphas
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
-from multikernel.estimators.search import target_scores, targets
+from multikernel.estimators.search import (
+    search as search_module,
+    target_scores,
+    targets,
+)
 from multikernel.estimators.search.scores import Scores
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
 from multikernel.gram import DenseStack, PartStack, ScaledStack
@@ -127,13 +131,13 @@ def test_offsets_are_of_their_targets(data, monkeypatch):
 def test_folds_hold_neither_kernels_nor_targets_of_their_own(data, monkeypatch):
     X, Y = data
     seen = []
-    cut = targets.fold_of_targets
+    cut = search_module.fold_of_targets
 
     def spy(fold, block):
         seen.append(fold)
         return cut(fold, block)
 
-    monkeypatch.setattr(targets, "fold_of_targets", spy)
+    monkeypatch.setattr(search_module, "fold_of_targets", spy)
     monkeypatch.setattr(targets, "BLOCK_BYTES", 1.0)
     search(storage="dense").fit(X, Y)
     parts = [fold.training.stack for fold in seen]

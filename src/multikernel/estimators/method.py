@@ -7,7 +7,7 @@ a method in order. A search is a method too, made of another one.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -188,8 +188,8 @@ class Solved:
         The candidates that it is the model of.
     model : object
         What the fold takes to predict.
-    n_active : int
-        How many kernels it has.
+    n_active : int or ndarray
+        How many kernels it has, for each target if these choose alone.
     n_bytes : int
         What it holds in memory.
     gaps : ndarray of shape (n_solves,)
@@ -199,15 +199,18 @@ class Solved:
     chain : sequence of int, default=()
         The candidates that are solved for one after another, ever less simple; this is
         one of them, and later ones may be left out.
+    targets : ndarray or None, default=None
+        The targets, if these choose alone, that it is the model of.
     """
 
     places: Sequence[int]
     model: Any
-    n_active: int
+    n_active: int | Array
     n_bytes: int
     gaps: Array
     attributes: Callable[[], dict[str, Any]]
     chain: Sequence[int] = ()
+    targets: Indices | None = None
 
 
 E = TypeVar("E", bound=Any)
@@ -222,9 +225,13 @@ class Candidates(ABC, Generic[E, D]):
     method : Method
         The method, at other strengths than the candidates'. Its `with_tol` returns
         it with another relative duality gap to stop at, or itself if it has none.
+    blocks : sequence of ndarray or None, default=None
+        Targets that choose alone, in blocks that are solved for together; None where
+        there is one choice for all.
     """
 
     method: E
+    blocks: Sequence[Indices] | None = field(default=None, kw_only=True)
 
     def with_tol(self, tol: float) -> Self:
         """Return the candidates, solved for to another relative duality gap."""
@@ -246,15 +253,17 @@ class Candidates(ABC, Generic[E, D]):
     def solve(self, data: D, watch: Watch, /) -> Generator[Solved, Array | None, None]:
         """Yield the models of candidates on one fold, in any order.
 
-        The mean scores of all folds may be sent, of shape (n_candidates,), nan where
-        they are not known: what they say is not worth it may be left out.
+        The mean scores of all folds may be sent, of shape (n_candidates,) or, of
+        targets that choose alone, (n_candidates, n_targets), nan where they are not
+        known: what they say is not worth it may be left out.
         """
 
     @abstractmethod
-    def refit(self, data: D, watch: Watch, best: int, /) -> dict[str, Any]:
+    def refit(self, data: D, watch: Watch, best: Any, /) -> dict[str, Any]:
         """Return the fitted attributes of the best candidate's model on all samples.
 
-        One iteration is made where the `watch` is stopped already.
+        The best one is a number, or an array if targets choose alone. One iteration is
+        made where the `watch` is stopped already.
         """
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:

@@ -99,7 +99,7 @@ def against_one_class(
 
 def warn_unscored(owner: str, scores: Scores) -> None:
     """Name the folds that no candidate has a score on, as they lack a class."""
-    unscored = scores.lacks_class & np.isnan(scores.scores).all(axis=1)
+    unscored = scores.lacks_class & np.isnan(scores.scores).all(axis=(1, 2))
     lacking = np.flatnonzero(unscored).tolist()
     if lacking:
         warn_user(
@@ -183,7 +183,11 @@ Solutions = TypeVar("Solutions", bound=Sequence[Any])
 
 
 def until_stopped(path: Iterator[Solutions]) -> Iterator[Solutions]:
-    """Yield the solutions of all outputs in turn, until a callback has stopped one."""
+    """Yield the solutions of all outputs in turn, until a callback has stopped one.
+
+    Outputs that are left out have None.
+    """
     return takewhile(
-        lambda each: all(s.status is not Status.STOPPED for s in each), path
+        lambda each: all(s is None or s.status is not Status.STOPPED for s in each),
+        path,
     )

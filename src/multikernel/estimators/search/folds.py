@@ -24,6 +24,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.splits import REMEDY, Split, learnt_classes
+from multikernel.estimators.search.targets import cut_by_blocks
 from multikernel.linalg.threads import run_blocks
 from multikernel.losses.base import means_of
 
@@ -74,6 +75,24 @@ class Folds(Generic[D]):
     candidates: Candidates[Any, D]
     watch: Watch
     jobs: int
+
+    @property
+    def blocks(self) -> Sequence[Indices]:
+        """Return the choices that are made together, in blocks."""
+        return self.candidates.blocks or [np.zeros(1, dtype=np.intp)]
+
+    def cut(self, number: int) -> Fold[D] | None:
+        """Return a fold, without targets of its own if these are taken in blocks.
+
+        Return None once a callback has stopped the search.
+        """
+        split, data = self.splits[number], self.data
+        if self.watch.stopped:
+            return None
+        if self.candidates.blocks is not None:
+            return cut_by_blocks(data, split, self.n_copies)
+        link = find_link(self.model.loss, data.samples)
+        return cut_fold(data, split, self.n_copies, link)
 
     @property
     def together(self) -> bool:

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from multikernel._typing import Array, Mask
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link, named, publish
-from multikernel.estimators.method import Data, Fold
+from multikernel.estimators.method import Data, Fold, Solved
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import target_scale
@@ -31,10 +31,9 @@ class Scores:
 
     Parameters
     ----------
-    scores, losses : ndarray of shape (n_folds, n_candidates) or \
-            (n_folds, n_candidates, n_targets)
-        Validation scores, and mean validation losses, which decide between equal ones;
-        of every target where these choose.
+    scores, losses : ndarray of shape (n_folds, n_candidates, n_choices)
+        Validation scores, and mean validation losses, which decide between equal ones.
+        There is one choice, or one for each target.
     n_active : ndarray of that shape
         Kernels in the models.
     done : ndarray of that shape
@@ -84,19 +83,18 @@ class FoldScorer:
 
     Parameters
     ----------
-    search : BaseMKL
+    search : SearchCV
         The search; not changed.
-    scoring : str, callable or None
-        Its scoring.
     fold : Fold
         The fold.
     """
 
-    def __init__(self, search: BaseMKL, scoring: Any, fold: Fold[Data]) -> None:
+    def __init__(self, search: Any, fold: Fold[Data]) -> None:
         from sklearn.base import is_classifier
         from sklearn.metrics import check_scoring
 
         self.search, self.fold = search, fold
+        scoring = search.scoring
         self.scorer: Scorer = check_scoring(search, scoring=scoring)
         if scoring is None and is_classifier(search):
             self.scorer = _accuracy
@@ -114,6 +112,10 @@ class FoldScorer:
         self.y, self.arguments = samples.y[samples.rows], {}
         if samples.sample_weight is not None and takes(self.scorer, 3, "sample_weight"):
             self.arguments["sample_weight"] = samples.sample_weight
+
+    def judge(self, solved: Solved, f: Array) -> tuple[float, float]:
+        """Return the score and the mean loss of a model by its decision values."""
+        return self(solved.attributes, f), self.loss(f)
 
     def __call__(self, attributes: Callable[[], dict[str, Any]], f: Array) -> float:
         """Return the score of a model by its decision values, (n_test, n_outputs).
@@ -196,7 +198,7 @@ class FoldScorer:
         attributes_of_model = named(self.search, data, attributes, known=(self.X, f))
         if data.precomputed:
             attributes_of_model["n_features_in_"] = self.fold.training.samples.rows.size
-        model = copy.copy(self.search)
+        model: BaseMKL = copy.copy(self.search)
         publish(model, attributes_of_model)
         return model
 
@@ -300,10 +302,11 @@ def _without_scores(searched: str, table: Scores) -> str:
 def scored_folds(scores: Array, done: Mask) -> Mask:
     """Return the folds that a scorer has given a score, all of them where it gave none.
 
-    Both have shape (n_folds, n_candidates). A fold without some class may have none.
+    Both have shape (n_folds, n_candidates) or (n_folds, n_candidates, n_choices). A
+    fold without some class may have none.
     """
     some = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
-    return np.asarray(some if some.any() else np.ones_like(some))
+    return np.asarray(np.where(some.any(axis=0), some, True))
 
 
 def comparable(values: Array) -> Array:

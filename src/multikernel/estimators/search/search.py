@@ -11,10 +11,10 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import find_link
 from multikernel.estimators.method import (
     Candidates,
     D,
+    Fold,
     Method,
     P,
     S,
@@ -34,7 +34,6 @@ from multikernel.estimators.search.choice import (
 from multikernel.estimators.search.folds import (
     Folds,
     Keeper,
-    cut_fold,
     keeping_folds,
     quiet_metrics,
 )
@@ -46,6 +45,13 @@ from multikernel.estimators.search.scores import (
     scoring_choice,
 )
 from multikernel.estimators.search.splits import make_splits
+from multikernel.estimators.search.target_scores import (
+    TargetScorer,
+    best_of_targets,
+    mean_over_choices,
+    target_means,
+)
+from multikernel.estimators.search.targets import fold_of_targets, warn_choices
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
@@ -133,96 +139,100 @@ class Search(Generic[D, P, S]):
 
     def _on_folds(self, problem: Trial[D], folds: Folds[D]) -> SearchOutcome:
         """Return the scores of the folds, on which each candidate is solved for."""
-        n_folds, samples, watch = len(folds.splits), folds.data.samples, folds.watch
-        keeper = self._expect(
-            folds,
-            folds.candidates.refit,
-            n_outputs=1 if samples.shared else len(samples.targets),
-        )
-        scores = Scores.empty(n_folds, len(folds.candidates))
-        runs: dict[int, FoldRun[D]] = {}
-
-        def begin(number: int) -> None:
-            runs[number] = FoldRun(folds, number, scores)
-
-        def step(means: Array | None, number: int) -> None:
-            runs[number].step(means)
-
-        def finish(number: int) -> None:
-            begin(number)
-            while not runs[number].ended:
-                step(None, number)
-            # With its kernels: there may be room for one fold's alone.
-            runs.pop(number)
-
+        samples, candidates, watch = folds.data.samples, folds.candidates, folds.watch
+        refit, keeper = bool(self.model.refit), keeping_folds(folds, candidates.refit)
+        rounds = len(folds.splits) * (2 if keeper else 1) + refit
+        n_outputs = 1 if samples.shared else len(samples.targets)
+        if candidates.blocks is not None:
+            n_outputs = folds.blocks[0].size
+        n_solves = len(candidates) * rounds * len(folds.blocks)
+        n_bytes = (1 + folds.n_copies) * folds.data.n_bytes
+        watch.expect(n_solves, n_outputs, self.source.owner, n_bytes)
+        n_choices = 1 if candidates.blocks is None else len(samples.targets)
+        scores = Scores.empty(len(folds.splits), len(candidates), n_choices)
         with quiet_metrics(samples, folds.splits):
             if folds.together:
-                folds.each(begin)
-                while not all(run.ended for run in runs.values()):
-                    folds.each(partial(step, mean_scores(scores)))
+                _solve_together(folds, scores)
             else:
-                folds.each(finish)
-        refit = partial(problem.candidates.refit, problem.whole, watch)
-        return SearchOutcome(scores, refit if self.model.refit else None, keeper)
-
-    def _expect(
-        self,
-        folds: Folds[D],
-        fit: Callable[..., dict[str, Any]],
-        *,
-        n_outputs: int,
-        n_blocks: int = 1,
-    ) -> Keeper | None:
-        """Say what is to be done, and return what keeps the models of the folds."""
-        refit, keeper = bool(self.model.refit), keeping_folds(folds, fit)
-        rounds = len(folds.splits) * (2 if keeper else 1) + refit
-        n_solves = len(folds.candidates) * rounds * n_blocks
-        n_bytes = (1 + folds.n_copies) * folds.data.n_bytes
-        folds.watch.expect(n_solves, n_outputs, self.source.owner, n_bytes)
-        return keeper
+                folds.each(partial(_solve_alone, folds, scores))
+        last = partial(problem.candidates.refit, problem.whole, watch)
+        return SearchOutcome(scores, last if refit else None, keeper)
 
     def publish(
         self, problem: Trial[D], data: D, solution: SearchOutcome
     ) -> dict[str, Any]:
-        """Choose a candidate, and return its model on all samples with the scores."""
+        """Choose candidates, and return their model on all samples with the scores."""
         scores, candidates = solution.scores, problem.candidates
-        results = cv_results(candidates.columns(int(scores.n_active.max())), scores)
+        columns = candidates.columns(int(scores.n_active.max()))
+        results = cv_results(columns, mean_over_choices(scores))
+        publish = self._publish_one
+        if candidates.blocks is not None:
+            publish = self._publish_each
+        return publish(candidates, data.samples, solution, results)
+
+    def _publish_one(
+        self,
+        candidates: Candidates[Any, D],
+        samples: Samples,
+        solution: SearchOutcome,
+        results: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Return the attributes of one choice for all outputs."""
+        owner, scores = self.source.owner, solution.scores
         best = best_candidate(results)
-        params = results["params"][best]
-        attributes = self._chosen(
-            candidates,
-            solution,
-            best,
-            {
-                "cv_results_": results,
-                "best_index_": best,
-                "best_params_": params,
-                "best_score_": float(results["mean_test_score"][best]),
-            },
-        )
-        alike = predicted_alike(scores, best, data.samples)
+        alike, params = predicted_alike(scores, best, samples), results["params"][best]
+        score = float(results["mean_test_score"][best])
+        described = results, best, params, score, alike
+        attributes = self._chosen(candidates, solution, *described)
         grids, parameters = candidates.edges(params), self.model.get_params(deep=False)
-        advice = against_one_class(parameters, data.samples, scores)
-        warn_unscored(self.source.owner, scores)
-        args = parameters, grids, results, best, alike, advice
-        warn_choice(self.source.owner, *args)
-        return attributes | {"predicted_alike_": alike}
+        advice = against_one_class(parameters, samples, scores)
+        warn_unscored(owner, scores)
+        warn_choice(owner, parameters, grids, results, best, alike, advice)
+        return attributes
+
+    def _publish_each(
+        self,
+        candidates: Candidates[Any, D],
+        samples: Samples,
+        solution: SearchOutcome,
+        results: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Return the attributes of a choice for each target."""
+        means = target_means(solution.scores)
+        best = best_of_targets(means, solution.scores)
+        params = {name: each[best] for name, each in candidates.columns().items()}
+        reached = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
+        described = results, best, params, float(reached.mean()), ""
+        attributes = self._chosen(candidates, solution, *described)
+        parameters = self.model.get_params(deep=False)
+        warn_choices(self.source.owner, parameters, candidates, means, best)
+        scores = np.ascontiguousarray(means["mean_test_score"].T)
+        return attributes | {"target_scores_": scores}
 
     def _chosen(
         self,
         candidates: Candidates[Any, D],
         solution: SearchOutcome,
+        results: dict[str, Any],
         best: Any,
-        attributes: dict[str, Any],
+        params: Mapping[str, Any],
+        score: float,
+        alike: str,
     ) -> dict[str, Any]:
-        """Return the attributes with those of the model at a choice on all samples."""
+        """Return the attributes of a choice, with those of its model on all samples."""
         scores, tol = solution.scores, self.cv_tol
-        attributes["n_splits_"] = len(scores.scores)
+        attributes: dict[str, Any] = {
+            "cv_results_": results,
+            "best_index_": best,
+            "best_params_": params,
+            "best_score_": score,
+            "predicted_alike_": alike,
+            "n_splits_": len(scores.scores),
+        }
         if candidates.method.with_tol(tol) is not candidates.method:
             attributes["cv_tol_"] = tol
         gaps = [np.empty(0), *scores.gaps]
         if solution.refit is not None:
-            params = attributes["best_params_"]
             attributes |= {f"{name}_": value for name, value in params.items()}
             # Strengths become what they are in the units of the targets.
             attributes |= solution.refit(best)
@@ -244,29 +254,77 @@ class Search(Generic[D, P, S]):
         return attributes
 
 
+def _solve_together(folds: Folds[D], scores: Scores) -> None:
+    """Solve candidate after candidate on all folds; paths may end with their scores."""
+    cuts: dict[int, Fold[D] | None] = {}
+    runs: dict[int, FoldRun[D]] = {}
+
+    def cut(number: int) -> None:
+        cuts[number] = folds.cut(number)
+
+    def begin(block: Indices, number: int) -> None:
+        runs[number] = FoldRun(folds, number, cuts[number], block, scores)
+
+    def step(means: Array | None, number: int) -> None:
+        runs[number].step(means)
+
+    folds.each(cut)
+    for block in folds.blocks:
+        if folds.candidates.blocks is not None:
+            n_targets = scores.scores.shape[2]
+            folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
+        folds.each(partial(begin, block))
+        while not all(run.ended for run in runs.values()):
+            folds.each(partial(step, mean_scores(scores, block)))
+
+
+def _solve_alone(folds: Folds[D], scores: Scores, number: int) -> None:
+    """Solve all candidates on one fold: there may be room for its kernels alone."""
+    fold = folds.cut(number)
+    for block in folds.blocks:
+        run = FoldRun(folds, number, fold, block, scores)
+        while not run.ended:
+            run.step(None)
+
+
 class FoldRun(Generic[D]):
     """One side of a split that is solved on, candidate by candidate, and scored."""
 
-    def __init__(self, folds: Folds[D], number: int, scores: Scores) -> None:
-        self.number, self.scores, self.watch = number, scores, folds.watch
+    def __init__(
+        self,
+        folds: Folds[D],
+        number: int,
+        fold: Fold[D] | None,
+        block: Indices,
+        scores: Scores,
+    ) -> None:
+        """Begin with the first candidate, for the targets of a block if these choose.
+
+        The fold is None if a callback has stopped the search.
+        """
+        self.number, self.block, self.scores = number, block, scores
+        self.watch = folds.watch
         self.chain: Sequence[int] = ()
-        self.ended = self.watch.stopped
-        if self.ended:
+        self.ended = fold is None or self.watch.stopped
+        if fold is None or self.ended:
             return
-        model, split = folds.model, folds.splits[number]
-        link = find_link(model.loss, folds.data.samples)
-        self._fold = cut_fold(folds.data, split, folds.n_copies, link)
-        self._scorer = FoldScorer(model, model.scoring, self._fold)
-        self._solved = folds.candidates.solve(self._fold.training, self.watch)
+        candidates, model = folds.candidates, folds.model
+        self._alone = candidates.blocks is not None
+        self._fold = fold_of_targets(fold, block) if self._alone else fold
+        scorer: Any = TargetScorer if self._alone else FoldScorer
+        self._scorer = scorer(model, self._fold)
+        self._solved = candidates.solve(self._fold.training, self.watch)
         scores.lacks_class[number] = self._scorer.lacks_class
 
     def step(self, means: Array | None) -> None:
         """Take the next solved candidates, and score them on the validation side.
 
         A chain of candidates that are solved together comes at once. The mean scores
-        so far say which of the candidates may be left out.
+        so far, (n_candidates, n_choices), say which candidates may be left out.
         """
         batch: list[Solved] = []
+        if means is not None and not self._alone:
+            means = means[:, 0]
         self.ended |= self.watch.stopped
         while not self.ended:
             try:
@@ -288,9 +346,11 @@ class FoldRun(Generic[D]):
         scores = self.scores
         values = self._fold.decision_values([models.model for models in batch])
         for models, f in zip(batch, values, strict=True):
-            places = self.number, np.asarray(models.places, dtype=np.intp)
-            scores.scores[places] = self._scorer(models.attributes, f)
-            scores.losses[places] = self._scorer.loss(f)
+            targets = slice(None) if models.targets is None else models.targets
+            rows = np.array([self.number]), np.asarray(models.places, dtype=np.intp)
+            places = np.ix_(*rows, self.block[targets])
+            score, loss = self._scorer.judge(models, f)
+            scores.scores[places], scores.losses[places] = score, loss
             answers = dict.fromkeys(models.places, self._scorer.predicted(f))
             scores.predicted[self.number].update(answers)
             scores.n_active[places] = models.n_active
@@ -302,8 +362,8 @@ class FoldRun(Generic[D]):
         """Count the candidates left out of the last chain as done, if it has ended."""
         if chain != self.chain:
             left_out = np.asarray(self.chain, dtype=np.intp)
-            done = self.scores.done[self.number, left_out]
-            self.watch.advance(int(np.count_nonzero(~done)))
+            done = self.scores.done[self.number][np.ix_(left_out, self.block)]
+            self.watch.advance(int(np.count_nonzero(~done.any(axis=1))))
             self.chain = chain
 
 
@@ -318,13 +378,17 @@ def loosened(tol: float) -> float:
     return max(tol, min(LOOSER * tol, LOOSEST))
 
 
-def mean_scores(scores: Scores) -> Array | None:
-    """Return the mean scores of all folds, nan where one is missing; None at first."""
-    done = scores.done.all(axis=0)
+def mean_scores(scores: Scores, block: Indices) -> Array | None:
+    """Return the mean scores of some choices over all folds; None at first.
+
+    They are nan for candidates that a fold has not solved for.
+    """
+    values, every_done = scores.scores[:, :, block], scores.done[:, :, block]
+    done = every_done.all(axis=0)
     if not done.any():
         return None
-    used = scored_folds(scores.scores, scores.done)
-    return np.where(done, np.mean(scores.scores[used], axis=0), np.nan)
+    used = scored_folds(values, every_done)
+    return np.where(done, np.mean(values, axis=0, where=used[:, None]), np.nan)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.fit import find_link
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.method import Fold
+from multikernel.estimators.method import Fold, Solved
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.search.choice import best_candidate
 from multikernel.estimators.search.scores import FoldScorer, Scores, losses_of
+from multikernel.estimators.search.targets import fold_of_targets
 
 ERRORS, ALIKE = 3.0, 3.0
 """Standard errors over folds by which a target gives way to what others choose, and by
@@ -39,17 +40,10 @@ each target as if alone            0.4054  0.1809  0.1660
 14 labels of yeast genes, two splits, lose by it: 0.0944 for 0.0951 with the second."""
 
 
-def fold_of_targets(fold: Fold[Training], block: Indices) -> Fold[Training]:
-    """Return a fold of some of its targets."""
-    training, outside = fold.training, fold.outside
-    if block.size == len(outside.targets):
-        return fold
-    part = training.among(training.samples.of_targets(block))
-    return Fold(part, outside.of_targets(block), fold.decision_values)
-
-
 class TargetScorer:
     """Scores the targets of a fold one by one, all at once where a metric can.
+
+    It stands in the place of a `FoldScorer`.
 
     Parameters
     ----------
@@ -58,6 +52,8 @@ class TargetScorer:
     fold : Fold
         The fold, of some targets.
     """
+
+    lacks_class, refusal = False, ""
 
     def __init__(self, search: Any, fold: Fold[Training]) -> None:
         self.search, self.fold = search, fold
@@ -71,6 +67,19 @@ class TargetScorer:
         self.metric = metrics_of_targets().get(name) if straight else None
         self._alone: dict[int, FoldScorer] = {}
 
+    def judge(self, solved: Solved, f: Array) -> tuple[Array, Array]:
+        """Return scores and mean losses of the targets of a model, (n_chosen,) each.
+
+        The decision values, (n_test, n_chosen), are without offsets.
+        """
+        targets, offset = np.asarray(solved.targets), self.fold.outside.offset
+        f = f if offset is None else f + offset[:, targets]
+        return self.scores(f, targets), self.losses(f, targets)
+
+    def predicted(self, f: Array) -> Mask:
+        """Return no answers: targets are those of a regression."""
+        return np.zeros(0, dtype=bool)
+
     def scores(self, f: Array, targets: Indices) -> Array:
         """Return the scores of decision values of some targets, (n_test, n_chosen)."""
         if self.metric is not None:
@@ -79,7 +88,7 @@ class TargetScorer:
         for t, values in zip(targets.tolist(), f.T, strict=True):
             if t not in self._alone:
                 one = fold_of_targets(self.fold, np.array([t]))
-                self._alone[t] = FoldScorer(self.search, self.search.scoring, one)
+                self._alone[t] = FoldScorer(self.search, one)
             scores.append(self._alone[t](dict, values[:, None]))
         return np.array(scores)
 
@@ -119,8 +128,8 @@ def metrics_of_targets() -> dict[str | None, Metric]:
     }
 
 
-def mean_over_targets(scores: Scores) -> Scores:
-    """Return mean scores of all folds over targets, and summed losses.
+def mean_over_choices(scores: Scores) -> Scores:
+    """Return mean scores of all folds over choices, and summed losses.
 
     Targets that nothing was solved for, as a callback stopped the search before, have
     no part in them.

@@ -1,6 +1,6 @@
 """Sparse learning by SpicyMKL with alpha chosen by cross-validation, along its path."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,15 +24,22 @@ from multikernel.estimators.grams.solving import (
     follow_to,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.method import AnyMethod, Solved
+from multikernel.estimators.method import AnyMethod, Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of, target_scale
-from multikernel.estimators.search.choice import no_better, until_stopped
+from multikernel.estimators.search.choice import (
+    OF_A_TARGET,
+    no_better,
+    until_stopped,
+)
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.search import SearchCV, loosened
-from multikernel.estimators.search.target_paths import chosen_recipe, refit_targets
-from multikernel.estimators.search.targets import TargetCandidates, TargetSearch
+from multikernel.estimators.search.search import Search, SearchCV, loosened
+from multikernel.estimators.search.targets import (
+    chosen_recipe,
+    refit_targets,
+    target_blocks,
+)
 from multikernel.estimators.spicy.estimators import (
     SparseClassification,
     SparseRegression,
@@ -63,7 +70,7 @@ class AlphaSearchCV(SearchCV):
         return alpha_search(self)
 
 
-def alpha_search(model: Any) -> TargetSearch:
+def alpha_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
     """Return the search of an estimator among strengths.
 
     It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
@@ -71,17 +78,19 @@ def alpha_search(model: Any) -> TargetSearch:
     method = sparse_method(model, 1.0)
 
     def candidates(whole: Training) -> AlphaCandidates:
-        if model.alphas is not None:
-            return AlphaCandidates(method, grid_of(model.alphas)[::-1], open_ends=True)
-        problems, _ = problems_of(method.recipe(whole), whole)
-        alphas = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
-        return AlphaCandidates(method, alphas, open_ends=False)
+        blocks, given = target_blocks(model, whole), model.alphas is not None
+        if given:
+            alphas = grid_of(model.alphas)[::-1]
+        else:
+            problems, _ = problems_of(method.recipe(whole), whole)
+            alphas = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
+        return AlphaCandidates(method, alphas, open_ends=given, blocks=blocks)
 
-    return TargetSearch(model, method, candidates)
+    return Search(model, method, candidates)
 
 
 @dataclass(frozen=True, eq=False)
-class AlphaCandidates(TargetCandidates[SparseMethod]):
+class AlphaCandidates(Candidates[SparseMethod, Training]):
     """Strengths, the largest first: there models are simplest.
 
     Parameters
@@ -110,6 +119,9 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
+        if self.blocks is not None:
+            yield from self._solve_each(recipes, training, watch)
+            return
         follow = follow_shortlist if is_shortened(training) else follow_outputs
         path = until_stopped(follow(recipes, training, watch))
         for number, solved_now in enumerate(path):
@@ -117,16 +129,37 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
             if no_better((yield replace(model, chain=chain)), chain):
                 return
 
-    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes at one strength, and the path that leads there.
+    def _solve_each(
+        self, recipes: Sequence[Recipe], training: Training, watch: Watch
+    ) -> Generator[Solved, Array | None, None]:
+        """Yield the models of the targets whose mean scores may still go up."""
+        chain, ends = range(len(recipes)), np.full(len(recipes[0].losses), len(recipes))
+        path = until_stopped(follow_listed(recipes, training, watch, ends))
+        for number, solved_now in enumerate(path):
+            models = [solution for solution in solved_now if solution is not None]
+            model = solved(number, recipes[number], training, models)
+            means = yield replace(
+                model,
+                n_active=np.array([solution.active.size for solution in models]),
+                chain=chain,
+                targets=np.flatnonzero([each is not None for each in solved_now]),
+            )
+            if means is not None:
+                ends[[no_better(each, chain, OF_A_TARGET) for each in means.T]] = -1
+            if (ends < 0).all():
+                return
+
+    def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
+        """Return the attributes at a choice, and the path that leads there.
 
         The way there is solved as exactly as the folds are. Where these follow a short
         list of kernels, its gaps are nan, as they are over no more than the list.
         """
         recipes = self._recipes(training)
-        recipe, alphas = recipes[best], self.alphas[: best + 1]
-        loose = self.with_tol(loosened(self.method.tol))
-        way = loose._recipes(training)[: best + 1]
+        loose = self.with_tol(loosened(self.method.tol))._recipes(training)
+        if self.blocks is not None:
+            return self._refit_each(recipes, loose, training, watch, best)
+        recipe, alphas, way = recipes[best], self.alphas[: best + 1], loose[: best + 1]
         follow = follow_unproved if is_shortened(training) else follow_outputs
         path = follow_to(way, recipe, training, watch, follow)
         alphas = alphas[-len(path) :]
@@ -138,32 +171,28 @@ class AlphaCandidates(TargetCandidates[SparseMethod]):
         attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
         return attributes
 
-    def solve_each(
-        self, training: Training, watch: Watch, ends: Indices
-    ) -> Iterator[Sequence[Solution | None]]:
-        """Yield the solutions of all targets, strength after strength.
-
-        A target has none beyond the place where it `ends`; see `follow_listed`.
-        """
-        return follow_listed(self._recipes(training), training, watch, ends)
-
-    def refit_each(
-        self, training: Training, watch: Watch, best: Indices, blocks: Sequence[Indices]
+    def _refit_each(
+        self,
+        recipes: Sequence[Recipe],
+        loose: Sequence[Recipe],
+        training: Training,
+        watch: Watch,
+        best: Indices,
     ) -> dict[str, Any]:
         """Return the attributes of the models with a strength for every target.
 
         The path of a target leads to its choice, and stays there.
         """
-        recipes = self._recipes(training)
-        last = chosen_recipe(recipes, best)
-        loose = self.with_tol(loosened(self.method.tol))._recipes(training)
-        way = loose[: int(best.max()) + 1]
-        path = refit_targets(way, last, training, watch, best, blocks)
-        solutions = finished(training, last, path.solutions, stopped=watch.stopped)
-        attributes = fitted_attributes(last, training, solutions)
+        assert self.blocks is not None
+        last, way = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
+        models, paths = refit_targets(way, last, training, watch, best, self.blocks)
+        models = finished(training, last, models, stopped=watch.stopped)
+        attributes = fitted_attributes(last, training, models)
+        n_iter = [sum(point.n_iter for point in path) for path in paths]
+        attributes["n_iter_"] = single(np.maximum(n_iter, 1))
         attributes["alphas_"] = self.alphas
-        attributes["n_iter_"] = single(np.maximum(path.n_iter, 1))
-        attributes["path_"] = path.path(attributes["alphas_"], last.objective_scale)
+        scale = np.reshape(last.objective_scale, (-1, 1))
+        attributes["path_"] = path_arrays(self.alphas[: len(way)], paths, scale)
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:
