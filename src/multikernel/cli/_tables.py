@@ -32,6 +32,7 @@ from multikernel.estimators import NamedGrams, stack_grams
 from multikernel.estimators.read.kinds import (
     ADVICE,
     TEXTS,
+    Sheet,
     default_texts,
     kinds_of,
     refuse_kinds,
@@ -145,7 +146,7 @@ def read_table(
     if views:
         words += texts
     elif only is None:
-        sure, unsure = default_texts(features[texts])
+        sure, unsure = default_texts(Sheet(features[texts]))
         strings += [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
         words += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
         doubts = {texts[at]: doubt for at, doubt in unsure.items()}

@@ -34,7 +34,7 @@ from multikernel.cli._requests import Training
 from multikernel.cli._tables import Table, as_times, read_table, refuse_empty
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
-from multikernel.estimators.read.kinds import default_texts
+from multikernel.estimators.read.kinds import Sheet, default_texts
 from multikernel.gram import LowRank, Storage
 from multikernel.kernels import (
     CategoryKernel,
@@ -242,7 +242,7 @@ def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
     """
     if not table.sequences:
         return None
-    kinds, _ = default_texts(table.X)
+    kinds, _ = default_texts(Sheet(table.X))
     sure = {table.X.columns[c] for c, kind in kinds.items() if kind == SEQUENCES}
     if sequences == SPECTRA and sure == {*table.sequences}:
         return None

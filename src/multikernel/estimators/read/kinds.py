@@ -10,7 +10,9 @@ import enum
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -155,12 +157,6 @@ def column_values(column: Any) -> Array:
     return np.asarray(column)
 
 
-def column_at(X: Any, position: int) -> Any:
-    """Return a column of a frame, an array or a list by its position."""
-    names = names_of(X)
-    return table_of(X)[:, position] if names is None else X[names[position]]
-
-
 def _with_plain_text(column: Any) -> Array:
     """Return a column with members of text Enums as text, which NumPy would cut."""
     values = np.empty(len(column), dtype=object)
@@ -219,66 +215,113 @@ TEXTS = (TEXT, CATEGORIES)
 """What columns hold that kernels may take for sequences or categories."""
 
 
-def text_columns(X: Any) -> tuple[int, ...]:
-    """Return the columns of text, or of pandas categories, by position.
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """The columns of data as they came in: names, kinds and values, looked at once.
 
-    A list, array or series of strings is one column.
+    Parameters
+    ----------
+    given : data frame, table of Arrow, or array-like
+        The data.
     """
-    if not is_frame(X):
-        if is_text(X):
-            return (0,)
-        array = X if isinstance(X, np.ndarray) else None
-        if array is None or array.dtype.kind not in "OUS" or array.ndim != 2:
-            return ()
-    return tuple(column for column, kind in enumerate(kinds_of(X)) if kind in TEXTS)
+
+    given: Any
+
+    @cached_property
+    def names(self) -> list[Any] | None:
+        """Return the names of the columns, None for data without names."""
+        return names_of(self.given)
+
+    @cached_property
+    def table(self) -> Any:
+        """Return a frame as it is, and an array-like as an array with two axes."""
+        if self.names is not None:
+            return self.given
+        X = self.given
+        table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+        table = table[:, None] if table.ndim == 1 else table
+        if table.ndim == 2:
+            return table
+        raise ValueError(
+            f"X must be a sequence of strings or a table, got {table.ndim} dimensions."
+        )
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """Return what each column holds; see `kinds_of`."""
+        return kinds_of(self.table)
+
+    @cached_property
+    def features(self) -> Features:
+        """Return the number and the names of the columns."""
+        return features_of(self.given)
+
+    @cached_property
+    def texts(self) -> tuple[int, ...]:
+        """Return the columns of text, or of pandas categories, by position.
+
+        A list, array or series of strings is one column.
+        """
+        if self.names is None:
+            if is_text(self.given):
+                return (0,)
+            array = self.given if isinstance(self.given, np.ndarray) else None
+            if array is None or array.dtype.kind not in "OUS" or array.ndim != 2:
+                return ()
+        return tuple(c for c, kind in enumerate(self.kinds) if kind in TEXTS)
+
+    def column(self, position: int) -> Any:
+        """Return a column by its position."""
+        if self.names is None:
+            return self.table[:, position]
+        return self.table[self.names[position]]
+
+    def values(self, position: int) -> Array:
+        """Return the values of a column by its position."""
+        return column_values(self.column(position))
 
 
-def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
+def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
     """Return what ``kernels=None`` takes columns of text for.
 
     For columns, by position, "sequences" or "categories", the latter in data frames
     only, as arrays of text hold numbers as well; and for all other columns of text why
     neither is sure.
     """
-    texts, framed = text_columns(X), is_frame(X)
-    table = table_of(X) if texts and not framed else X
-    kind_of_column = dict(enumerate(kinds_of(table))) if texts else {}
     kinds, doubts = {}, {}
-    for text_column in texts:
-        if kind_of_column[text_column] == CATEGORIES:
-            kinds[text_column] = CATEGORIES
+    for column in sheet.texts:
+        if sheet.kinds[column] == CATEGORIES:
+            kinds[column] = CATEGORIES
             continue
-        values = column_values(column_at(table, text_column)).tolist()
+        values = sheet.values(column).tolist()
         no_sequences = no_sequences_because(values)
         if no_sequences is None:
-            kinds[text_column] = SEQUENCES
+            kinds[column] = SEQUENCES
             continue
+        framed = sheet.names is not None
         no_categories = _why_no_categories(values) if framed else "X is an array"
         if no_categories is None:
-            kinds[text_column] = CATEGORIES
+            kinds[column] = CATEGORIES
         else:
-            doubts[text_column] = (
+            doubts[column] = (
                 f"no sequences ({no_sequences}) and no categories ({no_categories})"
             )
     return kinds, doubts
 
 
-def settled_texts(X: Any) -> dict[int, str]:
+def settled_texts(sheet: Sheet) -> dict[int, str]:
     """Return what ``kernels=None`` takes columns of text for, all of them.
 
     It is nothing for an array without sequences. A column that surely holds neither
     sequences nor categories is refused.
     """
-    kinds, doubts = default_texts(X)
-    if not doubts or not (kinds or is_frame(X)):
+    kinds, doubts = default_texts(sheet)
+    if not doubts or not (kinds or sheet.names is not None):
         return kinds
     column, doubt = next(iter(doubts.items()))
-    names = names_of(X)
-    name = column if names is None else names[column]
+    name = column if sheet.names is None else sheet.names[column]
     as_categories = f"views, ColumnKernel(CategoryKernel(), {name!r}), or "
-    present = [
-        v for v in column_values(column_at(X, column)).tolist() if not is_missing(v)
-    ]
+    present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
     if differs_too_much(len(set(present)), len(present), LEAST_FILLED):
         as_categories = ""
     raise ValueError(
@@ -432,15 +475,3 @@ def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
         return Features(len(column_names), tuple(map(str, column_names)))
     shape = np.shape(X)
     return Features(int(shape[1]) if len(shape) > 1 else 1)
-
-
-def table_of(X: Any) -> Any:
-    """Return an array-like as an array of objects with two axes."""
-    table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
-    if table.ndim == 1:
-        table = table[:, None]
-    if table.ndim != 2:
-        raise ValueError(
-            f"X must be a sequence of strings or a table, got {table.ndim} dimensions."
-        )
-    return table

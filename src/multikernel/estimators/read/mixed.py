@@ -11,13 +11,9 @@ from sklearn.utils.validation import validate_data
 from multikernel._typing import Array
 from multikernel.estimators.read.kinds import (
     TEXTS,
-    column_values,
-    features_of,
+    Sheet,
     is_missing,
-    kinds_of,
-    names_of,
     refuse_kinds,
-    table_of,
 )
 from multikernel.estimators.read.targets import read_quantity
 from multikernel.kernels.sequence.tables import Layout
@@ -29,7 +25,7 @@ UNKNOWN = -1.0
 def read_mixed(
     estimator: BaseEstimator,
     owner: str,
-    X: Any,
+    sheet: Sheet,
     categories: Collection[int] | None,
     samples: Mapping[int, Array] | None = None,
 ) -> tuple[Array, Layout]:
@@ -42,48 +38,39 @@ def read_mixed(
     A prediction reads these attributes, and raises for columns of another kind.
     """
     samples = {} if samples is None else samples
-    names = names_of(X)
-    X = table_of(X) if names is None else X
-    columns = list(X.T) if names is None else [X[name] for name in names]
     fitting = categories is not None
-    validate_data(estimator, X, reset=fitting, skip_check_array=True)
-    if not columns or not len(X):
+    validate_data(estimator, sheet.table, reset=fitting, skip_check_array=True)
+    n_rows, n_columns = len(sheet.table), sheet.features.number
+    if not n_columns or not n_rows:
         raise ValueError(f"Found array with 0 sample(s) while {owner} needs some.")
+    refuse_kinds(sheet.names or range(n_columns), sheet.kinds)
     asked_for = tuple(sorted(categories or ()))
     if not fitting:
         asked_for = known(estimator, "category_features_")
-    kinds = kinds_of(X)
-    refuse_kinds(names or range(len(columns)), kinds)
-    texts = (number for number, kind in enumerate(kinds) if kind in TEXTS)
-    layout = Layout(
-        features_of(X), tuple(c for c in texts if c not in asked_for), asked_for
-    )
-    strings = layout.sequences
-    if fitting:
-        if strings:
-            estimator.sequence_features_ = np.array(strings, dtype=np.intp)
-        if asked_for:
-            estimator.category_features_ = np.array(asked_for, dtype=np.intp)
-            estimator.categories_ = [
-                _found_categories(column_values(columns[c]), layout.label(c))
-                if c not in samples
-                else samples[c]
-                for c in asked_for
-            ]
-    else:
+    texts = (number for number, kind in enumerate(sheet.kinds) if kind in TEXTS)
+    strings = tuple(c for c in texts if c not in asked_for)
+    layout = Layout(sheet.features, strings, asked_for)
+    if not fitting:
         _check_kinds(known(estimator, "sequence_features_"), layout)
-    numeric = layout.numeric
-    numbers = np.empty((len(X), len(numeric)))
-    for number, column in enumerate(numeric):
+    elif strings:
+        estimator.sequence_features_ = np.array(strings, dtype=np.intp)
+    if fitting and asked_for:
+        estimator.category_features_ = np.array(asked_for, dtype=np.intp)
+        estimator.categories_ = [
+            samples[c]
+            if c in samples
+            else _found_categories(sheet.values(c), layout.label(c))
+            for c in asked_for
+        ]
+    numbers = np.empty((n_rows, len(layout.numeric)))
+    for number, column in enumerate(layout.numeric):
+        values, label = sheet.values(column), layout.label(column)
         if column in asked_for:
-            values = estimator.categories_[asked_for.index(column)]
-            entries = column_values(columns[column])
-            numbers[:, number] = _codes(entries, values, layout.label(column))
+            categories_of_column = estimator.categories_[asked_for.index(column)]
+            numbers[:, number] = _codes(values, categories_of_column, label)
         else:
-            numbers[:, number] = read_quantity(
-                columns[column], f"Column {layout.label(column)}"
-            )
-    return layout.packed(numbers, [column_values(columns[c]) for c in strings]), layout
+            numbers[:, number] = read_quantity(values, f"Column {label}")
+    return layout.packed(numbers, [sheet.values(c) for c in strings]), layout
 
 
 def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:

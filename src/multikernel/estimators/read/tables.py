@@ -10,19 +10,14 @@ from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
 from multikernel._validation import listed
-from multikernel.estimators.read import kinds, mixed, numbers
+from multikernel.estimators.read import mixed, numbers
 from multikernel.estimators.read.doubts import (
     label_doubts,
     row_number_doubts,
     warn_doubts,
     warn_unseen,
 )
-from multikernel.estimators.read.kinds import (
-    column_at,
-    column_values,
-    features_of,
-    is_frame,
-)
+from multikernel.estimators.read.kinds import Sheet, settled_texts
 from multikernel.estimators.read.precomputed import (
     check_same_grams,
     names_of_grams,
@@ -147,16 +142,18 @@ def check_fit_data(
         numbers.refuse_frames(X, "X")
         X = numbers.with_text_names(X)
         warn_doubts(owner, row_number_doubts(X))
+    sheet = Sheet(X)
     layout: Layout | None = None
     views: tuple[View, ...] = ()
     if is_precomputed(kernels):
         checked = read_grams(columns, owner, X, reset=True)
-    elif (kernels is not None or not plain) and (texts := _read_as_text(kernels, X)):
-        checked, layout, views = _read_texts(columns, owner, kernels, X, texts)
+    elif texts := {} if plain and kernels is None else _read_as_text(kernels, sheet):
+        checked, layout, views = _read_texts(columns, owner, kernels, sheet, texts)
     else:
         checked = numbers.read_numbers(columns, owner, X, reset=True)
         if isinstance(kernels, Views):
-            views = _find_views(columns, kernels, X if is_frame(X) else checked)
+            framed = sheet.names is not None
+            views = _find_views(columns, kernels, sheet if framed else Sheet(checked))
         numbers.check_values(columns, checked)
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
@@ -172,22 +169,22 @@ def _read_texts(
     columns: "Columns",
     owner: str,
     kernels: Any,
-    X: Any,
+    sheet: Sheet,
     texts: Mapping[int, str | None],
 ) -> tuple[Array, Layout, tuple[View, ...]]:
     """Return a table with columns of text, its layout, and the views of it."""
     views: tuple[View, ...] = ()
-    named = find_names(kernels, X)
+    named = find_names(kernels, sheet)
     if isinstance(kernels, Views):
-        views = _find_views(columns, kernels, X)
-    categories = _category_columns(kernels, views, texts, X)
-    checked, layout = mixed.read_mixed(columns, owner, X, categories, named)
+        views = _find_views(columns, kernels, sheet)
+    categories = _category_columns(kernels, views, texts, sheet)
+    checked, layout = mixed.read_mixed(columns, owner, sheet, categories, named)
     if named:
         of_views = [kernel for view in views for kernel in view.kernels or ()]
         pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
-        check_samples(pairs, checked, layout, X, fitting=True)
+        check_samples(pairs, checked, layout, sheet, fitting=True)
     numbers.check_values(columns, checked, layout)
-    warn_doubts(owner, _category_doubts(columns, layout, X, named))
+    warn_doubts(owner, _category_doubts(columns, layout, sheet, named))
     return checked, layout, views
 
 
@@ -228,39 +225,41 @@ def _settled(kernels: Any) -> Any:
     return kernels
 
 
-def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
+def _read_as_text(kernels: Any, sheet: Sheet) -> dict[int, str | None]:
     """Return the columns of text that kernels may see as text.
 
     Values say how a column is read ("sequence", "category"), or None where the kernels
     decide.
     """
     if kernels is None:
-        return dict(kinds.settled_texts(X))
-    name_columns = find_names(kernels, X)
+        return dict(settled_texts(sheet))
+    name_columns = find_names(kernels, sheet)
     sequences = any_kernel_takes(kernels, SEQUENCES)
     if not (
         sequences or any_kernel_takes(kernels, CATEGORIES) or isinstance(kernels, Views)
     ):
         return {}
-    texts = kinds.text_columns(X)
-    if sequences and not texts:
+    if sequences and not sheet.texts:
         raise ValueError(
             "A kernel takes sequences, but X has no strings: give a list of strings, "
             "or a data frame with a column of them."
         )
-    return dict.fromkeys([*texts, *name_columns])
+    return dict.fromkeys([*sheet.texts, *name_columns])
 
 
-def _find_views(columns: "Columns", kernels: Views, X: Any) -> tuple[View, ...]:
+def _find_views(columns: "Columns", kernels: Views, sheet: Sheet) -> tuple[View, ...]:
     """Return the views of data, and publish their columns."""
-    views = tuple(find_views(kernels, X, kinds.features_of(X)))
+    views = tuple(find_views(kernels, sheet.given, sheet.features))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
     columns.missing_views_ = {view.name: view.missing for view in views}
     return views
 
 
 def _category_columns(
-    kernels: Any, views: Sequence[View], texts: Mapping[int, str | None], X: Any
+    kernels: Any,
+    views: Sequence[View],
+    texts: Mapping[int, str | None],
+    sheet: Sheet,
 ) -> set[int]:
     """Return which columns of text hold categories, as kernels take them."""
     if isinstance(kernels, Views):
@@ -271,7 +270,7 @@ def _category_columns(
         return {column for column, kind in texts.items() if kind == CATEGORIES}
     if not any_kernel_takes(kernels, SEQUENCES):
         return set(texts)
-    given_kernels = [resolve_kernel(kernel, kinds.features_of(X)) for kernel in kernels]
+    given_kernels = [resolve_kernel(kernel, sheet.features) for kernel in kernels]
     return set(texts) & columns_of(given_kernels, CATEGORIES)
 
 
@@ -285,11 +284,11 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
             named = "feature_names_in_" in vars(estimator)
             X = numbers.with_text_names(X, fit_had_names=named)
         if any(mixed.known(estimator, name) for name in TEXT_FEATURES):
-            checked, layout = mixed.read_mixed(estimator, owner, X, None)
-            check_samples(
-                _matrices_in_use(estimator), checked, layout, X, fitting=False
-            )
-            warn_unseen(owner, len(checked), _unseen(checked, layout, X))
+            sheet = Sheet(X)
+            checked, layout = mixed.read_mixed(estimator, owner, sheet, None)
+            pairs = _matrices_in_use(estimator)
+            check_samples(pairs, checked, layout, sheet, fitting=False)
+            warn_unseen(owner, len(checked), _unseen(checked, layout, sheet))
         else:
             checked = numbers.read_numbers(estimator, owner, X, reset=False)
         numbers.check_values(estimator, checked, layout)
@@ -308,7 +307,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
 
 
 def _category_doubts(
-    columns: "Columns", layout: Layout, X: Any, named: Collection[int]
+    columns: "Columns", layout: Layout, sheet: Sheet, named: Collection[int]
 ) -> list[str]:
     """Return sentences about ambiguous category columns that name no samples."""
     sentences = []
@@ -316,18 +315,17 @@ def _category_doubts(
         if column not in named:
             labels = columns.categories_[number].tolist()
             where = f"column {layout.label(column)}"
-            sentences += label_doubts(where, column_at(X, column), labels)
+            sentences += label_doubts(where, sheet.column(column), labels)
     return sentences
 
 
-def _unseen(table: Array, layout: Layout, X: Any) -> dict[str, list[Any]]:
+def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
     """Return the category values not seen in fit, by column."""
     unseen, numeric = {}, layout.numeric
     for column in layout.categories:
         rows = table[:, numeric.index(column)] == mixed.UNKNOWN
         if rows.any():
-            values = column_values(column_at(X, column))[rows]
-            unseen[layout.label(column)] = values.tolist()
+            unseen[layout.label(column)] = sheet.values(column)[rows].tolist()
     return unseen
 
 
@@ -351,10 +349,10 @@ BRING = (
 """What to do about them at prediction."""
 
 
-def find_names(kernels: Any, X: Any) -> dict[int, Array]:
+def find_names(kernels: Any, sheet: Sheet) -> dict[int, Array]:
     """Return for columns that name samples of given matrices all their names."""
     views = isinstance(kernels, Views)
-    return names_of_samples(kernels, features_of(X)) if views else {}
+    return names_of_samples(kernels, sheet.features) if views else {}
 
 
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
@@ -374,7 +372,7 @@ def check_samples(
     kernels: Iterable[tuple[int, SampleKernel]],
     table: Array,
     layout: Layout,
-    X: Any,
+    sheet: Sheet,
     *,
     fitting: bool,
 ) -> None:
@@ -390,7 +388,7 @@ def check_samples(
             lacking, what = np.flatnonzero(rows >= kernel.K.shape[1]), "column"
         if not lacking.size:
             continue
-        values = column_values(column_at(X, layout.numeric[column]))
+        values = sheet.values(layout.numeric[column])
         names = list(dict.fromkeys(values[lacking].tolist()))
         advice = "" if fitting else BRING.format(view=kernel.view)
         raise ValueError(
