@@ -9,7 +9,7 @@ each other in the end.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import isqrt
 
@@ -53,11 +53,6 @@ class Settings:
     share: float = 0.1
     """A block is solved to this share of the violation on all samples."""
 
-    new: float = 0.5
-    """Share of a block's samples that the last block lacks, up to which entries are
-    taken from that: the product of all rows with their own transpose takes half the
-    steps."""
-
     ended: float = 0.5
     """But not below this share of the tolerance, which all samples are to meet."""
 
@@ -79,7 +74,6 @@ def run_in_blocks(
     """
     tol, most, n_bytes = limits
     steps, lowest = 0, np.inf
-    entries = Entries(gram, n_bytes)
     while True:
         sides = _violations(v, paired=paired)
         violation = float(sides.max())
@@ -90,8 +84,7 @@ def run_in_blocks(
         ended = SETTINGS.ended * tol
         block = _block(v, sides, ended, n_bytes)
         target = max(SETTINGS.share * violation, ended)
-        entries.go_to(block)
-        done = _run_on(v, entries, partial(run, target, most - steps))
+        done = _run_on(v, gram, block, partial(run, target, most - steps))
         steps += done.step
         stuck = done.code == STALLED and violation >= lowest
         if stuck or done.code == INDEFINITE or done.step == 0:
@@ -100,67 +93,18 @@ def run_in_blocks(
         lowest = min(lowest, violation)
 
 
-@dataclass(eq=False)
-class Entries:
-    """The entries of a matrix among the samples of the last block.
-
-    Blocks shrink to the free samples: most of the next one were in the last.
-
-    Parameters
-    ----------
-    gram : GramMatrix
-        The matrix.
-    n_bytes : int
-        What the last block and the next one may take together.
-    samples : ndarray of shape (n_samples,)
-        The samples of the last block, none at first.
-    K : ndarray of shape (n_samples, n_samples)
-        The entries among them.
-    """
-
-    gram: GramMatrix
-    n_bytes: int
-    samples: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    K: Array = field(default_factory=lambda: np.empty((0, 0)))
-
-    def go_to(self, block: Indices) -> None:
-        """Hold the entries among another block, whose samples may change their order.
-
-        Those of the last one come first.
-        """
-        place = np.full(self.gram.shape[0], -1)
-        place[self.samples] = np.arange(self.samples.size)
-        shared = place[block] >= 0
-        stay, new = block[shared], block[~shared]
-        both = 8 * (self.samples.size**2 + block.size**2)
-        if new.size > SETTINGS.new * block.size or both > self.n_bytes:
-            # The memory of the last one is free before the next one is there.
-            self.K, self.samples = np.empty((0, 0)), block
-            self.K = self.gram.within(block)
-            return
-        old = self.K[np.ix_(place[stay], place[stay])]
-        self.samples = np.concatenate([stay, new])
-        if new.size == 0:
-            self.K = old
-            return
-        self.K = np.empty((block.size, block.size))
-        self.K[: stay.size, : stay.size] = old
-        self.K[stay.size :] = self.gram.between(new, self.samples)
-        self.K[: stay.size, stay.size :] = self.K[stay.size :, : stay.size].T
-
-
 def _run_on(
     v: Array,
-    entries: Entries,
+    gram: GramMatrix,
+    block: Indices,
     run: Callable[[Array, Array], Outcome],
 ) -> Outcome:
     """Run SMO on a block of samples, and update f of all samples by its changes."""
-    block = entries.samples
     w = np.ascontiguousarray(v[:, block])
-    done = run(w, entries.K)
+    done = run(w, gram.within(block))
     change = np.zeros(v.shape[1])
     change[block] = w[RHO] - v[RHO, block]
-    f = v[F] + support_product(entries.gram, change)
+    f = v[F] + support_product(gram, change)
     v[CHANGING, block] = w[CHANGING]
     # The block's f has the rounding errors of all its small steps; this is one product.
     v[F] = f
