@@ -52,6 +52,14 @@ def test_separators(tmp_path, case):
     np.testing.assert_allclose(parts.to_numpy(float), ROWS)
 
 
+def test_quotes_are_around_whole_fields(tmp_path):
+    rows = "".join(f"-0,{k}4\tNA\tNone\n1,{k}5\tEU\tA\n" for k in range(9))
+    path = tmp_path / "a.csv"
+    path.write_text(f'size\t"x\ty"\tdose, daily\n{rows}', encoding="utf-8")
+    for read in (read_whole, read_in_partitions):
+        assert list(read(path)) == ["size", "x\ty", "dose, daily"]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -173,6 +173,8 @@ def _separator(lines: Sequence[str], path: Path) -> str:
             )
     if not regular:
         return max(scores, key=lambda mark: scores[mark][2])
+    quoted = {mark: regular[mark] for mark in regular if _quotes_fit(lines[0], mark)}
+    regular = quoted or regular
     best = max(regular.values())
     marks = [mark for mark, score in regular.items() if score == best]
     if len(marks) > 1:
@@ -199,6 +201,12 @@ def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
     numbers = [f for f in fields if NUMBER.fullmatch(f) or WITH_COMMA.fullmatch(f)]
     regular = len(header) > 1 and (2 * len(fit) > len(rows) or not rows)
     return regular, len(numbers) / max(len(fields), 1), len(header)
+
+
+def _quotes_fit(line: str, mark: str) -> bool:
+    """Return whether quotes in a line are around whole fields."""
+    end = re.escape(mark)
+    return '"' not in re.sub(rf'(^|{end})"(?:[^"]|"")*"(?={end}|$)', r"\1", line)
 
 
 def _records(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
