@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from multikernel.cli._outputs import find_output
-from multikernel.cli._tables import FORMATS, read_table, write_table
+from multikernel.cli._tables import FORMATS, read_table, table_writer
 
 FEATURES = ["age", "dose", "width"]
 
@@ -136,6 +136,11 @@ def test_unknown_formats(tmp_path):
         read_table(tmp_path / "data.xlsx", ["y"], [])
     with pytest.raises(ValueError, match=r"Cannot write .*data\.xlsx"):
         find_output(tmp_path / "data.xlsx", (), FORMATS)
+
+
+def write_table(frame, place):
+    with table_writer(place, FORMATS) as write:
+        write(frame)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
