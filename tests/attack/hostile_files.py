@@ -89,15 +89,6 @@ def failures(table: Counter[tuple[str, str]]) -> dict[tuple[str, str], int]:
     return {key: count for key, count in table.items() if key[1] not in FINE}
 
 
-def as_text(table: Counter[tuple[str, str]]) -> str:
-    """Return the table with a line for each kind of attempt."""
-    rows = [
-        f"{kind:44} {ending:40} {table[kind, ending]:6}"
-        for kind, ending in sorted(table)
-    ]
-    return "\n".join(rows)
-
-
 # --------------------------------------------------------------------------------------
 # One attempt, with its limits
 # --------------------------------------------------------------------------------------

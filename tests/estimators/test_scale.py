@@ -25,7 +25,6 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     regularization_path,
 )
-from multikernel.estimators.scale import deviations
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 from multikernel.kernels.graph import PolynomialGrid
 from multikernel.regularizers import BlockL1
@@ -156,20 +155,27 @@ def test_sparse_learning_of_raw_targets(split):
     assert model.score(X[half[1]], y[half[1]]) >= 0.3
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
 def test_deviations_are_weighted_pooled_and_never_zero():
     rng = np.random.default_rng(0)
-    y = rng.standard_normal((3, 50)) * np.array([[1.0], [1e-200], [1e200]])
-    each = [y[0].std(), (1e200 * y[1]).std() * 1e-200, (1e-200 * y[2]).std() * 1e200]
-    np.testing.assert_allclose(deviations(y, None, pooled=False), each)
-    pooled = deviations(y[[0, 0]] * [[3.0], [4.0]], None, pooled=True)
+    X = rng.standard_normal((50, 2))
+
+    def found(y, weights=None, selection="separate"):
+        settings = {"alpha": 1e3, "epsilon": 1.0, "selection": selection}
+        model = SpicyMKLRegressor([LinearKernel()], **settings, **INSENSITIVE)
+        return model.fit(X, y.T, weights).epsilon_
+
+    y = rng.standard_normal((3, 50)) * np.array([[1.0], [1e-140], [1e90]])
+    each = [y[0].std(), (1e140 * y[1]).std() * 1e-140, y[2].std()]
+    np.testing.assert_allclose(found(y), each)
+    pooled = found(y[[0, 0]] * [[3.0], [4.0]], selection="shared")
     assert pooled == pytest.approx(y[0].std() * np.sqrt(12.5))
     counts = rng.integers(1, 4, 50)
     expected = np.repeat(y[0], counts).std()
-    found = deviations(y[:1], counts.astype(float), pooled=False)
-    assert found == pytest.approx(expected, rel=1e-12)
-    constants = np.array([np.full(5, 0.1), np.zeros(5), 1e9 + 1e-8 * np.arange(5)])
-    np.testing.assert_array_equal(deviations(constants, None, pooled=False), 1.0)
-    np.testing.assert_array_equal(deviations(constants[:2], None, pooled=True), 1.0)
+    assert found(y[0], counts.astype(float)) == pytest.approx(expected, rel=1e-12)
+    constants = np.array([np.full(50, 0.1), np.zeros(50), 1e9 + 1e-9 * np.arange(50)])
+    np.testing.assert_array_equal(found(constants), 1.0)
+    np.testing.assert_array_equal(found(constants[:2], selection="shared"), 1.0)
 
 
 def test_values_in_the_units_of_the_targets_are_published(halves):

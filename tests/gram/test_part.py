@@ -20,7 +20,6 @@ DICTIONARY = ListDictionary(
     [GaussianKernel(1.5), LinearKernel(), ColumnKernel(PolynomialKernel(2), 0)]
 )
 SCALINGS = [None, "trace", "variance", ("variance", "trace")]
-COPYING = ["center", "cosine", ("center", "cosine")]
 SAMPLES = np.array([0, 1, 4, 5, 6, 9, 12])
 
 
