@@ -1,7 +1,6 @@
 """Stability selection and the bootstrap, against fits made one by one."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,9 +22,7 @@ from multikernel.exceptions import ConvergenceWarning
 from multikernel.inspection import (
     Stability,
     bootstrap,
-    intervals,
     kernel_tests,
-    stability,
     stability_selection,
 )
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
@@ -39,52 +36,63 @@ def data(n=60, seed=0):
     return X, np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.3 * random.standard_normal(n)
 
 
-def drawn(monkeypatch, module, name):
-    """Return where the counts of the next call will be found, and their samples."""
-    kept, draw = [], getattr(module, name)
+class Recorded(np.random.RandomState):
+    """A generator that keeps what it drew: orders of groups, and counts of rows."""
 
-    def recorded(n_resamples, random, samples):
-        counts = draw(n_resamples, random, samples)
-        kept.append(SimpleNamespace(counts=counts, rows=samples.rows))
-        return counts
+    def __init__(self):
+        super().__init__(3)
+        self.orders, self.counts = [], None
 
-    monkeypatch.setattr(module, name, recorded)
-    return kept
+    def permutation(self, group):
+        order = super().permutation(group)
+        # Samples of a group come in the order of their rows.
+        place = {sample: row for row, sample in enumerate(group)}
+        self.orders.append(np.array([place[sample] for sample in order]))
+        return order
+
+    def multinomial(self, n, shares, size=None):
+        self.counts = super().multinomial(n, shares, size=size)
+        return self.counts
 
 
 @pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy"])
 @pytest.mark.parametrize("copies", [False, True])
-def test_a_half_chooses_what_a_fit_on_it_chooses(monkeypatch, storage, copies):
+def test_a_half_chooses_what_a_fit_on_it_chooses(storage, copies):
     X, y = data()
     if copies:
         X, y = np.vstack([X, X[:20]]), np.append(y, y[:20])
     weights = np.random.default_rng(1).integers(1, 3, len(y)).astype(float)
     model = SpicyMKLRegressor(KERNELS, 0.1, tol=1e-8, storage=storage)
-    kept = drawn(monkeypatch, stability, "halves")
-    found = stability_selection(model, X, y, 4, sample_weight=weights, random_state=3)
-    counts, rows = kept[0].counts, kept[0].rows
-    assert (counts[0] + counts[1] <= 1).all()
-    assert counts[0].sum() == counts[1].sum() == len(y) // 2
-    assert not (counts[0] == counts[2]).all()
-    for chosen, count in zip(found.selections, counts, strict=True):
-        half = rows[count > 0]
+    random = Recorded()
+    found = stability_selection(
+        model, X, y, 4, sample_weight=weights, random_state=random
+    )
+    size = len(y) // 2
+    assert [len(order) for order in random.orders] == [len(y)] * 2
+    assert {*random.orders[0][:size]} != {*random.orders[1][:size]}
+    halves = [
+        half for order in random.orders for half in (order[:size], order[size:][:size])
+    ]
+    for chosen, half in zip(found.selections, halves, strict=True):
+        half = np.sort(half)
         alone = model.fit(X[half], y[half], weights[half])
         np.testing.assert_array_equal(np.flatnonzero(chosen), alone.active_kernels_)
     whole = model.fit(X, y, weights)
     np.testing.assert_array_equal(found.active_kernels, whole.active_kernels_)
 
 
-def test_classes_keep_their_shares(monkeypatch):
+def test_classes_keep_their_shares():
     X, y = data()
     labels = np.digitize(y, [-0.3, 0.8])
     model = SpicyMKLClassifier(KERNELS, 0.05, tol=1e-7)
-    kept = drawn(monkeypatch, stability, "halves")
-    found = stability_selection(model, X, labels, 2, random_state=0)
-    for chosen, count in zip(found.selections, kept[0].counts, strict=True):
-        half = kept[0].rows[count > 0]
-        np.testing.assert_array_equal(
-            np.bincount(labels[half]), np.bincount(labels) // 2
-        )
+    random = Recorded()
+    found = stability_selection(model, X, labels, 2, random_state=random)
+    parts = []
+    for label, order in zip(np.unique(labels), random.orders, strict=True):
+        rows, size = np.flatnonzero(labels == label), order.size // 2
+        parts.append((rows[order[:size]], rows[order[size:][:size]]))
+    halves = [np.sort(np.concatenate(half)) for half in zip(*parts, strict=True)]
+    for chosen, half in zip(found.selections, halves, strict=True):
         alone = model.fit(X[half], labels[half])
         np.testing.assert_array_equal(np.flatnonzero(chosen), alone.active_kernels_)
 
@@ -158,14 +166,12 @@ def test_a_pipeline_is_fitted_up_to_its_model():
         LpMKLRegressor(KERNELS, 1.0, loss="squared_error", tol=1e-9, storage="dense"),
     ],
 )
-def test_a_resample_is_a_fit_with_weights(monkeypatch, model):
+def test_a_resample_is_a_fit_with_weights(model):
     X, y = data()
-    kept = drawn(monkeypatch, intervals, "draws_with_replacement")
-    found = bootstrap(model, X, y, 3, random_state=0)
-    for number, count in enumerate(kept[0].counts):
-        assert count.sum() == len(y)
-        weights = np.zeros(len(y))
-        weights[kept[0].rows] = count
+    random = Recorded()
+    found = bootstrap(model, X, y, 3, random_state=random)
+    for number, weights in enumerate(random.counts.astype(float)):
+        assert weights.sum() == len(y)
         alone = model.fit(X, y, weights)
         np.testing.assert_allclose(
             found.kernel_weights[number], alone.kernel_weights_, atol=1e-3
@@ -241,14 +247,15 @@ def test_a_class_of_one_sample_cannot_be_halved():
 
 
 @pytest.mark.parametrize("selection", ["shared", "separate"])
-def test_several_targets(monkeypatch, selection):
+def test_several_targets(selection):
     X, y = data()
     Y = np.column_stack([y, X[:, 2] ** 2, X[:, 3]])
     model = SpicyMKLRegressor(KERNELS, 0.1, tol=1e-7, selection=selection)
-    kept = drawn(monkeypatch, stability, "halves")
-    found = stability_selection(model, X, Y, 2, random_state=0)
-    for chosen, count in zip(found.selections, kept[0].counts, strict=True):
-        half = kept[0].rows[count > 0]
+    random = Recorded()
+    found = stability_selection(model, X, Y, 2, random_state=random)
+    (order,), size = random.orders, len(Y) // 2
+    halves = order[:size], order[size:][:size]
+    for chosen, half in zip(found.selections, map(np.sort, halves), strict=True):
         alone = model.fit(X[half], Y[half])
         np.testing.assert_array_equal(np.flatnonzero(chosen), alone.active_kernels_)
     fits = bootstrap(model, X, Y, 3, random_state=0)
