@@ -128,13 +128,11 @@ def named(
     decision values are `known` need not be computed again.
     """
     samples, loss = data.samples, getattr(estimator, "loss", None)
-    published = dict(attributes)
+    hidden = {name[1:]: value for name, value in attributes.items() if name[0] == "_"}
+    published = {name: value for name, value in attributes.items() if name[0] != "_"}
     state = FittedModel(
-        model=published.pop("_model", None),
-        stages=published.pop("_stages", None),
-        folds=published.pop("_folds", None),
+        **{"names": data.names, **hidden},
         precomputed=data.precomputed,
-        names=published.pop("_names", data.names),
         loss=repr(loss),
         has_probabilities=is_likelihood(loss),
         link=find_link(loss, samples),

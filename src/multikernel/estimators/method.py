@@ -67,8 +67,6 @@ class Data(Protocol):
 
 D = TypeVar("D", bound=Data)
 D_co = TypeVar("D_co", bound=Data, covariant=True)
-P = TypeVar("P", bound="Scaled")
-S = TypeVar("S")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +141,7 @@ class Source(Protocol[D_co]):
         """
 
 
-class Scaled(Protocol):
-    """A problem whose objective an estimator has in another scale."""
-
-    @property
-    def objective_scale(self) -> float | Array:
-        """Return what turns objectives into the estimator's."""
-
-
-class Method(Protocol[D, P, S]):
+class Method(Protocol[D]):
     """A frozen value that supplies what differs from one method to another."""
 
     @property
@@ -162,20 +152,23 @@ class Method(Protocol[D, P, S]):
     def source(self) -> Source[D]:
         """Return what it learns from."""
 
-    def recipe(self, data: D) -> P:
-        """Return its losses, penalties and solver on such data, and their scale."""
+    def recipe(self, data: D) -> Any:
+        """Return what it solves for on such data, with its ``objective_scale``.
 
-    def solve(self, recipe: P, data: D, watch: Watch, /) -> S:
+        That is the factor from objectives of problems to the estimator's.
+        """
+
+    def solve(self, recipe: Any, data: D, watch: Watch, /) -> Any:
         """Return the solution, and warn where it ended before its time.
 
         Factors of kernels in the data may be refined.
         """
 
-    def publish(self, recipe: P, data: D, solution: S, /) -> dict[str, Any]:
+    def publish(self, recipe: Any, data: D, solution: Any, /) -> dict[str, Any]:
         """Return the fitted attributes, with the model that predicts as ``_model``."""
 
 
-AnyMethod = Method[Any, Any, Any]
+AnyMethod = Method[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ class GramOptions:
         """Return whether whole matrices are stored in single precision."""
         return self.storage == "dense32"
 
-    def scaled(self, factors: Array | float) -> "GramOptions":
+    def scaled(self, factors: Array) -> "GramOptions":
         """Return options by which normalised kernels are multiplied by factors."""
         if np.all(factors == 1.0):
             return self

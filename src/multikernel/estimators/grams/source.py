@@ -151,9 +151,9 @@ class GramSource:
 
     def _penalty_factors(
         self, dictionary: KernelDictionary | None, samples: Samples
-    ) -> Array | float:
+    ) -> Array:
         """Return factors of the kernels by which all have the same penalty."""
-        factors: Array | float = 1.0
+        factors = np.ones(1)
         if self.penalty_weights is not None:
             n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
             names = KernelNames(dictionary, n_kernels, samples.table.gram_names)

@@ -49,8 +49,7 @@ NOT_PROVEN = (
 class Training:
     """Samples and their Gram matrices: all that a method learns from.
 
-    Matrices may be refined, which replaces `built`: all that is learnt from them
-    afterwards is over the finer ones.
+    Only `refine` changes it: it replaces `built` by finer matrices.
 
     Parameters
     ----------
@@ -298,8 +297,7 @@ class Training:
             built = gram_matrices(self.dictionary, X, self.options, weights)
         rows = self.rows[chosen]
         part = replace(self, samples=samples, built=built, rows=rows, taken=taken)
-        part.is_part = True
-        return part, chosen
+        return replace(part, is_part=True), chosen
 
     def whole(self) -> "Training":
         """Return all samples with their normalised Gram matrices, as a fit has them.
@@ -310,10 +308,12 @@ class Training:
         everyone = np.arange(self.rows.size)
         training, chosen = self.part(everyone)
         inputs = self.dictionary, training.X, self.options, training.samples.weights
+        built = training.built
         if chosen.size < everyone.size:
-            training.built = gram_matrices(*inputs)
+            built = gram_matrices(*inputs)
         if self.fit_intercept:
-            training.built = without_constants(training.built, *inputs)
+            built = without_constants(built, *inputs)
+        training = replace(training, built=built)
         warn_degenerate(training)
         return training
 
@@ -328,11 +328,10 @@ class Training:
         """
         # Where folds need copies, so does the model on all samples, held already.
         training, train = self.part(train, n_copies + 1)
+        # Scorers see matrices that are cut to the fold on both axes.
+        rows = np.arange(train.size) if self.precomputed else training.rows
         # A part of a kernel's matrix is one: the model on all samples is checked.
-        training = training.unchecked()
-        if self.precomputed:
-            # Scorers see matrices that are cut to the fold on both axes.
-            training.rows = np.arange(train.size)
+        training = replace(training, rows=rows, is_checked=True)
         image = image_outside(self, training, train, test)
         outside = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])

@@ -248,12 +248,9 @@ def _hiding(
     hiding, times = set(), UNSEEN if novelty else HIDES
     for columns in sets:
         spreads = deviations[list(columns)]
-        widest = int(spreads.argmax())
-        others = np.delete(spreads, widest)
-        others = others[others > 0.0]
-        least, most = others.min(initial=np.inf), spreads[widest] / times
-        if most > least and (novelty or most > np.median(others)):
-            hiding.add(columns[widest])
+        *others, largest = np.sort(spreads[spreads > 0.0]) if spreads.any() else [0.0]
+        if others and largest > times * (others[0] if novelty else np.median(others)):
+            hiding.add(columns[int(np.nanargmax(spreads))])
     return sorted(hiding)
 
 

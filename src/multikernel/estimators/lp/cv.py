@@ -165,7 +165,7 @@ def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
 
 def margin_search(
     model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
-) -> Search[Training, Recipe, list[Solution]]:
+) -> Search[Training]:
     """Return the search of an estimator among C, and among p where it has one.
 
     The C and p of its method do not matter.

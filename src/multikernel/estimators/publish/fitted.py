@@ -231,10 +231,6 @@ class FittedModel:
 
     Parameters
     ----------
-    model : AdditiveModel or None
-        Predicts; None for a search that fits no model on all samples.
-    stages : object
-        The models of all prefixes, where kernels are selected one by one; or None.
     names : KernelNames
         The names of all kernels.
     precomputed : bool
@@ -243,6 +239,10 @@ class FittedModel:
         The ``loss`` of the fit, as messages write it.
     has_probabilities : bool
         Whether that loss is a likelihood.
+    model : AdditiveModel or None, default=None
+        Predicts; None for a search that fits no model on all samples.
+    stages : object, default=None
+        The models of all prefixes, where kernels are selected one by one.
     link : {"one_vs_rest", "joint", "labels", "log", "identity"}
         What decision values stand for, see `find_link`; default="one_vs_rest".
     deviance : (str, float) or None, default=None
@@ -258,12 +258,12 @@ class FittedModel:
         Whether the fit had an offset.
     """
 
-    model: AdditiveModel | None
-    stages: Any
     names: KernelNames
     precomputed: bool
     loss: str
     has_probabilities: bool
+    model: AdditiveModel | None = None
+    stages: Any = None
     link: str = "one_vs_rest"
     deviance: tuple[str, float] | None = None
     outputs: tuple[str, ...] = ()

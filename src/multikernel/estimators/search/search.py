@@ -16,8 +16,6 @@ from multikernel.estimators.method import (
     D,
     Fold,
     Method,
-    P,
-    S,
     Solved,
     Source,
 )
@@ -90,7 +88,7 @@ class SearchOutcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Search(Generic[D, P, S]):
+class Search(Generic[D]):
     """A method that chooses the parameters of another one on folds.
 
     Parameters
@@ -105,7 +103,7 @@ class Search(Generic[D, P, S]):
     """
 
     model: Any
-    method: Method[D, P, S]
+    method: Method[D]
     candidates: Callable[[D], Candidates[Any, D]]
 
     why_no_path: ClassVar[str] = (

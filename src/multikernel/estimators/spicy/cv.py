@@ -51,7 +51,6 @@ from multikernel.estimators.spicy.method import (
     sparse_method,
 )
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.problem import Solution
 
 ALPHA_MIN_RATIO = 1e-3
 """Where default paths end, as a share of where they begin: ``benchmarks/defaults``
@@ -70,7 +69,7 @@ class AlphaSearchCV(SearchCV):
         return alpha_search(self)
 
 
-def alpha_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
+def alpha_search(model: Any) -> Search[Training]:
     """Return the search of an estimator among strengths.
 
     It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.

@@ -9,7 +9,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import merge
@@ -27,11 +26,10 @@ from multikernel.estimators.survival.likelihood import (
 )
 from multikernel.estimators.survival.times import Times
 from multikernel.losses import LogLogisticLoss
-from multikernel.problem import Solution
 
 
 @dataclass(frozen=True, eq=False)
-class SurvivalSearch(Search[Training, Recipe, list[Solution]]):
+class SurvivalSearch(Search[Training]):
     """A search whose folds say the scale of the answers, at the strength chosen."""
 
     def publish(
