@@ -19,9 +19,6 @@ from multikernel.exceptions import IndefiniteKernelError
 AXES = "The matrix of Grams"
 """What messages call it."""
 
-EXACT = 2.0**53
-"""Whole numbers below that are floats."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grams:
@@ -264,7 +261,7 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
             "The names of samples are all text, or all numbers, got "
             f"{shown(names[0])} and others."
         )
-    if array.dtype.kind != "U" and not (np.abs(array) < EXACT).all():
+    if array.dtype.kind != "U" and not (np.abs(array) < 2.0**53).all():
         raise ValueError(
             "Names of samples that are numbers are finite, and below 2**53 in size, as "
             "tables of numbers round others: name samples by text, as str(name)."

@@ -10,3 +10,6 @@ TINY = float(np.finfo(np.float64).tiny)
 
 SINGLE = float(np.finfo(np.float32).eps) / 2.0
 """Largest relative rounding error of a number in single precision."""
+
+CHUNK = 512
+"""Numbers of each row that loops work on at a time: they stay in a core's cache."""

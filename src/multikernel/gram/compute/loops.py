@@ -7,13 +7,11 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.compute.forms import TERMS
+from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop
 
 Singles = NDArray[np.float32]
 Either = Array | Singles
-
-PAIRS = 512
-"""Pairs whose differences, in single precision, stay in a core's cache."""
 
 C0, C1, C2, C3, C4, C5, C6, C7 = (
     np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(8)
@@ -108,9 +106,9 @@ def power_of_two(x: np.float32) -> np.float32:
 
 @loop(fastmath={"reassoc", "contract"})
 def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) -> float:
-    """Return the sum of weights times 2^(factor times distance) of a chunk of PAIRS."""
+    """Return the sum of weights times 2^(factor times distance) of a chunk of CHUNK."""
     total = 0.0
-    for start in range(0, PAIRS, TERMS):
+    for start in range(0, CHUNK, TERMS):
         part = np.float32(0.0)
         for j in range(start, start + TERMS):
             part += weights[j] * power_of_two(factor * distances[j])
@@ -136,13 +134,13 @@ def add_single_forms(  # noqa: PLR0913 - compiled code takes arrays, not objects
     distance, for powers of two. The products v_i v_j of pairs in the lower triangle,
     row after row from `first_row` on, are in double precision.
     """
-    table = np.empty((used.size, PAIRS), dtype=np.float32)
-    distances = np.empty(PAIRS, dtype=np.float32)
-    weights = np.empty(PAIRS, dtype=np.float32)
-    rows, cols = np.zeros(PAIRS, dtype=np.intp), np.zeros(PAIRS, dtype=np.intp)
+    table = np.empty((used.size, CHUNK), dtype=np.float32)
+    distances = np.empty(CHUNK, dtype=np.float32)
+    weights = np.empty(CHUNK, dtype=np.float32)
+    rows, cols = np.zeros(CHUNK, dtype=np.intp), np.zeros(CHUNK, dtype=np.intp)
     i, j = first_row, 0
-    for start in range(0, products.size, PAIRS):
-        size = min(PAIRS, products.size - start)
+    for start in range(0, products.size, CHUNK):
+        size = min(CHUNK, products.size - start)
         weights[:size] = products[start : start + size]
         weights[size:] = 0.0  # of pairs that are left from the chunk before
         for p in range(size):
@@ -150,7 +148,7 @@ def add_single_forms(  # noqa: PLR0913 - compiled code takes arrays, not objects
             i, j = (i, j + 1) if j < i else (i + 1, 0)
         for u in range(used.size):
             x, target = features[used[u]], table[u]
-            for p in range(PAIRS):
+            for p in range(CHUNK):
                 difference = x[rows[p]] - x[cols[p]]
                 target[p] = difference * difference
         for s in range(set_starts.size - 1):

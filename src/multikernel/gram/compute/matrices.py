@@ -13,13 +13,11 @@ from multikernel.gram.matrix import ENTRIES_PER_TASK, Stored
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.built_in import is_built_in
+from multikernel.linalg import CHUNK
 from multikernel.linalg.threads import compiled, run_blocks
 
 BLOCK_NUMBERS = 2**17
 """Numbers of a block, one megabyte."""
-
-CHUNK = 256
-"""Samples whose squared differences on every feature stay in a core's cache."""
 
 BATCH = 32
 """Gaussian kernels that are computed together."""

@@ -3,10 +3,8 @@
 import math
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop
-
-CHUNK = 512
-"""Samples of a row that stay in a core's first cache while rows are subtracted."""
 
 # Sums may be taken in any order, so that they are vectorised; values that are not
 # finite keep their meaning.

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop
 
 Single = NDArray[np.float32]
-
-CHUNK = 512
-"""Entries in a chunk."""
 
 SMALLEST = np.float32(1e-6)
 """Factors of a product are at least that large in absolute value, so that nodes can

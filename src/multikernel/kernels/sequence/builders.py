@@ -141,10 +141,6 @@ def dna_dictionary(
 LEAST_LETTERS = 20
 """Ordinary words are shorter: MARRIED and FEMALE are spelt in amino acids."""
 
-MOST_BASES = 0.5
-"""Share of A, C, G, T, U and N in proteins, a quarter in nature. N and the other codes
-of ambiguous bases are amino acids as well: with more it may be DNA."""
-
 WORD, DEGREE, SHIFT = 3, 5, 2
 """400 promoters of E. coli and 400 acceptor sites of C. elegans, p = 2, AUC on 1000
 others: spectrum alone 0.937 and 0.686; with a weighted degree of 5 0.949 and 0.978, of
@@ -226,15 +222,17 @@ def ambiguous_bases(sequences: Sequences) -> str:
     """Return the ambiguous letters in text that is mostly bases; "" if none."""
     letters = set(bytes(np.unique(sequences.letters)).decode("latin-1"))
     plain = any(letters <= {*KNOWN[name]} for name in ("dna", "rna"))
-    mostly = _share_of_bases(sequences) > MOST_BASES
-    ambiguous = mostly and not plain and letters <= AMBIGUOUS
+    ambiguous = _mostly_bases(sequences) and not plain and letters <= AMBIGUOUS
     return "".join(sorted(letters - {*"ACGTU"})) if ambiguous else ""
 
 
-def _share_of_bases(sequences: Sequences) -> float:
-    """Return the share of letters that are A, C, G, T, U or N."""
+def _mostly_bases(sequences: Sequences) -> bool:
+    """Return whether more than half of the letters are bases: of proteins a quarter is.
+
+    A, C, G, T, U and N are amino acids as well.
+    """
     bases = np.isin(sequences.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
-    return float(bases.mean())
+    return bool(bases.mean() > 0.5)
 
 
 def _alphabet(found: Sequences) -> str | None:
@@ -243,4 +241,4 @@ def _alphabet(found: Sequences) -> str | None:
     name = next(
         (name for name, alphabet in KNOWN.items() if letters <= {*alphabet}), None
     )
-    return None if name == "protein" and _share_of_bases(found) > MOST_BASES else name
+    return None if name == "protein" and _mostly_bases(found) else name

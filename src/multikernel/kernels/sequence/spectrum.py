@@ -152,11 +152,6 @@ def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:
     return words, places[is_used].astype(np.int64)
 
 
-MOST_WORDS = 4**6
-"""Words that are written out as factors at most: 33 kB a sequence. Kernels of longer
-words are compared pair by pair."""
-
-
 @dataclass(frozen=True)
 class SpectrumKernel(SequenceKernel):
     r"""The spectrum kernel [1]_, :math:`k(x, x') = \sum_u \#_u(x) \#_u(x')`.
@@ -228,8 +223,8 @@ class SpectrumKernel(SequenceKernel):
         return words.sparse
 
     def factor(self, X: Any) -> Array | None:
-        """Return the counts, written out, where there are few words."""
-        if self.n_features > MOST_WORDS:
+        """Return the counts, written out: of at most six bases, 33 kB a sequence."""
+        if self.n_features > 4**6:
             return None
         return np.asarray(self.features(X).toarray())
 
