@@ -100,13 +100,8 @@ class AnyOf:
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        expected: list[str] = []
-        for check in self.checks:
-            message = check(value)
-            if message is None:
-                return None
-            expected.append(message)
-        return ", or ".join(expected)
+        expected = [check(value) for check in self.checks]
+        return None if None in expected else ", or ".join(filter(None, expected))
 
 
 @dataclass(frozen=True)
@@ -140,11 +135,6 @@ NOTHING = OneOf((None,))
 FOLDER = InstanceOf((str, os.PathLike, NoneType), "a path or None")
 BYTES = AnyOf((Number(0), NOTHING))
 PRECISION = OneOf(("float64", "float32"))
-LONGEST = 300
-"""Characters of a wrong value that a message shows."""
-NEGLIGIBLE = 1e-40
-"""A sample weight below this share of the largest one counts as zero. Double precision
-has 16 digits."""
 
 LARGEST_VALUE = 1e100
 """Largest value of data, targets, strengths and of the sum of sample weights: products
@@ -155,9 +145,6 @@ SMALLEST_STRENGTH = 1e-150
 
 ASYMMETRY = 1e-7
 """Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
-BLOCK_ROWS = 256
-"""Rows of a matrix that are compared at a time, which bounds the memory: with 16 rows
-to all of 3000 the time is the same, 80 to 120 ms."""
 
 
 def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
@@ -189,7 +176,7 @@ def shown(value: object) -> str:
         return f"a huge {type(value).__name__}"
     if "\n" in text:  # of arrays, which are written over several lines
         text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if len(text) <= 300 else f"{text[:300]}..."
 
 
 def printable(text: str) -> str:
@@ -325,8 +312,8 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     Returns
     -------
     weights : ndarray of shape (n_samples,) or None
-        Those below `NEGLIGIBLE` of the largest are zero: no digit of any sum over the
-        samples holds them.
+        Those below 1e-40 of the largest are zero: no digit of any sum over the samples
+        depends on them.
 
     Raises
     ------
@@ -364,7 +351,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
             f"sample_weight sums to {total:.3g}, and from {1.0 / LARGEST_VALUE:g} to "
             f"{LARGEST_VALUE:g} is possible: scale the weights by a common factor."
         )
-    return np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
+    return np.where(weights < 1e-40 * weights.max(), 0.0, weights)
 
 
 def _weight_numbers(sample_weight: object) -> Array:
@@ -411,8 +398,8 @@ def check_symmetric(K: Array, name: str) -> None:
             f"[{i}, {j}]: impute or leave out these samples."
         )
     allowed = ASYMMETRY * float(np.abs(K.diagonal()).sum())
-    for start in range(0, K.shape[0], BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
+    for start in range(0, K.shape[0], 256):  # blocks bound the memory
+        rows = slice(start, start + 256)
         difference = np.abs(K[rows] - K[:, rows].T)
         if difference.max() > allowed:
             row, j = np.unravel_index(int(np.argmax(difference)), difference.shape)

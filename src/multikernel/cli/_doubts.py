@@ -33,9 +33,6 @@ PLATE = re.compile(r"\s*\d+[eE]\d+\s*")
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 """Whole numbers whose last digits float64 may lose."""
 
-LEAST_IDS = 10
-"""Minimum number of increasing rows before a column counts as possible row ids."""
-
 Cell = tuple[int, str]
 """The row and the text of a cell."""
 
@@ -251,7 +248,7 @@ def leave_out(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
     Columns named by an option stay.
     """
     while len(frame.columns) and (name := frame.columns[0]) not in wanted.named:
-        if not row_numbers(None if name == "" else name, frame.iloc[:, 0]):
+        if not row_numbers(name, frame.iloc[:, 0]):
             break
         _say_left_out(path, name, "row numbers")
         frame = frame.iloc[:, 1:]
@@ -271,9 +268,9 @@ def _say_left_out(path: Path, name: Any, content: str) -> None:
 def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:
     """Print a note about columns of increasing whole numbers, which may be row ids."""
     numbers = [kind.kind in "iuf" for kind in features.dtypes]
-    head = features.loc[:, numbers].iloc[:LEAST_IDS]
-    if len(head) < LEAST_IDS:
-        return
+    head = features.loc[:, numbers].iloc[:10]
+    if len(head) < 10:
+        return  # so few increasing numbers are no row ids
     first = _counts(head.to_numpy(np.float64))
     ids = [
         name

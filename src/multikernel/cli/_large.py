@@ -26,10 +26,6 @@ from multikernel.estimators.read.kinds import TEXTS, kinds_of
 from multikernel.gram import LowRank
 from multikernel.gram.memory import available_bytes
 
-LARGE_SHARE = 8
-"""A file is read in partitions if the memory is not this many times its size: reading
-it whole takes three times its size, and kernels are to be held as well."""
-
 LOOK_ROWS = 10_000
 """Rows from which the kinds of columns are told."""
 
@@ -52,7 +48,8 @@ def in_partitions(path: Path, asked: bool | None, *, folder: bool = False) -> bo
         return False
     if asked is not None or not path.exists():
         return bool(asked)
-    return folder or LARGE_SHARE * path.stat().st_size > available_bytes()
+    # Reading a file whole takes three times its size, and kernels need memory too.
+    return folder or 8 * path.stat().st_size > available_bytes()
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,8 @@ def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
             frame.insert(0, NAME, table.X.index)
         score = float(estimator.score(table.X, table.y)) if asked.target else None
     if asked.output is not None or not asked.json:
-        _tables.write_table(frame, target)
+        with _tables.table_writer(target, _tables.FORMATS) as write:
+            write(frame)
     if asked.json:
         columns = {str(key): list(frame[key]) for key in frame}
         _report.print_json({"score": score, **columns})

@@ -356,17 +356,11 @@ Write = Callable[[pd.DataFrame], None]
 """Writes rows below the rows before."""
 
 
-def write_table(frame: pd.DataFrame, place: Place) -> None:
-    """Write predictions as CSV, Parquet or npz, or as CSV to standard output."""
-    with table_writer(place, FORMATS) as write:
-        write(frame)
-
-
 @contextmanager
 def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
     """Yield a function that appends the rows of a data frame to a file.
 
-    An npz file takes one data frame.
+    Standard output gets CSV. An npz file takes one data frame.
     """
     headers = chain([True], repeat(False))
     if place.is_standard_output:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._validation import listed
-from multikernel.datasets.csv_form import NUMBER, WITH_COMMA
+from multikernel.datasets.csv_form import NUMBER
 from multikernel.estimators.read.kinds import (
     OTHER_NUMBERS,
     column_kind,
@@ -33,10 +33,8 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
     """
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
-    some = any(map(NUMBER.fullmatch, texts)) or any(map(WITH_COMMA.fullmatch, texts))
-    odd = None
-    if some and column_kind(column) != CATEGORIES:
-        odd = odd_cells(column)
+    categorical = column_kind(column) == CATEGORIES
+    odd = None if categorical else odd_cells(column)
     if odd is not None:
         sentences.append(
             f"{where} is read as text because it holds {odd[1]!r} at row {odd[0]}, and "
@@ -44,7 +42,7 @@ def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
             "pandas' astype('category') if they are categories"
         )
     others = [text for text in texts if OTHER_NUMBERS.fullmatch(text.strip())]
-    if len(others) > 1 and column_kind(column) != CATEGORIES:
+    if len(others) > 1 and not categorical:
         sentences.append(
             f"{where} is read as text, although {min(others)!r} may be a hexadecimal "
             "number or one of Fortran: convert the column to numbers, or use pandas' "

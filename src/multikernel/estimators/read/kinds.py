@@ -444,18 +444,13 @@ UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
 """Default names of unnamed columns in pandas, Arrow and CSV files."""
 
 
-def is_unnamed(name: Any) -> bool:
-    """Return whether a column is unnamed or has the default name of a library."""
-    return name is None or (isinstance(name, str) and bool(UNNAMED.fullmatch(name)))
-
-
 def row_numbers(name: Any, values: Any) -> bool:
     """Return whether a first column holds the row numbers that ``to_csv`` writes.
 
     Such a column has no name, and whole numbers of which no two are the same: from 0
     or 1 on, in another order, or those of some rows.
     """
-    if not is_unnamed(name):
+    if name is not None and not (isinstance(name, str) and UNNAMED.fullmatch(name)):
         return False
     column = column_values(values)
     whole = column

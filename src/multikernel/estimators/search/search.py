@@ -128,27 +128,22 @@ class Search(Generic[D]):
 
     def solve(self, problem: Trial[D], data: D, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, and what gives the model on all samples."""
-        splits = make_splits(self.source.owner, self.model, data.samples)
+        owner, samples, refit = self.source.owner, data.samples, bool(self.model.refit)
+        splits = make_splits(owner, self.model, samples)
         candidates = problem.candidates.with_tol(self.cv_tol)
         jobs = min(effective_n_jobs(self.model.n_jobs), len(splits))
-        return self._on_folds(
-            problem, Folds(self.model, data, splits, candidates, watch, jobs)
-        )
-
-    def _on_folds(self, problem: Trial[D], folds: Folds[D]) -> SearchOutcome:
-        """Return the scores of the folds, on which each candidate is solved for."""
-        samples, candidates, watch = folds.data.samples, folds.candidates, folds.watch
-        refit, keeper = bool(self.model.refit), keeping_folds(folds, candidates.refit)
-        rounds = len(folds.splits) * (2 if keeper else 1) + refit
+        folds = Folds(self.model, data, splits, candidates, watch, jobs)
+        keeper = keeping_folds(folds, candidates.refit)
+        rounds = len(splits) * (2 if keeper else 1) + refit
         n_outputs = 1 if samples.shared else len(samples.targets)
         if candidates.blocks is not None:
             n_outputs = folds.blocks[0].size
         n_solves = len(candidates) * rounds * len(folds.blocks)
         n_bytes = (1 + folds.n_copies) * folds.data.n_bytes
-        watch.expect(n_solves, n_outputs, self.source.owner, n_bytes)
+        watch.expect(n_solves, n_outputs, owner, n_bytes)
         n_choices = 1 if candidates.blocks is None else len(samples.targets)
-        scores = Scores.empty(len(folds.splits), len(candidates), n_choices)
-        with quiet_metrics(samples, folds.splits):
+        scores = Scores.empty(len(splits), len(candidates), n_choices)
+        with quiet_metrics(samples, splits):
             if folds.together:
                 _solve_together(folds, scores)
             else:

@@ -63,11 +63,14 @@ def _among_samples(cv: Any, samples: Samples) -> Iterable[list[Indices]]:
     """Yield both sides of every fold among the samples of non-zero weight."""
     fold_of_row = np.full(samples.y.shape[0], -1)
     fold_of_row[samples.rows] = np.arange(samples.rows.size)
+    stratify, n_rows = samples.classes is not None, len(fold_of_row)
     with warnings.catch_warnings():
         # The fit has warned already of targets that may be numbers.
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
-        folds = list(_sides(cv, samples))
-    for number, rows in enumerate(folds):
+        folds = list(folds_of(cv, samples.y, samples.groups, stratify=stratify))
+    for number, pair in enumerate(folds):
+        _check_pair(pair, number)
+        rows = [_checked_rows(side, n_rows, number) for side in pair]
         sides = [fold_of_row[side][fold_of_row[side] >= 0] for side in rows]
         if not all(side.size for side in sides):
             raise ValueError(f"Fold {number} of cv has an empty side: {REMEDY}.")
@@ -138,7 +141,9 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> Iterable[A
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         return list(cv)
     splitter = _splitter(cv, labels, groups, stratify)
-    if groups is None and asks_for_groups(splitter):
+    request = get_routing_for_object(splitter)
+    routed = groups is None and "split" in vars(request)
+    if routed and request.split.requests.get("groups"):
         raise ValueError(
             f"cv={splitter!r} requires groups, and groups is None: call "
             "fit(X, y, groups=groups) with one label per sample."
@@ -163,28 +168,13 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
     return (StratifiedGroupKFold if stratified else GroupKFold)(n_folds)
 
 
-def _sides(cv: Any, samples: Samples) -> Iterable[list[Array]]:
-    """Yield both sides of every fold of ``cv``, as rows of the input."""
-    y, stratify = samples.y, samples.classes is not None
-    folds = folds_of(cv, y, samples.groups, stratify=stratify)
-    for number, sides in enumerate(folds):
-        pair = _checked_pair(sides, number)
-        yield [_checked_rows(side, y.shape[0], number) for side in pair]
-
-
-def asks_for_groups(splitter: Any) -> bool:
-    """Return whether a splitter cannot do without groups."""
-    request = get_routing_for_object(splitter)
-    return "split" in vars(request) and bool(request.split.requests.get("groups"))
-
-
-def _checked_pair(sides: Any, number: int) -> tuple[Any, Any]:
-    """Return both sides of a split, or say that it is none."""
+def _check_pair(sides: Any, number: int) -> None:
+    """Raise unless a split has two sides."""
     listed = isinstance(sides, Sequence) or (
         isinstance(sides, np.ndarray) and sides.ndim
     )
     if listed and len(sides) == 2:
-        return sides[0], sides[1]
+        return
     raise ValueError(
         f"Fold {number} of cv must be a pair of training and validation samples, got "
         f"{reprlib.repr(sides)}."

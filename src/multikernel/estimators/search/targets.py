@@ -30,10 +30,6 @@ from multikernel.problem import Solution
 BLOCK_BYTES = 2.0**25
 """What solves of a block of targets hold on one fold, beside the kernels."""
 
-ARRAYS = 36
-"""Vectors over the samples that a target holds on a fold, beside kernels: its small
-space, half of them, and what it has alone."""
-
 
 def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
     """Return the targets that choose alone, in blocks of about equal size.
@@ -51,7 +47,8 @@ def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
     shares = np.full(n_samples, 1.0 / n_samples)
     if not whole.stack.in_memory or residual_traces(whole.stack, shares).any():
         return [targets]
-    size = max(1, int(BLOCK_BYTES // (8.0 * n_samples * (ARRAYS + n_kernels))))
+    # A target has some 36 vectors over the samples, and one for each kernel.
+    size = max(1, int(BLOCK_BYTES // (8.0 * n_samples * (36 + n_kernels))))
     return np.array_split(targets, -(-targets.size // size))
 
 
