@@ -55,26 +55,25 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
     AssertionError: sigmoid() is not positive semidefinite: its matrix of these ...
     """
     name = getattr(kernel, "name", None) or repr(kernel)
-    _require(
-        callable(kernel) and callable(getattr(kernel, "diag", None)),
-        f"{name} is no kernel: that is callable as kernel(X, Y) and has diag(X).",
+    is_kernel = callable(kernel) and callable(getattr(kernel, "diag", None))
+    assert is_kernel, (
+        f"{name} is no kernel: that is callable as kernel(X, Y) and has diag(X)."
     )
     n = len(X)
-    _require(n >= 4, f"check_kernel needs four samples at least, got {n}.")
+    assert n >= 4, f"check_kernel needs four samples at least, got {n}."
     before = np.array(X, copy=True)
     K = _matrix(kernel(X), (n, n), f"{name}: kernel(X)")
     same = before.tobytes() == np.asarray(X).tobytes()  # nan as well
-    _require(same, f"{name} changes the samples.")
+    assert same, f"{name} changes the samples."
     size = tol * float(np.abs(K).max())
     _near(kernel(X, X), K, size, f"{name}: kernel(X, X) is not kernel(X)")
     _near(K.T, K, size, f"{name} is not symmetric: k(x, z) is not k(z, x)")
     _check_parts(kernel, X, K, size, name)
     lowest = float(np.linalg.eigvalsh(0.5 * (K + K.T))[0])
     trace = float(np.abs(np.diagonal(K)).sum())
-    _require(
-        lowest >= -tol * trace,
+    assert lowest >= -tol * trace, (
         f"{name} is not positive semidefinite: its matrix of these samples has an "
-        f"eigenvalue of {lowest:.3g}, where its trace is {trace:.3g}.",
+        f"eigenvalue of {lowest:.3g}, where its trace is {trace:.3g}."
     )
 
 
@@ -99,9 +98,9 @@ def _taken(X: Any, rows: Indices) -> Any:
 def _matrix(values: Any, shape: tuple[int, ...], what: str) -> Array:
     """Return values of a kernel, or raise unless they are finite, in a shape."""
     array = np.asarray(values)
-    _require(array.shape == shape, f"{what} has shape {array.shape}, expected {shape}.")
-    _require(array.dtype.kind in "fiub", f"{what} is not of real numbers.")
-    _require(bool(np.isfinite(array).all()), f"{what} has values that are not finite.")
+    assert array.shape == shape, f"{what} has shape {array.shape}, expected {shape}."
+    assert array.dtype.kind in "fiub", f"{what} is not of real numbers."
+    assert np.isfinite(array).all(), f"{what} has values that are not finite."
     return array.astype(np.float64)
 
 
@@ -109,7 +108,7 @@ def _near(values: Any, expected: Array, size: float, text: str) -> None:
     """Raise a sentence unless values are those expected, up to an error."""
     matrix = _matrix(values, expected.shape, text)
     error = float(np.abs(matrix - expected).max(initial=0.0))
-    _require(error <= size, f"{text}: they differ by {error:.3g}.")
+    assert error <= size, f"{text}: they differ by {error:.3g}."
 
 
 def check_kernel_graph(
@@ -151,14 +150,13 @@ def check_kernel_graph(
     >>> X = np.random.default_rng(0).standard_normal((10, 3))
     >>> check_kernel_graph(PolynomialGrid(2), X)
     """
-    _require(isinstance(graph, KernelGraph), f"{graph!r} is no KernelGraph.")
+    assert isinstance(graph, KernelGraph), f"{graph!r} is no KernelGraph."
     bound = graph.bind(X)
-    _require(
-        bound.n_features == X.shape[1],
-        f"n_features is {bound.n_features}, and X has {X.shape[1]} columns.",
+    assert bound.n_features == X.shape[1], (
+        f"n_features is {bound.n_features}, and X has {X.shape[1]} columns."
     )
     roots = bound.roots()
-    _require(bool(roots), "roots: a graph needs at least one node.")
+    assert roots, "roots: a graph needs at least one node."
     nodes: list[Any] = []
     for root in roots:
         near = islice(descendants(bound, root), n_nodes)
@@ -168,7 +166,7 @@ def check_kernel_graph(
         _check_edges(bound, node, roots)
         _check_facts(bound, node)
     names = [bound.name(node) for node in nodes]
-    _require(len(set(names)) == len(names), "name: two nodes have the same one.")
+    assert len(set(names)) == len(names), "name: two nodes have the same one."
     samples = bound.sample(X)
     rng = np.random.default_rng(seed)
     for node in nodes:
@@ -181,41 +179,34 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
     """Check that both directions agree, and that nothing is above itself."""
     parents, children = graph.parents(node), graph.children(node)
     for child in children:
-        _require(
-            node in graph.parents(child),
-            f"children of {node!r} hold {child!r}, whose parents do not hold it.",
+        assert node in graph.parents(child), (
+            f"children of {node!r} hold {child!r}, whose parents do not hold it."
         )
     for parent in parents:
-        _require(
-            node in graph.children(parent),
-            f"parents of {node!r} hold {parent!r}, whose children do not hold it.",
+        assert node in graph.children(parent), (
+            f"parents of {node!r} hold {parent!r}, whose children do not hold it."
         )
-        _require(
-            node not in ancestors(graph, parent),
-            f"{node!r} is an ancestor of its own parent {parent!r}.",
+        assert node not in ancestors(graph, parent), (
+            f"{node!r} is an ancestor of its own parent {parent!r}."
         )
     for nodes, what in ((parents, "parents"), (children, "children")):
-        _require(
-            len(set(nodes)) == len(nodes), f"{what} of {node!r} hold a node twice."
-        )
-    _require(
-        bool(parents) != (node in roots),
-        f"{node!r} must either be a root or have parents.",
+        assert len(set(nodes)) == len(nodes), f"{what} of {node!r} hold a node twice."
+    assert bool(parents) != (node in roots), (
+        f"{node!r} must either be a root or have parents."
     )
 
 
 def _check_facts(graph: FittedGraph, node: Any) -> None:
     """Check the weight, the name and the kind of a node."""
     weight, degrees = graph.weight(node), graph.degrees(node)
-    _require(
-        0.0 < weight < np.inf, f"weight of {node!r} is {weight}, and must be positive."
+    assert 0.0 < weight < np.inf, (
+        f"weight of {node!r} is {weight}, and must be positive."
     )
     name = graph.name(node, [f"column {k}" for k in range(graph.n_features)])
-    _require(isinstance(name, str) and bool(name), f"name of {node!r} must be a text.")
-    _require(
-        isinstance(degrees, tuple) and list(degrees) == sorted(degrees, reverse=True),
-        f"degrees of {node!r} are {degrees!r}, and must be a falling tuple.",
-    )
+    is_text = isinstance(name, str) and bool(name)
+    assert is_text, f"name of {node!r} must be a text."
+    falls = isinstance(degrees, tuple) and [*degrees] == sorted(degrees, reverse=True)
+    assert falls, f"degrees of {node!r} are {degrees!r}, and must be a falling tuple."
 
 
 def _check_features(
@@ -231,14 +222,12 @@ def _check_features(
     _near(kernel(X, X), K, tol * size, f"kernel(X, X) {what}")
     _near(kernel.diag(X), np.diag(K), tol * size, f"diag {what}")
     short = np.diag(K) - np.einsum("ij,ij->i", Z, Z) - residual
-    _require(
-        bool(np.abs(short).max() <= tol * size),
-        f"features and residual {what} do not add up to its kernel's diagonal.",
+    assert np.abs(short).max() <= tol * size, (
+        f"features and residual {what} do not add up to its kernel's diagonal."
     )
     bounds = np.sqrt(np.outer(residual, residual)) + tol * size
-    _require(
-        bool((np.abs(K - Z @ Z.T) <= bounds).all()),
-        f"features {what} are not those of its kernel.",
+    assert (np.abs(K - Z @ Z.T) <= bounds).all(), (
+        f"features {what} are not those of its kernel."
     )
     part = np.arange(0, len(X), 2)
     for returned, when in (
@@ -260,15 +249,13 @@ def _check_form(
     K, vector = np.asarray(graph.kernel(node)(X)), rng.standard_normal(len(X))
     form, exact = samples.form(node, vector), float(vector @ K @ vector)
     size = float(np.abs(K).max()) * float(vector @ vector)
-    _require(
-        bool(abs(form - exact) <= tol * size),
-        f"form of {node!r} is {form:.6g}, and {exact:.6g} was expected.",
+    assert abs(form - exact) <= tol * size, (
+        f"form of {node!r} is {form:.6g}, and {exact:.6g} was expected."
     )
     if samples.basis(node) is None:
         width, n_columns = graph.width(node), samples.features(node).shape[1]
-        _require(
-            width == n_columns,
-            f"width of {node!r} is {width}, and there are {n_columns} features.",
+        assert width == n_columns, (
+            f"width of {node!r} is {width}, and there are {n_columns} features."
         )
 
 
@@ -285,9 +272,8 @@ def _check_sums(
     vector = rng.standard_normal(len(X))
     vector.flags.writeable = False
     forms, noise = samples.descendant_forms(inner, vector)
-    _require(
-        np.shape(forms) == np.shape(noise) == (len(inner),),
-        "descendant_forms must return two numbers per node.",
+    assert np.shape(forms) == np.shape(noise) == (len(inner),), (
+        "descendant_forms must return two numbers per node."
     )
     form_of = {node: float(vector @ graph.kernel(node)(X) @ vector) for node in nodes}
     above = {node: ancestors(graph, node) for node in nodes}
@@ -299,19 +285,11 @@ def _check_sums(
             total += form_of[w] / sum(graph.weight(v) for v in between) ** 2
         closed = float(vector @ graph.descendant_kernel(t)(X) @ vector)
         for returned, what in ((forms[number], "descendant_forms"), (closed, "kernel")):
-            _require(
-                bool(returned >= total * (1.0 - tol)),
+            assert returned >= total * (1.0 - tol), (
                 f"The sum over the descendants of {t!r} is {returned:.6g} by "
                 f"{'descendant_kernel' if what == 'kernel' else what}, and those "
-                f"visited alone give {total:.6g}.",
+                f"visited alone give {total:.6g}."
             )
-        _require(
-            bool(0.0 <= noise[number] < np.inf),
-            f"descendant_forms: the noise of {t!r} is {noise[number]}.",
+        assert 0.0 <= noise[number] < np.inf, (
+            f"descendant_forms: the noise of {t!r} is {noise[number]}."
         )
-
-
-def _require(holds: bool, sentence: str) -> None:
-    """Raise a sentence unless something holds."""
-    if not holds:
-        raise AssertionError(sentence)
