@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import multikernel.linalg.tall as module
+from multikernel.linalg.column_products import ColumnProducts
 
 CHOICES = {
     "all": np.arange(12),
@@ -59,3 +60,39 @@ def test_equal_weights_multiply_the_columns_once(monkeypatch):
 def test_a_run_of_columns_is_a_view():
     Z = np.ones((5, 6))
     assert np.shares_memory(module.gathered(Z, np.array([2, 3, 4])), Z)
+
+
+def test_products_of_all_columns_are_held_once():
+    Z = module.TallArray(np.random.default_rng(0).normal(size=(60, 14)))
+    products, every = ColumnProducts(Z), np.arange(Z.shape[1])
+    products(np.full(60, 0.25), every, np.ones((60, 1)))
+    assert np.shares_memory(products._kept, Z.gram(np.ones(60), every, Z.Z)[0])
+    scaled, _ = Z.gram(np.full(60, 2.0), every, Z.Z)
+    np.testing.assert_allclose(scaled, 2.0 * Z.Z.T @ Z.Z, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "weights", [np.full(60, 0.25), np.linspace(0.5, 2.0, 60)], ids=["one", "own"]
+)
+def test_products_are_kept_while_weights_stay(weights, monkeypatch):
+    Z = np.random.default_rng(0).normal(size=(60, 14))
+    products, calls = ColumnProducts(module.TallArray(Z)), []
+    inner = module.weighted_gram
+
+    def counted(*arguments):
+        calls.append(1)
+        return inner(*arguments)
+
+    monkeypatch.setattr(module, "weighted_gram", counted)
+    sides = np.ones((60, 1))
+    for columns in (np.arange(8), np.array([0, 3, 4, 9, 10, 11]), np.arange(14)):
+        for size in (1.0, 4.0):
+            A, w = Z[:, columns], size * weights
+            gram, h = products(w, columns, sides)
+            np.testing.assert_allclose(gram, A.T @ (w[:, None] * A), atol=1e-12)
+            np.testing.assert_allclose(h, A.T @ (w[:, None] * sides), atol=1e-12)
+    assert len(calls) <= 2
+    other = weights * np.linspace(1.0, 3.0, 60)
+    gram, _ = products(other, np.arange(3), sides)
+    A = Z[:, :3]
+    np.testing.assert_allclose(gram, A.T @ (other[:, None] * A), atol=1e-12)

@@ -13,7 +13,6 @@ from multikernel.regularizers import BlockL1
 from multikernel.solvers import SpicyMKL, alpha_grid, solve_path
 from multikernel.solvers.spicy import corners as face_search
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
-from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.kernels import QuadraticModel, SummedHessian
 from multikernel.solvers.spicy.sides import BarrierSide, CornerSide
 from multikernel.testing import check_solution
@@ -68,13 +67,13 @@ def model_value(loss, y, model, start, x):
 def test_optimum(name, rank, balanced, seed):
     rng = np.random.default_rng(seed)
     loss, y = LOSSES[name], make_targets(name, rng)
-    corners = make_corners(loss, y)
+    corners = face_search.make_corners(loss, y)
     start = np.zeros(N)
     low_rank = rng.normal(size=(N, 2))
     hessian = SummedHessian(make_stack(rng, rank), rng.uniform(size=3), low_rank)
     excess = 0.0 if balanced else None
     model = QuadraticModel(hessian, rng.normal(size=N), excess)
-    search = FaceSearch(model, corners, start)
+    search = face_search.FaceSearch(model, corners, start)
     search.run()
     best = conic_optimum(loss, y, model, start)
     reached = model_value(loss, y, model, start, search.x)
@@ -91,7 +90,7 @@ def test_optimum(name, rank, balanced, seed):
 def test_the_fenchel_gap_is_that_of_loss_and_conjugate(name):
     rng = np.random.default_rng(0)
     loss, y = LOSSES[name], make_targets(name, rng)
-    corners = make_corners(loss, y)
+    corners = face_search.make_corners(loss, y)
     x = rng.uniform(corners.low, corners.high)
     f = rng.normal(size=N)
     expected = loss.value(y, f).sum() + loss.conjugate(y, -x).sum() + x @ f
@@ -101,7 +100,7 @@ def test_the_fenchel_gap_is_that_of_loss_and_conjugate(name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_corners_are_fixed_and_what_lies_between_is_free(name):
     rng = np.random.default_rng(0)
-    corners = make_corners(LOSSES[name], make_targets(name, rng))
+    corners = face_search.make_corners(LOSSES[name], make_targets(name, rng))
     for corner in (corners.low, np.zeros(N), corners.high):
         lower, upper = corners.subgradients(corner)
         assert np.all(upper >= lower)

@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 from reference.toys import LOSSES, toy_loss, toy_regularizer, toy_targets
 
-import multikernel.linalg.tall as tall
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack, LowRankStack, ScaledStack
-from multikernel.linalg.column_products import ColumnProducts
-from multikernel.linalg.tall import TallArray
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
@@ -100,42 +97,6 @@ def test_hessians_are_those_of_dense_kernels(order, offsets, scaled):
         found.append(parts)
     for ours, expected in zip(*found, strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-9)
-
-
-def test_products_of_all_columns_are_held_once():
-    Z = TallArray(make_factors().factors)
-    products, every = ColumnProducts(Z), np.arange(Z.shape[1])
-    products(np.full(60, 0.25), every, np.ones((60, 1)))
-    assert np.shares_memory(products._kept, Z.gram(np.ones(60), every, Z.Z)[0])
-    scaled, _ = Z.gram(np.full(60, 2.0), every, Z.Z)
-    np.testing.assert_allclose(scaled, 2.0 * Z.Z.T @ Z.Z, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "weights", [np.full(60, 0.25), np.linspace(0.5, 2.0, 60)], ids=["one", "own"]
-)
-def test_products_are_kept_while_weights_stay(weights, monkeypatch):
-    Z = make_factors().factors
-    products, calls = ColumnProducts(TallArray(Z)), []
-    inner = tall.weighted_gram
-
-    def counted(*arguments):
-        calls.append(1)
-        return inner(*arguments)
-
-    monkeypatch.setattr(tall, "weighted_gram", counted)
-    sides = np.ones((60, 1))
-    for columns in (np.arange(8), np.array([0, 3, 4, 9, 10, 11]), np.arange(14)):
-        for size in (1.0, 4.0):
-            A, w = Z[:, columns], size * weights
-            gram, h = products(w, columns, sides)
-            np.testing.assert_allclose(gram, A.T @ (w[:, None] * A), atol=1e-12)
-            np.testing.assert_allclose(h, A.T @ (w[:, None] * sides), atol=1e-12)
-    assert len(calls) <= 2
-    other = weights * np.linspace(1.0, 3.0, 60)
-    gram, _ = products(other, np.arange(3), sides)
-    A = Z[:, :3]
-    np.testing.assert_allclose(gram, A.T @ (other[:, None] * A), atol=1e-12)
 
 
 @pytest.mark.parametrize(
