@@ -128,14 +128,6 @@ def _listed(
     return shortlist(problems[0].gram, columns, starts, most)
 
 
-def follow_unproved(
-    recipes: Sequence[Recipe], training: Training, watch: Watch
-) -> Iterator[list[Solution]]:
-    """Yield as `follow_shortlist`, with gaps of nan: its gaps ignore other kernels."""
-    for solutions in follow_shortlist(recipes, training, watch):
-        yield [replace(solution, duality_gap=np.nan) for solution in solutions]
-
-
 def greedy_list(problem: Problem) -> Indices:
     """Return the kernels that greedy paths of a fold select from."""
     dual = constant_model(problem).dual

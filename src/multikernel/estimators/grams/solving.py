@@ -6,6 +6,7 @@ where it is, and a path that only leads to one solution starts again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -68,30 +69,18 @@ def follow_outputs(
     training: Training,
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
-) -> Iterator[list[Solution]]:
-    """Yield the solutions of all problems for recipes in turn: `follow_targets`."""
-    every = np.array(len(recipes))
-    for solutions in follow_targets(recipes, training, watch, every, starts):
-        yield [solution for solution in solutions if solution is not None]
-
-
-def follow_targets(
-    recipes: Sequence[Recipe],
-    training: Training,
-    watch: Watch | None,
-    ends: Indices,
-    starts: Sequence[Solution | None] = (),
-) -> Iterator[list[Solution | None]]:
+    ends: Indices | None = None,
+) -> Iterator[list[Any]]:
     """Yield the solutions of problems for recipes in turn, None for those left out.
 
     Recipes differ in their penalties, and each solve starts from the one before, when
-    it is asked for. The `ends`, (n_problems,) or one for all, are the places of the
-    last recipes that problems are solved for: they are looked at before every recipe,
+    it is asked for. The `ends`, (n_problems,), are the places of the last recipes that
+    problems are solved for, by default for all: they are looked at before every recipe,
     and may be brought forward meanwhile. If a solution has the matrices refined, it is
     dropped, and its recipe solved for again: a list that is yielded belongs to the
     matrices that `training` holds at that time.
     """
-    done = 0
+    ends, done = np.array(len(recipes)) if ends is None else ends, 0
     while done < len(recipes):
         problems, solver = problems_of(recipes[0], training)
         starts = starts or [None] * len(problems)
@@ -117,19 +106,18 @@ def _of_those(recipe: Recipe, going: Mask) -> list[BlockRegularizer | None]:
 
 
 def follow_listed(
-    recipes: Sequence[Recipe], training: Training, watch: Watch, ends: Indices
-) -> Iterator[Sequence[Solution | None]]:
-    """Yield as `follow_targets`, or over short lists of kernels where these are many.
+    recipes: Sequence[Recipe],
+    training: Training,
+    watch: Watch,
+    ends: Indices | None = None,
+) -> Iterator[list[Any]]:
+    """Yield as `follow_outputs`, or over short lists of kernels where these are many.
 
     There all targets go on: what costs are the passes.
     """
     if is_shortened(training):
         return follow_shortlist(recipes, training, watch)
-    return follow_targets(recipes, training, watch, ends)
-
-
-Follower = Callable[[Sequence[Recipe], Training, Watch], Iterator[list[Solution]]]
-"""Yields the solutions of all problems for recipes in turn, as `follow_outputs`."""
+    return follow_outputs(recipes, training, watch, ends=ends)
 
 
 def follow_to(
@@ -137,7 +125,7 @@ def follow_to(
     last: Recipe,
     training: Training,
     watch: Watch,
-    follow: Follower = follow_outputs,
+    follow: Callable[..., Iterator[list[Solution]]] = follow_outputs,
 ) -> list[list[Solution]]:
     """Return the solutions of all problems along a way, and for another recipe.
 

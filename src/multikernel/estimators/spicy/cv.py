@@ -13,16 +13,8 @@ from multikernel.estimators.grams.method import (
     solved,
 )
 from multikernel.estimators.grams.recipe import Recipe, problems_of
-from multikernel.estimators.grams.shortlist import (
-    follow_shortlist,
-    follow_unproved,
-    is_shortened,
-)
-from multikernel.estimators.grams.solving import (
-    follow_listed,
-    follow_outputs,
-    follow_to,
-)
+from multikernel.estimators.grams.shortlist import is_shortened
+from multikernel.estimators.grams.solving import follow_listed, follow_to
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import AnyMethod, Candidates, Solved
 from multikernel.estimators.progress import Watch
@@ -121,8 +113,7 @@ class AlphaCandidates(Candidates[SparseMethod, Training]):
         if self.blocks is not None:
             yield from self._solve_each(recipes, training, watch)
             return
-        follow = follow_shortlist if is_shortened(training) else follow_outputs
-        path = until_stopped(follow(recipes, training, watch))
+        path = until_stopped(follow_listed(recipes, training, watch))
         for number, solved_now in enumerate(path):
             model = solved(number, recipes[number], training, solved_now)
             if no_better((yield replace(model, chain=chain)), chain):
@@ -159,8 +150,13 @@ class AlphaCandidates(Candidates[SparseMethod, Training]):
         if self.blocks is not None:
             return self._refit_each(recipes, loose, training, watch, best)
         recipe, alphas, way = recipes[best], self.alphas[: best + 1], loose[: best + 1]
-        follow = follow_unproved if is_shortened(training) else follow_outputs
-        path = follow_to(way, recipe, training, watch, follow)
+        path = follow_to(way, recipe, training, watch, follow_listed)
+        if is_shortened(training):
+            # Gaps on the short list say nothing of the other kernels.
+            path[:-1] = [
+                [replace(each, duality_gap=np.nan) for each in solutions]
+                for solutions in path[:-1]
+            ]
         alphas = alphas[-len(path) :]
         path[-1] = finished(training, recipe, path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(recipe, training, path[-1])
