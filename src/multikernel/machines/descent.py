@@ -17,25 +17,8 @@ from multikernel.machines.base import (
     Task,
 )
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What tunes steps."""
-
-    halvings: int = 50
-
-    armijo: float = 1e-4
-
-    rounded: float = 1e-14
-    """Share of the objective by which it may rise at a full step: near the optimum
-    changes drown in rounding, and the full step is right. Shorter ones must go down:
-    where rounding bends the way, tiny steps up crept to the limit in every run."""
-
-    stalled: float = 1e-6
-    """A violation below this that does not fall any more is at its rounding level."""
-
-
-SETTINGS = Settings()
+STALLED = 1e-6
+"""A violation below this that does not fall any more is at its rounding level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +87,14 @@ def stepped_down(task: Task[LossKind], point: Point, way: Point) -> Point:
     inner, before = float(np.vdot(way.rho, point.image)), objective(task, point)
     losses = before - 0.5 * point.form
     slope = inner + float(np.vdot(task.loss.gradient(task.y, point.f), way.f))
-    length, slack = 1.0, SETTINGS.rounded * abs(before)
-    for _ in range(SETTINGS.halvings):
+    # Near the optimum changes drown in rounding, and the full step is right. Shorter
+    # ones must go down.
+    length, slack = 1.0, 1e-14 * abs(before)
+    for _ in range(50):
         new = point.moved(length, way)
         change = float(task.loss.value(task.y, new.f).sum()) - losses
         change += length * inner + 0.5 * length**2 * form
-        if change <= SETTINGS.armijo * length * slope + slack:
+        if change <= 1e-4 * length * slope + slack:
             return new
         length, slack = 0.5 * length, 0.0
     return point

@@ -25,34 +25,12 @@ from multikernel.losses.coupled import CoupledLoss, SoftmaxLoss
 from multikernel.losses.weighted import without_weights
 from multikernel.machines.base import NOT_FINITE, KernelMachine, MachineFit, Task
 from multikernel.machines.descent import (
-    SETTINGS,
+    STALLED,
     Point,
     better_start,
     check_form,
     stepped_down,
 )
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What tunes the method, beside `descent.SETTINGS`."""
-
-    forcing: float = 0.3
-    """Conjugate gradients may leave this share of the violation: on 1000 samples and 10
-    classes this took 600 products to 1e-9 where 0.03 took 960."""
-
-    most_products: int = 1000
-    """Products of one Newton step."""
-
-    constant: float = 10.0
-    """The constant kernel that stands for intercepts is this many times the mean of the
-    diagonal."""
-
-    smallest: float = 1e-150
-    """A probability whose root still is a number."""
-
-
-OWN = Settings()
 
 CoupledTask = Task[CoupledLoss]
 
@@ -99,13 +77,13 @@ class Multinomial(KernelMachine):
         point, steps = better_start(task, init, Point(nothing, nothing, b)), 0
         violation = _violation(task, point)
         while steps < self.max_steps and violation > self.tol:
-            way = _newton_direction(task, point, OWN.forcing * min(violation, 1.0))
+            way = _newton_direction(task, point, 0.3 * min(violation, 1.0))
             before, point = point, stepped_down(task, point, way)
             steps += 1
             if point is before:
                 break
             previous, violation = violation, _violation(task, point)
-            if violation >= previous and violation <= SETTINGS.stalled:
+            if violation >= previous and violation <= STALLED:
                 break
         # A slope of the loss is in its domain; an expansion is not, but at the end.
         dual = -loss.gradient(y, point.f)
@@ -117,7 +95,8 @@ class Multinomial(KernelMachine):
 def _violation(task: CoupledTask, point: Point) -> float:
     """Return how far the expansion is from what the loss asks for."""
     slope = -task.loss.gradient(task.y, point.f)
-    largest = max(float(np.abs(slope).max()), OWN.smallest)
+    # A probability whose root still is a number.
+    largest = max(float(np.abs(slope).max()), 1e-150)
     off = float(np.abs(slope - point.rho).max())
     if not np.isfinite(off):
         raise ValueError(NOT_FINITE)
@@ -134,7 +113,7 @@ def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
     """
     w, slope = task.loss.masses(task.y)[:, None], -task.loss.gradient(task.y, point.f)
     p = task.y - slope / w
-    constant = OWN.constant * float(np.abs(task.gram.diagonal()).mean())
+    constant = 10.0 * float(np.abs(task.gram.diagonal()).mean())
     constant = constant if task.fit_intercept else 0.0
 
     def bent(values: Array, sums: Array) -> Array:
@@ -147,7 +126,7 @@ def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
     sums = np.zeros(p.shape[1])
     residual, rest = slope - point.rho, slope.sum(axis=0)
     way, way_sums, way_image, square, least = residual, rest, image, 0.0, 0.0
-    for k in range(OWN.most_products):
+    for k in range(1000):
         smooth_part = task.gram.matvec(residual)
         new = float(np.sum(residual * smooth_part) + constant * (rest @ rest))
         least = allowed**2 * new if k == 0 else least

@@ -18,27 +18,12 @@ from multikernel.machines.base import (
     fit_outputs,
 )
 from multikernel.machines.descent import (
-    SETTINGS,
+    STALLED,
     Point,
     better_start,
     objective,
     stepped_down,
 )
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What tunes Newton's method, beside `descent.SETTINGS`."""
-
-    largest_shift: float = 1e12
-    """Where the loss is flatter than the inverse of this, relative to the flattest
-    sample that matters, the sample has no say in a Newton step anyway."""
-
-    outside: float = 1e-13
-    """Relative distance of a dual variable from its domain that is rounding."""
-
-
-OWN = Settings()
 
 SmoothTask = Task[SmoothConjugateLoss]
 
@@ -116,7 +101,7 @@ class Newton(KernelMachine):
             if point is before:
                 break
             previous, violation = violation, _violation(task, point)
-            if violation >= previous and violation <= SETTINGS.stalled:
+            if violation >= previous and violation <= STALLED:
                 break
         # At the tolerance a coefficient next to a bound may lie a rounding beyond it;
         # otherwise a point outside the dual domain proves nothing.
@@ -155,7 +140,7 @@ def _rise_by_clipping(task: SmoothTask, point: Point) -> float:
     """
     lower, upper = task.loss.dual_bounds(task.y)
     move = np.clip(point.rho, -upper, -lower) - point.rho
-    if float(np.abs(move).max()) <= OWN.outside * float(np.abs(point.rho).max()):
+    if float(np.abs(move).max()) <= 1e-13 * float(np.abs(point.rho).max()):
         return 0.0
     clipped = point.moved(1.0, Point(move, task.gram.matvec(move), np.zeros(1)))
     before = objective(task, point)
@@ -176,7 +161,7 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
         way_back = task.loss.value(task.y, point.f)[falls] / gradient[falls] ** 2
         hessian[falls] = np.maximum(hessian[falls], way_back)
     # Only the step depends on the cap: the fixed point is rho = -l'(f) for any H.
-    hessian = np.minimum(hessian, OWN.largest_shift * float(hessian.min()))
+    hessian = np.minimum(hessian, 1e12 * float(hessian.min()))
     target = point.f - hessian * gradient
     try:
         solved = task.gram.solve(

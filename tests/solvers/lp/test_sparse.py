@@ -15,6 +15,7 @@ from multikernel.kernels import spicy_dictionary
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm
+from multikernel.solvers.base import follow
 from multikernel.testing import check_solution, check_solver
 
 
@@ -109,9 +110,8 @@ def test_a_path_over_c_equals_separate_solves():
     problem = lp_problem("log_loss", 1.0, 1.0)
     penalties = [SquaredBlockNorm(1.0 / C, 1.0) for C in (0.1, 1.0, 50.0, 0.5)]
     solver = squared_form(1e-6)
-    for penalty, found in zip(
-        penalties, solver.follow(problem, penalties), strict=True
-    ):
+    path = follow(solver, problem, penalties)
+    for penalty, found in zip(penalties, path, strict=True):
         alone = solver.solve(replace(problem, regularizer=penalty))
         check_solution(replace(problem, regularizer=penalty), found, 1e-6)
         assert found.objective == pytest.approx(alone.objective, rel=2e-6)

@@ -42,44 +42,6 @@ SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What tunes the sweeps and proofs."""
-
-    sweeps: int = 10
-    """Sweeps between two Newton steps on the face, each followed by a proof."""
-
-    block: int = 500
-    """Samples of a block, where the entries of the Gram matrix do not fit."""
-
-    small: float = 0.1
-    """Samples whose gap is below this share of the mean gap, and of what the tolerance
-    allows one, are left alone."""
-
-    penalty: float = 1.0
-    """The classes' sum is penalised by this many times the mean of the diagonal. A
-    larger one shortens the steps of samples, a smaller one the steps of intercepts."""
-
-    most_torn: int = 1500
-    """Samples of a Newton step on the face, whose system takes a tenth of a second."""
-
-    patience: int = 20
-    """Proofs in a row that are no better, after which rounding is to blame."""
-
-    settled: int = 6
-    """The same where the gap is within the rounding of the masses. Objectives of 1e-6
-    next to kernels of 1e6 / C were proved to 1e-3 or so, in 20 proofs as in 6; with 3
-    one of six hard problems no longer reached a tolerance of 1e-8."""
-
-    unproved: int = 8
-    """Rounds without a proof at most, which takes a linear program."""
-
-    rounding: float = 1e-8
-
-
-SETTINGS = Settings()
-
-
-@dataclass(frozen=True)
 class CrammerSinger(KernelMachine):
     """Sweeps over samples, and Newton steps on the face that they lead to.
 
@@ -132,7 +94,7 @@ class CrammerSinger(KernelMachine):
             in_vain = 0 if proof.gap < 0.99 * best.gap else in_vain + 1
             best = best.joined(proof)
             settled = best.primal - best.dual <= search.rounding
-            if in_vain >= (SETTINGS.settled if settled else SETTINGS.patience):
+            if in_vain >= (6 if settled else 20):
                 break
         return MachineFit(
             dual=best.rho,
@@ -192,7 +154,7 @@ class _Sweeps:
         self.own = np.ascontiguousarray((self.weights[:, None] * task.y).T)
         self.diagonal = task.gram.diagonal()
         mean = float(np.abs(self.diagonal).mean())
-        self.penalty = SETTINGS.penalty * mean if task.fit_intercept else 0.0
+        self.penalty = mean if task.fit_intercept else 0.0
         self.random = np.random.default_rng(0)
         self.mean_gap = 0.0
 
@@ -230,7 +192,8 @@ class _Sweeps:
 
     def improve(self, allowed: float) -> None:
         """Go on until there seems to be little left."""
-        for _ in range(SETTINGS.unproved):
+        # A proof takes a linear program.
+        for _ in range(8):
             reached = self._sweeps_and_face_step(allowed)
             if reached or self.mean_gap * self.weights.size <= allowed:
                 break
@@ -242,10 +205,11 @@ class _Sweeps:
         """
         self.rounds += 1
         n = self.weights.size
-        for _ in range(SETTINGS.sweeps):
-            gap = self._sweep(SETTINGS.small * max(self.mean_gap, allowed / n))
+        for _ in range(10):
+            # Samples whose gap is small beside the mean are left alone.
+            gap = self._sweep(0.1 * max(self.mean_gap, allowed / n))
             self.mean_gap = gap / n
-            if gap <= SETTINGS.small * allowed:
+            if gap <= 0.1 * allowed:
                 break
         return self._face_step()
 
@@ -256,7 +220,7 @@ class _Sweeps:
             state = self.masses, self.scores, self.weights, self.diagonal, self.K
             total = self._visit(state, order, excess, least)
         else:
-            blocks = np.array_split(order, -(-order.size // SETTINGS.block))
+            blocks = np.array_split(order, -(-order.size // 500))
             total = sum(self._visit_block(block, excess, least) for block in blocks)
         if not np.isfinite(self.scores).all():
             raise ValueError(NOT_FINITE)
@@ -297,7 +261,8 @@ class _Sweeps:
         Returns whether it was reached: until the face is nearly right it is far away.
         """
         torn = torn_samples(self.masses)
-        if not 0 < torn.size <= SETTINGS.most_torn:
+        # The system of more samples takes longer than a tenth of a second.
+        if not 0 < torn.size <= 1500:
             return False
         rows = self.task.gram.columns(torn).T if self.K is None else self.K[torn]
         excess = self._excess() if self.task.fit_intercept else np.zeros(0)
@@ -319,7 +284,7 @@ class _Sweeps:
         size = float(np.sum(rho * rho)) * float(np.abs(self.diagonal).sum())
         if not np.isfinite(form):
             raise ValueError(NOT_FINITE)
-        if form < -SETTINGS.rounding * size:
+        if form < -1e-8 * size:
             raise IndefiniteKernelError(NOT_A_KERNEL)
         b = np.zeros(y.shape[1])
         if task.fit_intercept:

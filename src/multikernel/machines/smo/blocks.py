@@ -53,9 +53,6 @@ class Settings:
     share: float = 0.1
     """A block is solved to this share of the violation on all samples."""
 
-    ended: float = 0.5
-    """But not below this share of the tolerance, which all samples are to meet."""
-
 
 SETTINGS = Settings()
 
@@ -81,7 +78,7 @@ def run_in_blocks(
         if not violation > tol or steps >= most:
             code = STEPS_DONE if violation > tol else CONVERGED
             return Outcome(code, steps, violation)
-        ended = SETTINGS.ended * tol
+        ended = 0.5 * tol
         block = _block(v, sides, ended, n_bytes)
         target = max(SETTINGS.share * violation, ended)
         done = _run_on(v, gram, block, partial(run, target, most - steps))

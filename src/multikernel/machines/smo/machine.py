@@ -79,19 +79,8 @@ class Settings:
     """Steps for each sample before a Newton step on the free samples is tried, and
     between two of them. Most fits end before the first."""
 
-    face_visits: int = 50_000
-    """Visits of a sample that take as long as a Newton step on a few of them, 0.15
-    ms."""
-
-    most_free: int = 1500
-    """Free samples of a Newton step: its factorisation takes a tenth of a second."""
-
     rounding: float = 1e-8
     """Relative size of what is taken for rounding in a start or a quadratic form."""
-
-    other_matrix: float = 1e-5
-    """Relative error of a start's f above which it must come from another Gram matrix;
-    below, it may come from single precision."""
 
 
 SETTINGS = Settings()
@@ -219,11 +208,12 @@ class SMO(KernelMachine):
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
         """Try one on the free samples; return how many pair steps take as long."""
         free, n = free_samples(v), v.shape[1]
-        if free.size > SETTINGS.most_free:
+        # Its factorisation takes a tenth of a second for so many.
+        if free.size > 1500:
             return 0
         systems = minimise_on_face(v, free, K[free], paired=paired)
         # A multiplication of a system takes a 50th of the visit of a sample.
-        return int((systems * free.size**3 / 50 + SETTINGS.face_visits) // n)
+        return int((systems * free.size**3 / 50 + 50_000) // n)
 
 
 def _rounding_of_f(v: Array) -> float:
@@ -268,7 +258,8 @@ def _go_to_start(
     row = gram.columns(np.array([worst]))[:, 0]
     value, given = float(row @ rho), float(start.f[worst]) - b
     size = float(np.abs(row) @ np.abs(rho)) + abs(b)
-    if abs(value - given) > SETTINGS.other_matrix * size:
+    # Single precision errs by less.
+    if abs(value - given) > 1e-5 * size:
         raise ValueError(
             f"The start's f is not that of this Gram matrix: at sample {worst} it is "
             f"{given:.6g} without the intercept, expected {value:.6g}. Make the start "

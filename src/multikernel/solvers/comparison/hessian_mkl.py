@@ -21,32 +21,6 @@ from multikernel.solvers.lp.weight_solver import (
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What tunes HessianMKL."""
-
-    armijo: float = 1e-4
-    """Share of the fall that the slope promises which has to come: the customary
-    one."""
-
-    halvings: int = 20
-    """A step is halved so often at most: a millionth of it changes nothing that the gap
-    could show."""
-
-    qp_share: float = 0.01
-    """Share of the tolerance that the quadratic program may leave of the gap."""
-
-    qp_steps: int = 1_000_000
-    """SMO makes this many steps at most, for a program with one variable per kernel."""
-
-    ridge: float = 1e-10
-    """This share of the Hessian's mean diagonal is added to it, as kernels that tie
-    leave it singular."""
-
-
-SETTINGS = Settings()
-
-
-@dataclass(frozen=True)
 class HessianMKL(WeightSolver):
     r"""Sparse multiple kernel learning by Newton steps on the kernel weights.
 
@@ -98,13 +72,13 @@ class HessianMKL(WeightSolver):
         Returns the same point where none does: values are no more exact than that.
         """
         hessian = oracle.hessian(point)
-        direction = _newton_direction(point, hessian, SETTINGS.qp_share * self.tol)
+        direction = _newton_direction(point, hessian, 0.01 * self.tol)
         slope = float(point.gradient @ direction)
-        for halving in range(SETTINGS.halvings):
+        for halving in range(20):
             step = 0.5**halving
             weights = moved_weights(point.weights, step * direction)
             moved = oracle.evaluate(weights, self.tol)
-            if moved.value <= point.value + SETTINGS.armijo * step * slope:
+            if moved.value <= point.value + 1e-4 * step * slope:
                 return moved
         return point
 
@@ -116,10 +90,12 @@ def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
     """
     weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)
-    ridge = SETTINGS.ridge * max(float(np.trace(hessian)) / weights.size, unit)
+    # Kernels that tie leave the Hessian singular.
+    ridge = 1e-10 * max(float(np.trace(hessian)) / weights.size, unit)
     matrix = (hessian + ridge * np.eye(weights.size)) / unit
     program = BoxCost(-weights, np.ones_like(weights), gradient / unit)
-    machine = SMO(tol=tol, max_steps=SETTINGS.qp_steps)
+    # A program with one variable per kernel.
+    machine = SMO(tol=tol, max_steps=1_000_000)
     fit = machine.fit(
         DenseMatrix(matrix), np.zeros_like(weights), program, fit_intercept=True
     )

@@ -20,37 +20,6 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What tunes SimpleMKL."""
-
-    flat: float = 0.3
-    """Share of its first slope at which a line search ends: with 0.1 the descent
-    zigzags, and takes up to three times as many runs of the machine."""
-
-    most_secants: int = 30
-    """Points of a line search at most."""
-
-    narrow: float = 0.01
-    """Relative width of an interval in which a line search ends: where machines are not
-    exact enough the slope does not tell more."""
-
-    nearest: float = 0.01
-    """Share of an interval that its next point keeps from either end."""
-
-    precision: float = 0.01
-    """Share of the gap to which values are compared at first."""
-
-    sharpening: float = 0.1
-    """The precision is multiplied by this where no step lowers the value."""
-
-    rounding: float = 1e-13
-    """Relative fall of the value that is none."""
-
-
-SETTINGS = Settings()
-
-
-@dataclass(frozen=True)
 class SimpleMKL(WeightSolver):
     r"""Sparse multiple kernel learning by descent on the kernel weights.
 
@@ -96,7 +65,7 @@ class _ReducedGradient:
     oracle: WeightOracle
     tol: float
     first: Array
-    share: float = SETTINGS.precision
+    share: float = 0.01
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
@@ -117,7 +86,7 @@ class _ReducedGradient:
             direction[largest] -= direction.sum()
             point = end
         candidate = self._line_search(point, direction, longest, end)
-        if start.value - candidate.value <= SETTINGS.rounding * abs(start.value):
+        if start.value - candidate.value <= 1e-13 * abs(start.value):
             candidate = self._look_closer(candidate)
         self.point = candidate
         return Status.STALLED if self.precision < SMALLEST_GAP else None
@@ -127,7 +96,7 @@ class _ReducedGradient:
 
         Values are found from below, so one that is not exact enough looks too good.
         """
-        self.share *= SETTINGS.sharpening
+        self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 
     @property
@@ -150,19 +119,14 @@ class _ReducedGradient:
         best, low, high, last = start, 0.0, longest, np.nan
         first = falling = float(start.gradient @ direction)
         rising = float(end.gradient @ direction)
-        for _ in range(SETTINGS.most_secants if first < 0.0 < longest else 0):
+        for _ in range(30 if first < 0.0 < longest else 0):
             share = falling / (falling - rising) if rising > 0.0 else 0.5
-            step = low + float(
-                np.clip(share, SETTINGS.nearest, 1.0 - SETTINGS.nearest)
-            ) * (high - low)
+            step = low + float(np.clip(share, 0.01, 1.0 - 0.01)) * (high - low)
             candidate = self._evaluate(start, direction, step)
             slope = float(candidate.gradient @ direction)
             if candidate.value < best.value:
                 best = candidate
-            flat = (
-                abs(slope) <= SETTINGS.flat * abs(first)
-                or high - low <= SETTINGS.narrow * high
-            )
+            flat = abs(slope) <= 0.3 * abs(first) or high - low <= 0.01 * high
             if flat and best is not start:
                 break
             # The slope of an end that stays for long is halved (the Illinois rule).

@@ -38,29 +38,7 @@ class Settings:
     tie: float = 1e-10
     """Relative difference below which improvements count as equal, besides rounding."""
 
-    lanczos_rounds: int = 2
-    """Steps over the number of samples, after which bounds are as good as they get. In
-    exact arithmetic they meet after as many steps as there are samples; what is left
-    between them where rounding delays that is settled by their middle."""
-
     narrow: int = 40
-    narrowest: int = 4
-    """Rank up to which a kernel is known by a factor, and how many times as many
-    samples there are at least. Gaussian kernels of one column have ranks of 10 to 40,
-    and such a factor takes less than the first bound."""
-
-    probed: int = 2
-    """Samples over that rank on which kernels of a higher one are told first: among 400
-    samples that takes an eighth of the time, and all products of two columns go."""
-
-    rounded: float = 8.0
-    """Entries of the rest, in units of the rounding of the largest, that are rounding:
-    with half of that kernels of rank 20 have factors of 25 columns, with a quarter of
-    32."""
-
-    chunk_numbers: int = 2**21
-    """Entries of the Gram matrices that a thread treats at once, to stay in its
-    cache."""
 
 
 SETTINGS = Settings()
@@ -192,14 +170,16 @@ class FactorSelector:
 def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, float]:
     """Return the kernels of low rank, factors that leave rounding, and the passes."""
     n_kernels, n_samples, _ = stack.shape
-    most = min(SETTINGS.narrow, n_samples // SETTINGS.narrowest)
+    most = min(SETTINGS.narrow, n_samples // 4)
     everyone = np.arange(n_samples)
-    few = evenly_spaced(n_samples, max(1, SETTINGS.probed * most))
+    # Kernels of a higher rank are told on few samples first, which takes an eighth of
+    # the time.
+    few = evenly_spaced(n_samples, max(1, 2 * most))
     factors: list[Array | None] = [None] * n_kernels
     looked = np.zeros(n_kernels, dtype=bool)
 
     def pivoted(K: Array) -> tuple[float, Array, Indices]:
-        tol = SETTINGS.rounded * EPS * float(K.diagonal().max())
+        tol = 8.0 * EPS * float(K.diagonal().max())
         factor, pivots = landmark_factor(K.__getitem__, K.diagonal(), tol, most + 1)
         return tol, factor, pivots.astype(np.intp)
 
@@ -356,7 +336,8 @@ class _Race:
         more of a search among 10 to 60 kernels, and no less among 837.
         """
         n_samples = self.stack.shape[1]
-        size = int(np.clip(SETTINGS.chunk_numbers // n_samples**2, 1, 64))
+        # What a thread treats at once stays in its cache.
+        size = int(np.clip(2**21 // n_samples**2, 1, 64))
         chunks = [kernels[i : i + size] for i in range(0, kernels.size, size)]
         run_blocks(self._refine, chunks)
 
@@ -366,7 +347,9 @@ class _Race:
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
         )
         alive = np.arange(kernels.size)
-        for _ in range(SETTINGS.lanczos_rounds * (self.stack.shape[1] + 1)):
+        # In exact arithmetic bounds meet after as many steps as there are samples;
+        # rounding delays that.
+        for _ in range(2 * (self.stack.shape[1] + 1)):
             images = multiply(alive, self.whitening.scaled(bounds.basis))
             images = self.whitening.project(self.whitening.scaled(images))
             bounds.advance(images)

@@ -34,22 +34,12 @@ from multikernel.solvers.hkl.problem import HullProblem
 class Settings:
     """What tunes Newton's method on the active set."""
 
-    first_smoothing: float = 0.1
-    """Without a warm start smoothing starts at this share of the norm."""
-
     sharper: float = 0.2
     """Factor between levels of smoothing: smaller ones took more Newton steps each than
     levels were saved."""
 
-    least_smoothing: float = 1e-13
-
     max_steps: int = 400
     """Newton steps of one problem; some 15 are usual, and a hinge loss takes 60."""
-
-    armijo: float = 1e-4
-
-    careful: float = 0.25
-    """Step length below which the next direction is a careful one."""
 
 
 SETTINGS = Settings()
@@ -213,7 +203,7 @@ class _Level:
                 point.intercept + length * move,
                 point.f + length * change,
             )
-            if candidate.value <= point.value + SETTINGS.armijo * length * slope:
+            if candidate.value <= point.value + 1e-4 * length * slope:
                 return candidate, length
             length *= 0.5
         return None, 0.0
@@ -249,7 +239,7 @@ def solve_reduced(
     """
     if not beta.any() and (constant := _fitting_constant(problem, beta)) is not None:
         return constant
-    share, steps = SETTINGS.first_smoothing, 0
+    share, steps = 0.1, 0
     f = beta @ active.features + intercept
     best: ReducedPoint | None = None
     while True:
@@ -265,10 +255,7 @@ def solve_reduced(
         if best is None or solution.gap < best.gap:
             best = solution
         best = replace(best, steps=steps)
-        exhausted = (
-            steps >= SETTINGS.max_steps
-            or share * SETTINGS.sharper < SETTINGS.least_smoothing
-        )
+        exhausted = steps >= SETTINGS.max_steps or share * SETTINGS.sharper < 1e-13
         if best.gap <= tol or exhausted:
             return best
         share *= SETTINGS.sharper
@@ -310,7 +297,7 @@ def _newton(
         hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
         enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
         over = taken >= limit or (next_point is None and not careful)
-        careful = length < SETTINGS.careful and not careful
+        careful = length < 0.25 and not careful
         if -0.5 * slope > enough and not over:
             continue
         result = evaluate(level, point)

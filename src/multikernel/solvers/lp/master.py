@@ -35,20 +35,8 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 class Settings:
     """What tunes masters and the responses of weights to barriers."""
 
-    shrink: float = 0.1
-    """Barriers are multiplied by this from one stage to the next."""
-
     centered: float = 0.3
     """Newton decrement, in units of the barriers, that ends a stage."""
-
-    longest: float = 0.95
-    """Share of the way to zero that a multiplier may go in one step."""
-
-    armijo: float = 0.1
-    """Share of the fall that the decrement promises which has to come."""
-
-    halvings: int = 30
-    """A step is halved so often at most: shorter ones change nothing but rounding."""
 
     most_steps: int = 100
     """Newton steps of a stage at most, as any multipliers give a lower bound; also on
@@ -137,7 +125,7 @@ def central_master(
     smallest = slack / (n_planes + n_kernels)
     point = _centered(program, program.at(multipliers, max(barrier, smallest)))
     while point.mu > smallest:
-        mu = max(SETTINGS.shrink * point.mu, smallest)
+        mu = max(0.1 * point.mu, smallest)
         start = program.at(point.multipliers, mu, point.response.excess)
         point = _centered(program, start)
     step, _ = program.newton_step(point)
@@ -345,12 +333,12 @@ def _line_search(
     decrement = np.sqrt(decrease / point.mu)
     # The step that self-concordance promises to be safe, once it is not the whole one.
     size = 1.0 if decrement <= SETTINGS.centered else 1.0 / (1.0 + decrement)
-    size = min(size, SETTINGS.longest / max(-float(step.min()), SETTINGS.longest))
-    for _ in range(SETTINGS.halvings):
+    size = min(size, 0.95 / max(-float(step.min()), 0.95))
+    for _ in range(30):
         multipliers = point.multipliers * (1.0 + size * step)
         multipliers /= multipliers.sum()
         moved = program.at(multipliers, point.mu, point.response.excess)
-        if moved.value <= point.value - SETTINGS.armijo * size * decrease:
+        if moved.value <= point.value - 0.1 * size * decrease:
             return moved
         size *= 0.5
     return point

@@ -45,12 +45,6 @@ class Settings:
     """SMO on n samples makes 500 n or 100 n + 200 000 steps at most, whichever is less:
     with more the ball, or the scales, are to blame."""
 
-    floor: float = 1e-12
-    """Relative size of the smallest weight, so that a kernel can return."""
-
-    lift: float = 0.1
-    """Share of the gap that the return of dropped kernels may cost."""
-
     vanished: float = 1e-10
     """Relative size of weights that a step leaves out of its model."""
 
@@ -186,7 +180,8 @@ class _NewtonState:
         self._center_at(weights)
 
     def _center_at(self, weights: Array) -> None:
-        floored = np.maximum(weights, SETTINGS.floor * weights.max())
+        # Above zero, so that a kernel can return.
+        floored = np.maximum(weights, 1e-12 * weights.max())
         self.center = floored / p_norm(floored, self.regularizer.p)
 
     def step(self) -> None:
@@ -207,7 +202,7 @@ class _NewtonState:
         if share >= SETTINGS.short:
             self._center_at(best)
         if ball.exponent > p:
-            self._let_return(SETTINGS.lift * tracker.gap)
+            self._let_return(0.1 * tracker.gap)
         tracker.offer_dual(self.point.rho, self.point.forms)
         if p == 1.0:
             thin(tracker, self.settings.tol)

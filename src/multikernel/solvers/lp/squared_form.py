@@ -129,9 +129,6 @@ class Settings:
     """Share of the tolerance that is asked of the solver for a strength; the rest is
     for what the strength itself is wrong by."""
 
-    remembered: int = 4
-    """Strengths to interpolate between: older sums of norms came from rough models."""
-
 
 SETTINGS = Settings()
 
@@ -151,7 +148,8 @@ class _Strengths:
 
     def note(self, strength: float, total: float) -> None:
         """Remember the sum of norms for a strength."""
-        self.seen = [*self.seen, (strength, total)][-SETTINGS.remembered :]
+        # Older sums of norms came from rough models.
+        self.seen = [*self.seen, (strength, total)][-4:]
 
     def next(self, alpha: float) -> float:
         """Return where alpha times the sum of norms should equal the strength.
