@@ -60,7 +60,7 @@ def test_decimal_commas_between_tabs(run, frame, plain, tmp_path):
     frame.to_csv(path, index=False, sep="\t", decimal=",")
     report, result = fitted(run, path, "--drop", "amount")
     assert report["objective"] == plain
-    assert "Commas are read as decimal points: column 'age' holds '0,12" in told(result)
+    assert "thousands separators: column 'age' holds '0,12" in told(result)
 
 
 def test_names_with_commas(run, frame, plain, tmp_path):

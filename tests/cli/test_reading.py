@@ -257,6 +257,8 @@ def test_options_in_messages_exist(run, csv, frame, tmp_path):
         (["1,5", "2,25"], "a number"),
         (["1,200", "13,400"], "a number"),
         (["5 %", "7%"], "a number"),
+        (["01:30", "12:00:10"], "a time of a day"),
+        (["2020-01", "2020-02"], "a date"),
     ],
 )
 def test_targets_that_mean_something_else(tmp_path, cells, meaning):
@@ -268,6 +270,14 @@ def test_targets_that_mean_something_else(tmp_path, cells, meaning):
         read_table(path, ["y"], [])
     labels = read_table(path, ["y"], [], ColumnChoice(labels=True)).y
     assert labels.tolist() == cells * 4
+
+
+def test_the_refused_cell_of_a_target_is_no_plain_number(tmp_path):
+    path = tmp_path / "a.csv"
+    cells = ["0.5", *["\u22121.5", "\u22120.25"] * 4]
+    pd.DataFrame({"x": range(9), "y": cells}).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="'y' holds .\u22121.5., which means a number"):
+        read_table(path, ["y"], [])
 
 
 @pytest.mark.parametrize("more", [(), ("--stream",), ("--no-scale",)])
@@ -335,3 +345,12 @@ def test_numbers_of_other_languages_are_no_classes(run, tmp_path, cell):
         other = {"x": "y", "y": "x"}[column]
         result = run("fit", path, "--target", column, "-o", tmp_path / "m.skops")
         assert "means a number: write it with decimal digits" in told(result), other
+
+
+def test_points_between_thousands_need_no_comma(run, tmp_path):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{k};{k}.200.000;{k % 7}\n" for k in range(1, 30))
+    path.write_text(f"a;income;y\n{rows}", encoding="utf-8")
+    assert read_whole(path)["income"].tolist() == [k * 1e6 + 2e5 for k in range(1, 30)]
+    result = run("fit", path, "-t", "y")
+    assert "thousands separators: column 'income' holds '1.200.000'" in told(result)

@@ -19,7 +19,13 @@ import pandas as pd
 from multikernel._typing import Array
 from multikernel.cli._columns import ColumnChoice, parted
 from multikernel.cli._messages import say
-from multikernel.datasets.csv_form import MISSING, CsvForm, decimal_mark, mixed_marks
+from multikernel.datasets.csv_form import (
+    MISSING,
+    NUMBER,
+    CsvForm,
+    decimal_mark,
+    mixed_marks,
+)
 from multikernel.estimators.read.kinds import row_numbers
 
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -125,7 +131,7 @@ def settle(
         if numbers is None:
             continue
         if mark == ",":
-            commas[name] = _first(column, lambda text: "," in text)
+            commas[name] = _first(column, _is_grouped)
         frame[name] = numbers.reindex(frame.index)
     if commas:
         _refuse_points(path, frame, wanted, commas, texts)
@@ -134,7 +140,8 @@ def settle(
     if not wanted.is_known:
         rule = "only empty cells are missing"
         _note_cells(f"C{held}, read as a category: {rule}.", words)
-    _note_cells(f"Commas are read as decimal points: c{held}.", commas)
+    rule = "Commas are read as decimal points, and points as thousands separators"
+    _note_cells(f"{rule}: c{held}.", commas)
     return frame
 
 
@@ -142,6 +149,11 @@ def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
     """Print one note on columns, if any; `text` takes name, cell and row of one."""
     for name, (row, cell) in islice(cells.items(), 1):
         note(text.format(name, cell, row), [*cells])
+
+
+def _is_grouped(cell: str) -> bool:
+    """Return whether a cell is a number only by the rules for decimal commas."""
+    return cell not in MISSING and not NUMBER.fullmatch(cell)
 
 
 def _first(cells: pd.Series, fits: Callable[[str], bool]) -> Cell:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from multikernel.cli._columns import CLASS, ColumnChoice
 from multikernel.cli._frames import NUMBERS, first_repeated
-from multikernel.datasets.csv_form import MISSING
+from multikernel.datasets.csv_form import MISSING, NUMBER
 from multikernel.estimators.read.kinds import OTHER_NUMBERS, is_missing, odd_cells
 
 WORDS = (str, bool, int, float)
@@ -21,12 +21,16 @@ AMOUNT = re.compile(
 """Numbers with decimal commas, thousands separators, or a unit sign."""
 
 DATE = re.compile(
-    r"\s*(\d{4}-\d{1,2}-\d{1,2}([T ][\d:.+Z-]*)?|\d{1,2}([./-])\d{1,2}\3\d{2,4})\s*"
+    r"\s*(\d{4}-\d{1,2}(?:-\d{1,2}([T ][\d:.+Z-]*)?)?|\d{1,2}([./-])\d{1,2}\3\d{2,4})\s*"
 )
-"""Dates in ISO 8601 and in common other formats."""
+"""Dates and months in ISO 8601, and dates in common other formats."""
+
+TIME = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*")
+"""Times of a day."""
 
 MEANINGS = (
     ("a date", DATE, "the number of days since a reference date"),
+    ("a time of a day", TIME, "the hours as a number"),
     ("a number", AMOUNT, "it with digits and a decimal point only"),
     ("a number", OTHER_NUMBERS, "it with decimal digits, such as 1.5e3"),
 )
@@ -125,7 +129,8 @@ def _refuse_amounts(what: str, column: Any, advice: str) -> None:
         return
     for meaning, pattern, write in MEANINGS:
         if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
+            others = (cell for cell in cells if not NUMBER.fullmatch(cell))
             raise ValueError(
-                f"{what} holds {cells[0]!r}, which means {meaning}: write "
+                f"{what} holds {next(others, cells[0])!r}, which means {meaning}: write "
                 f"{write}{advice}."
             )
