@@ -320,3 +320,10 @@ def test_weights_are_checked_and_are_one_without_mains():
     ]
     first, second = (model.fit(X, y).objective_ for model in alone)
     assert first == pytest.approx(second, rel=1e-7)
+
+
+def test_the_name_of_a_view_is_not_that_of_an_interaction():
+    kernels = {"a": [0], "b": [1], "a × b": [2]}
+    assert "a × b" in SpicyMKLRegressor(kernels).fit(X, y).view_shares_
+    with pytest.raises(ValueError, match=r"view name 'a × b' contains.*rename the"):
+        SpicyMKLRegressor(Interactions(kernels)).fit(X, y)

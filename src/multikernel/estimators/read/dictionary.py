@@ -35,6 +35,7 @@ from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN
 from multikernel.kernels.interactions import (
+    SEPARATOR,
     InteractionDictionary,
     Interactions,
     with_interactions,
@@ -247,7 +248,15 @@ def _with_interactions(
         )
     if not asked and not made.n_products:
         return learnt
-    return made if views is None else replace(made, main_views=tuple(views))
+    if views is None:
+        return made
+    joined = [view for view in views if SEPARATOR in view]
+    if joined:
+        raise ValueError(
+            f"Interactions: the view name {joined[0]!r} contains {SEPARATOR!r}, which "
+            "joins the two views of an interaction: rename the view."
+        )
+    return replace(made, main_views=tuple(views))
 
 
 def _may_be_paired(samples: Samples, dictionary: KernelDictionary) -> bool:
