@@ -85,19 +85,22 @@ class DenseStack(GramStack):
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        n_kernels, n_rows, n_cols = self.shape
+        if self.array.dtype == np.float32:
+            return self._part(np.arange(self.shape[0])).quadratic_forms(v)
         if v.size > len(v):
             # tr(V^T K V) = <K, V V^T> reads a kernel once for all outputs: 50 kernels
             # of 1000 samples and 100 outputs took 0.8 s by images, and take 0.06.
-            flat = self.array.reshape(n_kernels, n_rows * n_cols)
-            return _products(flat, (v @ v.T).reshape(-1))
+            flat = self.array.reshape(self.shape[0], v.shape[0] ** 2)
+            return np.asarray(flat @ (v @ v.T).reshape(-1))
         return super().quadratic_forms(v)
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
         n_kernels, n_rows, n_cols = self.shape
-        shape = n_kernels, n_rows, *v.shape[1:]
-        return _products(self.array.reshape(-1, n_cols), v).reshape(shape)
+        if self.array.dtype == np.float32:
+            return self._part(np.arange(n_kernels)).matvec(v)
+        images = self.array.reshape(-1, n_cols) @ v
+        return images.reshape(n_kernels, n_rows, *v.shape[1:])
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
@@ -108,12 +111,9 @@ class DenseStack(GramStack):
         n_kernels, n_rows, n_cols = self.shape
         support = np.flatnonzero(weights)
         several = support.size > 7 and support.size * n_rows**2 > ENTRIES_PER_TASK
-        if several and n_rows == n_cols:
+        if several or self.array.dtype == np.float32:
             # Half of symmetric matrices: 837 of 455 samples take 0.06 s, by BLAS 0.10.
             return self._part(support).combine(weights[support])
-        if self.array.dtype == np.float32:
-            # In float64, a few rows of the sum at a time.
-            return DenseMatrix(self.combined_rows(weights, np.arange(n_rows)))
         flat = self.array.reshape(n_kernels, n_rows * n_cols)
         if support.size > 1 and 2 * support.size > n_kernels:
             return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
@@ -229,31 +229,6 @@ class DenseStack(GramStack):
 
 
 resident_products.register(DenseStack, DenseStack.resident_products)
-
-
-def _products(rows: Stored, v: Array) -> Array:
-    """Return the products of rows with a vector, or with several, in float64."""
-    if rows.dtype == np.float64:
-        return np.asarray(rows @ v)
-    products, n_cols = np.empty((len(rows), *v.shape[1:])), rows.shape[1]
-    if v.size == len(v):
-        # NumPy converts and multiplies blocks with its lock held: 837 matrices of 569
-        # samples took 0.18 s on one thread and on two, and compiled loops take 0.05.
-        multiply = compiled(LOOPS, "write_products")
-        vectors, out = np.ascontiguousarray(v.reshape(-1)), products.reshape(-1)
-        rows, vectors = read_only(rows), read_only(vectors)
-    else:
-
-        def multiply(rows: Stored, v: Array, out: Array) -> None:
-            np.matmul(rows.astype(np.float64), v, out=out)
-
-        vectors, out = v, products
-
-    def work(block: slice) -> None:
-        multiply(rows[block], vectors, out[block])
-
-    run_blocks(work, _tasks(len(rows), n_cols))
-    return products
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,6 @@ and `rows` the samples that count, ascending; `out` is overwritten unless it say
 otherwise.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from multikernel._typing import Array, Indices
 from multikernel.gram.matrix import Stored
 from multikernel.linalg.jit import loop
@@ -240,19 +237,6 @@ def write_off_diagonal_sums(
             total -= distance
             squares -= distance * distance
         out[m, 0], out[m, 1] = total, squares
-
-
-Single = NDArray[np.float32]
-
-
-@loop(fastmath={"reassoc", "contract"})
-def write_products(rows: Single, v: Array, out: Array) -> None:
-    """Write the products of some rows, (n_rows, n_cols), with a vector, (n_cols,)."""
-    for i in range(len(rows)):
-        row, total = rows[i], 0.0
-        for j in range(v.size):
-            total += row[j] * v[j]
-        out[i] = total
 
 
 @loop()
