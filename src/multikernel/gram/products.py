@@ -155,13 +155,9 @@ class ProductStack(ProductsOfMains):
         """Return whether one product over the mains is quicker than all one by one."""
         return self._pairs.size * FEW > self._used[0].size ** 2
 
-    def _part(self, mains: Indices) -> GramStack:
-        """Return some mains on the samples."""
-        return PartStack(self.mains, self._places, mains)
-
     def mains_alone(self) -> GramStack:
         """Return the stack of the kernels that are mains."""
-        return self._part(self.terms[self.alone, 0])
+        return PartStack(self.mains, self._places, self.terms[self.alone, 0])
 
     # Forms.
 
