@@ -128,39 +128,65 @@ def report(
         if split is not None:
             drawn = picture_of(VarianceSplitDisplay(split).plot)
             pictures.insert(1, ("Held-out variance", drawn))
+    said = _cautions_on(
+        model, inner, X if scores else None, predicted, bootstrap, split
+    )
+    said += [str(warning.message) for warning in caught]
+    facts = summary.facts(inner)
+    title = f"{facts.pop('estimator')}: {facts['n_active']} of "
+    title += f"{facts['n_kernels']} kernels in use"
+    sections = [
+        ("Certificate", _certificate(inner)),
+        *([("Scores", _facts(scores) + _on(X))] if scores else []),
+        *outcomes,
+        *_tables(inner, bootstrap),
+        *pictures,
+        ("What was fitted", _fitted(model, inner, facts)),
+        ("Warnings", _warned(inner, said)),
+    ]
+    page = _page(title, sections)
+    if target is not None:
+        write_to(target, page.encode())
+    return page
+
+
+def _cautions_on(
+    model: Any,
+    inner: Any,
+    X: Any,
+    predicted: Any,
+    bootstrap: Bootstrap | None,
+    split: VarianceSplit | None,
+) -> list[str]:
+    """Return what is to be said against the numbers; X are scored rows, if any."""
     cautions = _cautions.one_class(inner, predicted)
-    if scores:
+    if X is not None:
         cautions += _cautions.known_rows(model, inner, X)
     if bootstrap is not None:
         for by in _table_kinds(inner):
             cautions += _cautions.outside_intervals(inner, by, bootstrap)
-    cautions += [] if split is None else _cautions.outside_split(split)
-    warnings_of_report = [*cautions, *(str(warning.message) for warning in caught)]
-    facts = summary.facts(inner)
-    title = f"{facts.pop('estimator')}: {facts['n_active']} of "
-    title += f"{facts['n_kernels']} kernels in use"
-    page = "\n".join(
+    return cautions + ([] if split is None else _cautions.outside_split(split))
+
+
+def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
+    """Return a page of sections, each a heading and what is below it."""
+    title = html.escape(title)
+    bodies = [
+        f"<section><h2>{html.escape(head)}</h2>{body}</section>"
+        for head, body in sections
+    ]
+    return "\n".join(
         [
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{html.escape(title)}</title>",
+            f"<title>{title}</title>",
             f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>",
-            f"<main><h1>{html.escape(title)}</h1>",
-            _section("Certificate", _certificate(inner)),
-            _section("Scores", _facts(scores) + _on(X)) if scores else "",
-            *(
-                _section(*part)
-                for part in (*outcomes, *_tables(inner, bootstrap), *pictures)
-            ),
-            _section("What was fitted", _fitted(model, inner, facts)),
-            _section("Warnings", _warned(inner, warnings_of_report)),
+            f"<main><h1>{title}</h1>",
+            *bodies,
             "</main></body></html>",
         ]
     )
-    if target is not None:
-        write_to(target, page.encode())
-    return page
 
 
 def _files_of(model: Any, X: Any) -> list[PathLike]:
@@ -173,10 +199,6 @@ def _files_of(model: Any, X: Any) -> list[PathLike]:
         return [] if mapped.filename is None else [mapped.filename]
     paths = X if isinstance(X, list | tuple) else [X]
     return [path for path in paths if isinstance(path, str | os.PathLike)]
-
-
-def _section(head: str, body: str) -> str:
-    return f"<section><h2>{html.escape(head)}</h2>{body}</section>"
 
 
 def _certificate(model: Any) -> str:
