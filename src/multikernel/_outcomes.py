@@ -47,7 +47,7 @@ def outcomes_on(
         return {}, []
     if y is None:
         return {"share of rows inside": float(np.mean(predicted == 1))}, []
-    y = known_targets(inner, y)
+    y = known_targets(inner, X, y)
     if novelty and not np.isin(y, [-1, 1]).all():
         raise ValueError(
             "report: y of novelty detection must hold 1 for what is usual and -1 for "

@@ -20,7 +20,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 
-from multikernel import TableEncoder, load, save, stack_grams
+from multikernel import TableEncoder, inspection, load, save, stack_grams
 from multikernel.estimators import (
     GroupOMPRegressor,
     HKLRegressor,
@@ -332,15 +332,24 @@ def test_row_labels_in_another_order_are_warned_of():
             lambda: binary.score(FRAME, MOVED > 0),
             # Half a frame beside half of the targets in another order.
             lambda: SpicyMKLRegressor(KERNELS).fit(FRAME[:40], MOVED[:40]),
+            lambda: inspection.variance_split(fitted, FRAME, MOVED),
+            lambda: inspection.deviance_split(fitted, FRAME, MOVED),
+            lambda: inspection.kernel_tests(
+                SpicyMKLSurvival(KERNELS), FRAME, times[::-1]
+            ),
         ],
         "sample_weight": [
             lambda: SpicyMKLRegressor(KERNELS).fit(FRAME, Y, MOVED.abs()),
         ],
-        "offset": [lambda: SpicyMKLRegressor(KERNELS).fit(FRAME, Y, offset=MOVED)],
+        "offset": [
+            lambda: SpicyMKLRegressor(KERNELS).fit(FRAME, Y, offset=MOVED),
+            lambda: fitted.predict(FRAME, offset=MOVED),
+        ],
         "groups": [
+            lambda: inspection.kernel_tests(fitted, FRAME, Y, groups=MOVED.rank() // 2),
             lambda: SpicyMKLRegressorCV(KERNELS, alphas=[1e-3], cv=3).fit(
                 FRAME, Y, groups=MOVED.rank() // 10
-            )
+            ),
         ],
     }
     for name, each in calls.items():

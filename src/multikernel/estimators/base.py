@@ -29,6 +29,7 @@ from multikernel.estimators.publish.summary import (
     summary_columns,
     view_sums,
 )
+from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.tables import (
@@ -384,6 +385,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if offset is None:
             return f
         owner, alike = type(self).__name__, not hasattr(self, "classes_")
+        warn_order(owner, X, offset=offset)
         return f + check_offset(owner, offset, *f.shape, alike=alike)
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:

@@ -31,6 +31,7 @@ from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.publish.summary import data_frame
+from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
@@ -300,6 +301,7 @@ def kernel_tests(
     check_parameter(OWNER, "n_permutations", n_permutations, count)
     check_parameter(OWNER, "analytic", analytic, FLAG)
     check_parameter(OWNER, "permute", permute, OneOf(("within", "groups")))
+    warn_order(OWNER, X, groups=groups, covariates=covariates)
     estimator, data, y, named = _model_and_data(model, X, y)
     training = _matrices(estimator, data, y)
     stack = training.stack
@@ -376,6 +378,7 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
     check_model(OWNER, estimator)
     data, named = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
+        warn_order(OWNER, X, y=y)
         _, codes, loss = regression_on_rows(read_times(OWNER, y))
         estimator, y = copy.copy(estimator), codes.astype(np.float64)
         estimator.loss = loss

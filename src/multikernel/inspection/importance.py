@@ -86,7 +86,7 @@ def group_permutation_importance(
     check_parameter(owner, "n_repeats", n_repeats, Number(1, integer=True))
     before, model = pipelines.last_step(estimator)
     pipelines.check_model(owner, model)
-    y = known_targets(model, y)
+    y = known_targets(model, X, y, sample_weight)
     sample_weight = check_weights(sample_weight, len(y))
     data = pipelines.data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)

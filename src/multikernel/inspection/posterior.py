@@ -269,7 +269,7 @@ def term_posterior(
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
         rows[:1], rows[:1]
     )
-    targets = np.asarray(known_targets(model, y), dtype=np.float64)
+    targets = np.asarray(known_targets(model, X, y, sample_weight), np.float64)
     targets = targets.reshape(len(targets), -1)
     published = np.atleast_2d(model.dual_coef_).T
     if not len(rows) == len(targets) == len(published):

@@ -306,7 +306,7 @@ def variance_split(
         )
     contribution = contributions(estimator, X, by)
     warn_without_offset(model)
-    y = np.asarray(known_targets(model, y), dtype=np.float64)
+    y = np.asarray(known_targets(model, X, y, sample_weight), dtype=np.float64)
     targets, terms, weights = _checked(y, contribution.terms, sample_weight)
     shares, variances = _whole_shares(targets, terms, weights)
     errors = targets - terms.sum(axis=2) - np.ravel(model.intercept_)

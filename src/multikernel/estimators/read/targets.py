@@ -155,11 +155,13 @@ def _check_known(owner: str, y: Array, classes: Array) -> None:
     warn_doubts(owner, [sentence])
 
 
-def known_targets(model: Any, y: Any) -> Array:
+def known_targets(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
     """Return the targets of samples, by name where the model and they have names.
 
-    Columns of a data frame that are not the fit's, in its order, are refused.
+    Columns of a data frame that are not the fit's, in its order, are refused; row
+    labels that are those of X in another order get a warning.
     """
+    warn_order(type(model).__name__, X, y=y, sample_weight=sample_weight)
     targets = read_targets(model, y, fitting=False)
     names, fitted = target_names(y, targets), tuple(model.output_names_)
     # Arrays have such names too: other ones tell nothing, and another order does.
