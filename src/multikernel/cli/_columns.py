@@ -18,7 +18,7 @@ from multikernel.kernels.sequence import (
     motif_dictionary,
     sequence_dictionary,
 )
-from multikernel.kernels.sequence.builders import ambiguous_bases
+from multikernel.kernels.sequence.builders import ambiguous_bases, fitting_alphabet
 from multikernel.kernels.sequence.letters import KNOWN, from_texts
 
 
@@ -206,8 +206,8 @@ class SequenceChoice:
             )
         texts = frame[column].tolist()
         texts = [text.upper() for text in texts] if self.ignore_case else texts
-        letters = set().union(*map(set, texts))
-        several = ambiguous_bases(from_texts(texts))
+        letters, found = set().union(*map(set, texts)), from_texts(texts)
+        several = ambiguous_bases(found)
         if several and self.skip_letters:
             return "rna" if "U" in letters and "T" not in letters else "dna"
         if several:
@@ -216,8 +216,7 @@ class SequenceChoice:
                 "it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
                 "to skip these letters, or --alphabet protein."
             )
-        fits = (name for name, known in KNOWN.items() if letters <= set(known))
-        if (name := next(fits, None)) is not None:
+        if (name := fitting_alphabet(found)) is not None:
             return name
         raise ValueError(
             f"The letters of column {column!r}, {''.join(sorted(letters))}, are those "

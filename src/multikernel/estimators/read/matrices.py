@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import ASYMMETRY, LARGEST_VALUE
+from multikernel._validation import ASYMMETRY
 from multikernel.estimators.read import numbers
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import DenseStack
@@ -51,18 +51,14 @@ def check_finite_grams(X: Array) -> None:
     for number, part in enumerate(np.moveaxis(X, slowest, 0)):
         if numbers.within_reach(part):
             continue
-        finite = np.isfinite(part).all()
-        find = numbers.largest_place if finite else numbers.first_not_finite
-        wrong = find(part)
+        wrong = numbers.worst_place(part)
         i, j, m = np.insert(wrong, slowest, number).tolist()
         where = f"[{i}, {j}] of Gram matrix {m}"
-        if finite:
-            raise MatrixError(
-                f"X holds {part[wrong]:.3g} at {where}, too large for sums of squares: "
-                f"at most {LARGEST_VALUE:g} is accepted. Divide this matrix, and those "
-                "of new samples, by the same constant.",
-                m,
+        if np.isfinite(part[wrong]):
+            divide = (
+                "Divide this matrix, and those of new samples, by the same constant."
             )
+            raise MatrixError(numbers.too_large(part[wrong], where, divide), m)
         try:
             numbers.refuse_not_finite("Input X", part, wrong, where, numbers.LEAVE_OUT)
         except ValueError as error:

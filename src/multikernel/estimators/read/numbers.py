@@ -296,17 +296,13 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     """
     if within_reach(X):
         return
-    find = largest_place if np.isfinite(X).all() else first_not_finite
-    row, column = find(X)
-    label = repr(column if names is None else str(names[column]))
+    row, column = worst_place(X)
+    where = f"row {row}, column {column if names is None else str(names[column])!r}"
     if np.isfinite(X[row, column]):
-        raise ValueError(
-            f"X holds {X[row, column]:.3g} at row {row}, column {label}, too large for "
-            f"sums of squares: at most {LARGEST_VALUE:g} is accepted. "
-            "Scale this column, for example with StandardScaler."
-        )
+        scale = "Scale this column, for example with StandardScaler."
+        raise ValueError(too_large(X[row, column], where, scale))
     advice = IMPUTE if np.isnan(X[row, column]) else LEAVE_OUT
-    refuse_not_finite("Input X", X, (row, column), f"row {row}, column {label}", advice)
+    refuse_not_finite("Input X", X, (row, column), where, advice)
 
 
 def seen_values(
@@ -367,10 +363,20 @@ def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Arr
     )
 
 
-def largest_place(values: Array) -> tuple[int, ...]:
-    """Return the place of the value of the largest size."""
+def worst_place(values: Array) -> tuple[int, ...]:
+    """Return the place of the first value that is not finite, else of the largest."""
+    if not np.isfinite(values).all():
+        return first_not_finite(values)
     row_and_column = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
     return tuple(int(i) for i in row_and_column)
+
+
+def too_large(value: float, where: str, advice: str) -> str:
+    """Return the message for a value of X whose products overflow."""
+    return (
+        f"X holds {value:.3g} at {where}, too large for sums of squares: at most "
+        f"{LARGEST_VALUE:g} is accepted. {advice}"
+    )
 
 
 def refuse_not_finite(

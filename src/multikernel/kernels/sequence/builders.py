@@ -186,7 +186,7 @@ def sequence_dictionary(
             raise ValueError(
                 f"There are no default kernels for these sequences: {reason}."
             )
-        alphabet = _alphabet(strings)
+        alphabet = fitting_alphabet(strings)
         assert alphabet is not None
     kernels: list[SequenceKernel] = [SpectrumKernel(WORD, alphabet)]
     if np.unique(strings.lengths).size == 1:
@@ -201,7 +201,7 @@ def why_no_sequences(found: Sequences) -> str | None:
     if lengths[short] < LEAST_LETTERS:
         text = Sequences(found.letters, found.starts[short : short + 2]).texts()[0]
         return f"{text!r} has fewer than {LEAST_LETTERS} letters"
-    if _alphabet(found) is None:
+    if fitting_alphabet(found) is None:
         others = ambiguous_bases(found)
         if others:
             return (
@@ -235,8 +235,11 @@ def _mostly_bases(sequences: Sequences) -> bool:
     return bool(bases.mean() > 0.5)
 
 
-def _alphabet(found: Sequences) -> str | None:
-    """Return the name of the first alphabet that has all letters."""
+def fitting_alphabet(found: Sequences) -> str | None:
+    """Return the name of the first alphabet that has all letters, or None.
+
+    Text that is mostly bases is no protein.
+    """
     letters = set(bytes(np.unique(found.letters)).decode("latin-1"))
     name = next(
         (name for name, alphabet in KNOWN.items() if letters <= {*alphabet}), None
