@@ -21,7 +21,8 @@ AMOUNT = re.compile(
 """Numbers with decimal commas, thousands separators, or a unit sign."""
 
 DATE = re.compile(
-    r"\s*(\d{4}-\d{1,2}(?:-\d{1,2}([T ][\d:.+Z-]*)?)?|\d{1,2}([./-])\d{1,2}\3\d{2,4})\s*"
+    r"\s*(\d{4}-\d{1,2}(?:-\d{1,2}([T ][\d:.+Z-]*)?)?"
+    r"|\d{1,2}([./-])\d{1,2}\3\d{2,4})\s*"
 )
 """Dates and months in ISO 8601, and dates in common other formats."""
 
@@ -130,7 +131,7 @@ def _refuse_amounts(what: str, column: Any, advice: str) -> None:
     for meaning, pattern, write in MEANINGS:
         if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
             others = (cell for cell in cells if not NUMBER.fullmatch(cell))
+            odd = next(others, cells[0])
             raise ValueError(
-                f"{what} holds {next(others, cells[0])!r}, which means {meaning}: write "
-                f"{write}{advice}."
+                f"{what} holds {odd!r}, which means {meaning}: write {write}{advice}."
             )
