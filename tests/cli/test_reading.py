@@ -276,7 +276,7 @@ def test_the_refused_cell_of_a_target_is_no_plain_number(tmp_path):
     path = tmp_path / "a.csv"
     cells = ["0.5", *["\u22121.5", "\u22120.25"] * 4]
     pd.DataFrame({"x": range(9), "y": cells}).to_csv(path, index=False)
-    with pytest.raises(ValueError, match=r"'y' holds .\u22121\.5., which means"):
+    with pytest.raises(ValueError, match=r"'\u22121\.5', which means a number"):
         read_table(path, ["y"], [])
 
 

@@ -103,6 +103,8 @@ def test_words_need_an_order():
         SpicyMKLOrdinal(order=order[:3]).fit(X, words)
     with pytest.raises(ValueError, match="order"):
         SpicyMKLOrdinal(order="low").fit(X, words)
+    index = SpicyMKLOrdinal(order=pd.Index(order)).fit(X, words)
+    assert list(index.classes_) == list(order)
 
 
 def test_weights_are_copies_and_zero_is_none():

@@ -179,6 +179,13 @@ def test_a_category_that_a_fold_lacks_is_no_error(samples):
     assert np.isfinite(search.best_score_)
 
 
+def test_a_category_for_almost_every_sample_is_refused(samples):
+    X, y = samples
+    X = X.assign(batch=[f"p{max(k, 20)}" for k in range(60)])
+    with pytest.raises(ValueError, match="Column 'batch' holds 40 different values"):
+        SpicyMKLRegressor(VIEWS).fit(X, y)
+
+
 @pytest.mark.parametrize("storage", ["dense32", "lazy", "low_rank"])
 def test_every_storage(samples, storage):
     X, y = samples

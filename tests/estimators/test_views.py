@@ -322,3 +322,9 @@ def test_a_column_without_any_value_is_named(kernels):
         SpicyMKLRegressor(views).fit(half, Y, weights)
     found = SpicyMKLRegressor(views).fit(FRAME, Y)
     assert np.isfinite(found.predict(FRAME.assign(stage=None))).all()
+
+
+def test_truth_values_may_be_a_series():
+    for given in (pd.Series(FRAME.columns == "age"), FRAME.columns == "age"):
+        model = SpicyMKLRegressor({"clinic": given}).fit(FRAME, Y)
+        assert model.view_columns_["clinic"].tolist() == [FRAME.columns.get_loc("age")]

@@ -131,7 +131,7 @@ def _refuse_amounts(what: str, column: Any, advice: str) -> None:
     for meaning, pattern, write in MEANINGS:
         if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
             others = (cell for cell in cells if not NUMBER.fullmatch(cell))
-            odd = next(others, cells[0])
+            cell = next(others, cells[0])
             raise ValueError(
-                f"{what} holds {odd!r}, which means {meaning}: write {write}{advice}."
+                f"{what} holds {cell!r}, which means {meaning}: write {write}{advice}."
             )

@@ -79,8 +79,9 @@ class SequenceOf:
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-            given = list(value) if getattr(value, "ndim", 1) else []
+        listed = isinstance(value, Sequence) or getattr(value, "ndim", 0)
+        if listed and not isinstance(value, str):
+            given = list(value)
             if given and all(self.check(item) is None for item in given):
                 return None
         return self.description

@@ -300,6 +300,8 @@ def _selected_positions(
 ) -> tuple[int, ...]:
     """Return the columns that a selector stands for, by position."""
     selected: Any = selector(X) if callable(selector) else selector
+    if hasattr(selected, "to_numpy"):  # a Series or an Index of pandas
+        selected = selected.to_numpy()
     if isinstance(selected, list | np.ndarray):
         selected = list(selected)
         if selected and all(isinstance(flag, bool | np.bool_) for flag in selected):

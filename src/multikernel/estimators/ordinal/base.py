@@ -36,7 +36,8 @@ def order_choice(value: Any) -> str | None:
     """Check an ``order`` parameter: None, or different classes."""
     if value is None:
         return None
-    given = list(value) if isinstance(value, Sequence | np.ndarray) else []
+    listed = isinstance(value, Sequence) or getattr(value, "ndim", 0)
+    given = list(value) if listed else []
     if len(given) > 1 and len({*given}) == len(given) and not isinstance(value, str):
         return None
     return "None, or a sequence of all classes from the lowest to the highest"

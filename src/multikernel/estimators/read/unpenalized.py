@@ -8,7 +8,7 @@ from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes, listed
-from multikernel.estimators.read.kinds import features_of
+from multikernel.estimators.read.kinds import features_of, refuse_identifiers
 from multikernel.estimators.read.mixed import UNKNOWN
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram.factors.row_blocks import SampledRows
@@ -119,6 +119,7 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
             continue
         values = table.columns.categories_[categories.index(column)].tolist()
         present = np.unique(samples.X[:, position]).astype(int).tolist()
+        refuse_identifiers(repr(name), len(present), len(samples.X))
         present, complete = (present[1:], True) if complete else (present, True)
         parts += [(position, float(code), f"{name}={values[code]}") for code in present]
     places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
