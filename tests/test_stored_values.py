@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, SpicyMKLRegressorCV
+from multikernel.gram import LowRank
 from multikernel.kernels import GaussianKernel, Interactions, Unpenalized
 from multikernel.persistence import load, save
 from multikernel.persistence.values import StoredValue, plain, restored
@@ -233,3 +234,8 @@ def test_what_no_file_can_hold_is_one_sentence_and_leaves_the_file(
         save(make(), path)
     assert "\n" not in str(caught.value)
     assert path.read_text() == "an older file"
+
+
+def test_a_path_is_saved_as_text(tmp_path, again):
+    model = SpicyMKLRegressor(storage=LowRank(folder=tmp_path)).fit(X, y)
+    assert again(model).storage == LowRank(folder=str(tmp_path))

@@ -22,6 +22,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
+from os import PathLike, fspath
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 from uuid import UUID
@@ -158,6 +159,8 @@ def _stored(item: Any) -> Any:
         return _stored(dict(item))
     if isinstance(item, SEQUENCES):
         return list(item)
+    if isinstance(item, PathLike):
+        return fspath(item)
     if isinstance(item, dict) and all(type(key) in (str, int) for key in item):
         return item
     return _stored_by_name(item)
