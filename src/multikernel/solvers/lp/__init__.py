@@ -3,7 +3,7 @@ r"""lp-norm MKL: learners of one matrix, interleaved with kernel weights [1]_.
 The problem is :math:`\min_{\theta \ge 0, \|\theta\|_p \le 1} J(\theta)`, where J is the
 optimum of the learner with the one kernel :math:`\sum_m \theta_m K_m` (`oracle`). All
 solvers run that learner for a short while, no more exactly than the gap deserves
-(`weighted_machine`), and then move the weights:
+(`machine_within`), and then move the weights:
 
 - `newton`, section 2.4.1: a Newton step on log(theta) that knows how the dual variables
   respond; balls inside the p-ball (`inner_ball`) keep it smooth as p goes to 1;
