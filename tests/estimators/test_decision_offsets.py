@@ -322,3 +322,10 @@ def test_offsets_that_look_like_exposures_get_a_caution():
     with pytest.warns(UserWarning, match="pass np.log"):
         model.fit(X, 1.0 + X[:, 0], offset=exposure)
     model.fit(X, 1.0 + X[:, 0], offset=np.log(exposure))
+    random = np.random.default_rng(0)
+    for longest in (1.0, 20.0):
+        years = random.uniform(0.0, longest, 100)
+        y = random.poisson(10.0 * years).astype(float)
+        with pytest.warns(UserWarning, match="pass np.log"):
+            model.fit(years[:, None], y, offset=years)
+        model.fit(years[:, None], y, offset=np.log(1.0 + 365.0 * years))
