@@ -8,16 +8,16 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_symmetric
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import LOOPS, DenseStack
+from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.products import FactoredProducts
-from multikernel.gram.matrix import ENTRIES_PER_TASK, Stored
+from multikernel.gram.matrix import ENTRIES_PER_TASK
 from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
-from multikernel.linalg.tables import evenly_spaced, read_only
-from multikernel.linalg.threads import aside, compiled, run_blocks
+from multikernel.linalg.tables import evenly_spaced
+from multikernel.linalg.threads import aside, run_blocks
 
 ROUNDING = 1e-6
 """Negative eigenvalue, over the trace, that passes as rounding of single precision.
@@ -90,17 +90,17 @@ def take_census(
     The weights are the vector of `Census.forms`.
     """
     # No signs: for half of all pairs of samples, those would hide what differs there.
-    directions = random.standard_normal((2, stack.shape[1]))
-    vectors = np.vstack([directions, weights])
-    sums, diagonals = np.zeros((stack.shape[0], 3)), np.empty(stack.shape[:2])
-    step = max(1, ENTRIES_PER_TASK // max(1, stack.shape[1] ** 2))
-    add, array = compiled(LOOPS, "add_census"), read_only(stack.array)
+    u, v = random.standard_normal((2, stack.shape[1]))
+    vectors = np.vstack([u, v, weights])
+    sums, diagonals = np.empty((stack.shape[0], 3)), np.empty(stack.shape[:2])
 
-    def work(start: int) -> None:
-        part = slice(start, start + step)
-        add(array[part], vectors, sums[part], diagonals[part])
+    def work(m: int) -> None:
+        K = np.asarray(stack.array[m], dtype=np.float64)
+        images = K @ vectors.T
+        sums[m] = u @ images[:, 1], v @ images[:, 0], weights @ images[:, 2]
+        diagonals[m] = K.diagonal()
 
-    run_blocks(work, range(0, stack.shape[0], step))
+    run_blocks(work, range(stack.shape[0]))
     stack.know_diagonals(diagonals)
     return Census(sums[:, 0] - sums[:, 1], sums[:, 2])
 
@@ -143,16 +143,13 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     # The ratio of 16 rows was on the same side of `MEMORISES` in 212 of 216 cases.
     rows = evenly_spaced(n_samples, 16)
     sums = np.empty((n_kernels, 2))
-    write = compiled(LOOPS, "write_off_diagonal_sums")
-
     step = max(1, ENTRIES_PER_TASK // (n_samples * rows.size))
 
     def work(start: int) -> None:
         some = np.arange(start, min(start + step, n_kernels))
         # Kernels that are not held are computed at these rows alone.
         part = stack.take(some) if stack.in_memory else stack.once(some)
-        array, places = _read(part, rows)
-        write(read_only(array), places, rows, sums[some[0] : some[-1] + 1])
+        sums[some] = _off_diagonal_sums(_read(part, rows), rows)
 
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * max(1, n_samples - 1))
@@ -161,15 +158,31 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     return spans, off_diagonal_ratio(means, spreads, n_samples)
 
 
-def _read(stack: GramStack, rows: Indices) -> tuple[Stored, Indices]:
-    """Return an array that holds some rows of every matrix, and their places in it."""
+def _read(stack: GramStack, rows: Indices) -> Array:
+    """Return some rows of every matrix, shape (n_kernels, n_rows, n_samples)."""
     if isinstance(stack, DenseStack):
-        return stack.array, rows
+        return np.asarray(stack.array[:, rows], dtype=np.float64)
     columns = stack.columns(rows)
     if isinstance(stack, LowRankStack) and stack.residual is not None:
         _complete(stack, stack.residual, rows, columns)
-    values = np.ascontiguousarray(np.moveaxis(columns, 1, 2))
-    return values, np.arange(rows.size)
+    return np.moveaxis(columns, 1, 2)
+
+
+def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
+    """Sum up how far entries beside the diagonal are below it, and the squares.
+
+    Distances from the mean of the rows' diagonal entries: entries of near-constant
+    kernels do not cancel. They are over the largest entry, so that squares are finite.
+    The shape is (n_kernels, 2).
+    """
+    places = np.arange(rows.size)
+    means = (values[:, places, rows] / rows.size).sum(axis=1)
+    largest = np.abs(values).max(axis=(1, 2))
+    scales = 1.0 / np.where(largest > 0.0, largest, 1.0)
+    below = scales[:, None, None] * (means[:, None, None] - values)
+    below[:, places, rows] = 0.0
+    sums = below.sum(axis=(1, 2)), np.einsum("mij,mij->m", below, below)
+    return np.column_stack(sums)
 
 
 def _complete(
