@@ -1,7 +1,7 @@
 """Short runs of machines on weighted sums of kernels, and what weights do to them.
 
 What solvers share that interleave a machine with weights of kernels: how exact a run
-has to be, and the curvature of what it reaches.
+has to be, the samples that it has to look at, and the curvature of what it reaches.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import DenseMatrix, GramMatrix
 from multikernel.linalg.spectra import lowest_direction
-from multikernel.losses.base import is_smooth
+from multikernel.losses.base import is_polyhedral, is_smooth
+from multikernel.losses.weighted import part_of
 from multikernel.machines import (
     SMO,
     CrammerSinger,
@@ -107,6 +108,37 @@ def feasible(
     if moved <= 1e-13 * float(np.abs(rho).max()):
         return rho, fit.f - fit.intercept
     return rho, support_product(gram, rho)
+
+
+def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
+    """Return the samples that a short run of a machine is likely to move, ascending.
+
+    A piecewise linear loss leaves most dual variables at zero. Beside those that are
+    not, or will not stay there, as many are in play whose decision values are nearest
+    to where they leave it: a sum of kernels reads its entries for these alone. Who is
+    missed belongs to the next run, which starts from `rho`, (n_samples,); `f` are its
+    decision values, intercept included.
+    """
+    loss, every = problem.loss, np.arange(rho.size)
+    if not (is_polyhedral(loss) and problem.gram.in_memory):
+        return every
+    slopes, costs, sizes = loss.dual_pieces(problem.y)
+    room = np.where(sizes > 0.0, costs - slopes * f, np.inf).min(axis=0)
+    room[rho != 0.0] = -np.inf
+    count = round(1.5 * np.count_nonzero(room <= 0.0))
+    if not 0 < count < rho.size:
+        return every
+    return np.sort(np.argpartition(room, count)[:count])
+
+
+def problem_on(problem: Problem, samples: Indices) -> Problem:
+    """Return the problem on some samples, which reads their rows and columns alone."""
+    if samples.size == problem.y.size:
+        return problem
+    every = np.arange(problem.gram.shape[0])
+    gram = problem.gram.once(every).restrict(samples)
+    loss = part_of(problem.loss, samples)
+    return replace(problem, gram=gram, y=problem.y[samples], loss=loss)
 
 
 @contextmanager

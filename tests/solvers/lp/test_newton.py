@@ -8,10 +8,12 @@ from reference.lp_problems import P_VALUES, lp_problem
 from reference.toys import LOSSES, toy_grams, toy_loss, toy_targets
 
 from multikernel.gram import DenseStack
+from multikernel.losses import HingeLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm
 from multikernel.solvers.base import follow
+from multikernel.solvers.machine_runs import samples_in_play
 from multikernel.testing import check_solution, check_solver
 
 
@@ -34,6 +36,51 @@ def test_convergence_is_superlinear(p, loss):
     assert len(gaps) <= 12
     assert len(gaps) >= 4
     assert (gaps[1:] / gaps[:-1])[-2:].max() < 0.1
+
+
+def test_who_is_in_play():
+    rng = np.random.default_rng(0)
+    problem = replace(lp_problem("hinge", 2.0, 1.0), fit_intercept=False)
+    y = problem.y
+    f = y * np.linspace(0.5, 3.0, y.size)[rng.permutation(y.size)]
+    rho = np.where(y * f < 0.8, y, 0.0)
+    some = samples_in_play(problem, rho, f)
+    inside = np.flatnonzero(y * f <= 1.0)
+    assert np.isin(inside, some).all()
+    assert inside.size < np.count_nonzero(some) < y.size
+    left_out = np.setdiff1d(np.arange(y.size), some)
+    assert (y * f)[left_out].min() >= (y * f)[some].max()
+    # Beside a smooth loss every dual variable moves.
+    smooth = replace(problem, loss=toy_loss("log_loss"))
+    assert samples_in_play(smooth, rho, f).size == y.size
+
+
+def test_a_choice_that_misses_who_is_to_move_costs_steps_alone(monkeypatch):
+    problem = lp_problem("hinge", 2.0)
+    expected = InterleavedNewton(tol=1e-6).solve(problem)
+    monkeypatch.setattr(
+        "multikernel.solvers.lp.newton.samples_in_play",
+        lambda problem, rho, f: np.flatnonzero(rho) if rho.any() else np.arange(9),
+    )
+    found = InterleavedNewton(tol=1e-6).solve(problem)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-6)
+
+
+@pytest.mark.parametrize("weights", [None, "own"])
+def test_few_samples_in_play_read_a_part_of_the_sums(weights):
+    rng = np.random.default_rng(1)
+    X, n = rng.standard_normal((120, 4)), 120
+    y = np.where(X[:, 0] + 0.1 * rng.standard_normal(n) > 0.0, 1.0, -1.0)
+    grams = [np.exp(-((X[:, [j]] - X[:, j]) ** 2)) for j in range(4)]
+    loss = weighted(HingeLoss(), None if weights is None else rng.uniform(0.5, 2.0, n))
+    problem = Problem(
+        DenseStack(np.stack(grams)), y, loss, SquaredBlockNorm(1 / 30, 1.5)
+    )
+    solution = InterleavedNewton(tol=1e-8).solve(problem)
+    assert solution.duality_gap <= 1e-8
+    # On all samples a step makes two passes.
+    assert solution.history[-1].passes < solution.n_iter
 
 
 @pytest.mark.parametrize("p", [1.0, 1.0001, 2.0])

@@ -80,11 +80,26 @@ def test_dual_norms_are_the_slopes_at_the_weights(stack, kind):
 
 @pytest.mark.parametrize("kind", ["hinge", "epsilon"])
 def test_one_start_is_all_that_a_few_kernels_take(stack, kind):
-    """It goes on to the tolerance."""
+    """It goes on to the tolerance, and reads the samples in play alone."""
     problem = problem_of(stack, kind)
     solution = SpicyMKL(tol=1e-3).solve(problem)
     assert solution.n_iter == 1
     assert duality_gap(problem, solution) <= 1e-3
+    first, last = solution.history
+    # On all samples each machine makes two passes.
+    assert last.passes - first.passes < 1.5 * last.inner_steps
+
+
+def test_a_choice_that_misses_who_is_to_move_costs_machines_alone(stack, monkeypatch):
+    problem = problem_of(stack, "hinge")
+    expected = SpicyMKL(tol=1e-6).solve(problem)
+    monkeypatch.setattr(
+        "multikernel.solvers.spicy.weights.samples_in_play",
+        lambda problem, rho, f: np.flatnonzero(rho) if rho.any() else np.arange(9),
+    )
+    found = SpicyMKL(tol=1e-6).solve(problem)
+    assert found.duality_gap <= 1e-6
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-6)
 
 
 def test_machines_that_prove_nothing_are_given_up(stack, monkeypatch):

@@ -21,6 +21,8 @@ from multikernel.solvers.machine_runs import (
     feasible,
     fit_machine,
     machine_within,
+    problem_on,
+    samples_in_play,
 )
 
 
@@ -104,8 +106,9 @@ class InterleavedNewton(WeightSolver):
     Notes
     -----
     A step makes one product with every kernel matrix, and one weighted sum of those
-    with a positive weight: at most two passes. Its low-rank term costs
-    n_samples^2 n_kernels flops.
+    with a positive weight: at most two passes. Where most dual variables are zero both
+    read the entries of the samples alone that are about to move. Its low-rank term
+    costs n_samples^2 n_kernels flops.
 
     References
     ----------
@@ -153,6 +156,7 @@ class _NewtonState:
     excess: float = SETTINGS.smoothest  # P - 1, where it is above p - 1
     solved: bool = True  # whether the machine has ended within its steps
     failed: int = 0  # short steps in vain, in a row
+    led_nowhere: bool = False  # whether the last step left the gap as it was
 
     @property
     def problem(self) -> Problem:
@@ -206,7 +210,9 @@ class _NewtonState:
         tracker.offer_dual(self.point.rho, self.point.forms)
         if p == 1.0:
             thin(tracker, self.settings.tol)
-        in_vain = share < SETTINGS.short and tracker.gap > SETTINGS.in_vain * gap
+        factor = tracker.gap / gap
+        self.led_nowhere = factor > SETTINGS.in_vain
+        in_vain = share < SETTINGS.short and self.led_nowhere
         self.failed = self.failed + 1 if in_vain else 0
         self._adapt(share)
 
@@ -229,8 +235,9 @@ class _NewtonState:
             weights = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
             self._center_at(np.maximum(weights, LEFT * center))
         tracker.offer_dual(point.rho, point.forms)
-        quick = tracker.gap <= SETTINGS.quick * gap
-        self.failed = SETTINGS.failures if quick else 0
+        factor = tracker.gap / gap
+        self.led_nowhere = factor > SETTINGS.in_vain
+        self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _let_return(self, mass: float) -> None:
         """Give kernels that the dual point calls for a share of the weights.
@@ -273,15 +280,24 @@ class _NewtonState:
         most = min(few * f.size, many * f.size + fixed)
         cache_bytes = self.settings.cache_bytes
         machine = machine_within(problem, gap, objective, cache_bytes, most)
-        matrix = problem.gram.combine(weights / alpha)
+        # The intercept is the best model's, and with another one others are to move:
+        # once nothing does, all are in play.
+        some = np.arange(f.size)
+        if not self.led_nowhere:
+            some = samples_in_play(problem, point.rho, f)
+        part = problem_on(problem, some)
+        matrix = part.gram.combine(weights / alpha)
         if ball is not None:
-            factor = ball.curvature_factor(point.images, point.forms, weights)
+            images = point.images[:, some]
+            factor = ball.curvature_factor(images, point.forms, weights)
             matrix = matrix.plus(factor / np.sqrt(alpha))
-        start = MachineFit(point.rho, b, f, np.nan, 0, False)
-        fit = fit_machine(machine, problem, matrix, start)
+        start = MachineFit(point.rho[some], b, f[some], np.nan, 0, False)
+        fit = fit_machine(machine, part, matrix, start)
         self.solved = fit.converged
         tracker.recorder.inner_steps += fit.n_steps
-        return expand(problem.gram, feasible(problem, matrix, fit)[0])
+        rho = np.zeros_like(point.rho)
+        rho[some] = feasible(part, matrix, fit)[0]
+        return expand(problem.gram, rho)
 
     def _candidates(
         self, ball: InnerBall, old: Expansion, weights: Array

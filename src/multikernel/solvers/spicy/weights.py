@@ -12,9 +12,9 @@ weight, and one over it is a straight line as well: a step is the solution of
 .. math:: 0 \le \eta + d \; \perp \; (l H + \operatorname{diag}(c \, q^{3/2})) \, d
     - q \, (\sqrt{q} \, (1 - c \eta) - l) \ge 0 .
 
-A machine leaves most samples at corners of the domain. The factorisation behind H is of
-the others alone, where every step of a barrier from far away factorises a matrix over
-all samples.
+A machine leaves most samples at corners of the domain. Sums of kernels, and the
+factorisation behind H, are of the others alone, where every step of a barrier from far
+away factorises a matrix over all samples.
 """
 
 from collections.abc import Callable
@@ -41,6 +41,8 @@ from multikernel.solvers.machine_runs import (
     FIRST_GAP,
     fit_machine,
     machine_within,
+    problem_on,
+    samples_in_play,
     weight_hessian,
 )
 from multikernel.solvers.spicy.many import nonnegative_step
@@ -85,13 +87,16 @@ def weighted_sums(
     most = 20 * n_samples
     while in_vain < 3:
         f, b = f + model.intercept, model.intercept
-        matrix = gram.combine(weights)
+        some = np.arange(n_samples) if in_vain else samples_in_play(problem, rho, f)
+        part = problem_on(problem, some)
+        matrix = part.gram.combine(weights)
         machine = machine_within(
             problem, min(lowest, FIRST_GAP), model.objective, max_steps=most
         )
-        start = MachineFit(rho, b, f, np.nan, 0, False)
-        fit = fit_machine(machine, problem, matrix, start, kernels)
-        rho, count = fit.dual, count + 1
+        start = MachineFit(rho[some], b, f[some], np.nan, 0, False)
+        fit = fit_machine(machine, part, matrix, start, kernels)
+        rho, count = np.zeros_like(y), count + 1
+        rho[some] = fit.dual
         point = expand(gram, rho, kernels)
         f, sizes = point.decision_values(weights), np.sqrt(point.forms)
         model = model_of_multiples(problem, rho, weights, point.forms, f)
@@ -105,7 +110,8 @@ def weighted_sums(
             best, lowest = (rho, weights), gap
         if gap <= tol:
             break
-        hessian = partial(weight_hessian, problem, matrix, rho, point.images)
+        images = point.images[:, some]
+        hessian = partial(weight_hessian, part, matrix, fit.dual, images)
         try:
             weights = search.moved(weights, sizes, hessian)
         except (RuntimeError, ValueError):
