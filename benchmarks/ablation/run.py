@@ -33,9 +33,13 @@ from sklearn.preprocessing import StandardScaler
 
 import multikernel as mk
 from multikernel.kernels import (
+    CategoryKernel,
+    ColumnKernel,
+    FunctionKernel,
     GaussianKernel,
     Interactions,
     LinearKernel,
+    PolynomialKernel,
     per_column,
     random_subset_gaussians,
 )
@@ -54,6 +58,7 @@ SMALL = 60
 REASONS = {
     "sample": " It went though it gained more than the rule asks for in this call: it "
     "gained with tol=1e-6 and alpha from 0.01 on alone, and nothing at smaller alpha.",
+    "sparse images": " They have not been deleted yet.",
     "written products": " A search of 100 samples takes 0.41 times as long without it, "
     "and one of 60 samples and four columns 1.5 times (0.13 s).",
     "look ahead": " It stays: on 300 samples of pumadyn-32nm, 30 draws, alpha = 0.003, "
@@ -743,6 +748,94 @@ def lazy_in_single() -> None:
     LazyStack.rough_forms = exact
 
 
+def towns(n_samples: int) -> Data:
+    """Return a number that depends on a category of 300 values, and on a column."""
+    random = np.random.default_rng(0)
+    n_towns = min(300, n_samples // 4)
+    town, x = random.integers(0, n_towns, n_samples), random.standard_normal(n_samples)
+    noise = 0.3 * random.standard_normal(n_samples)
+    return np.column_stack([town, x]), np.sin(town) + np.sin(2.0 * x) + noise
+
+
+CALLS |= {
+    "lp, 300 towns": Call(
+        lambda: mk.LpMKLRegressor(
+            [
+                ColumnKernel(CategoryKernel(), 0),
+                ColumnKernel(GaussianKernel("median"), 1),
+                ColumnKernel(GaussianKernel("median"), [0, 1]),
+            ],
+            storage="low_rank",
+        ),
+        towns,
+        6000,
+    ),
+    "60 polynomials": Call(
+        lambda: mk.SpicyMKLRegressor(
+            [
+                kernel
+                for degree in (1, 2, 3)
+                for kernel in per_column(PolynomialKernel(degree), 20)
+            ]
+        ),
+        numbers,
+        800,
+    ),
+    "8 Laplacians in factors": Call(
+        lambda: mk.SpicyMKLClassifier(
+            [
+                FunctionKernel("laplacian", {"gamma": gamma})
+                for gamma in np.geomspace(0.03, 3.0, 8)
+            ],
+            storage="low_rank",
+        ),
+        table,
+        1000,
+    ),
+    "200 kernels in factors": Call(
+        lambda: mk.SpicyMKLClassifier(many_bands(200), storage="low_rank"), cancer, 569
+    ),
+    "hinge, 200 kernels": Call(
+        lambda: mk.SpicyMKLClassifier(many_bands(200), loss="hinge"), cancer, 569
+    ),
+}
+
+
+def exact_factors() -> None:
+    """Choose landmarks of kernels on few values as of any other."""
+    from multikernel.gram.factors.growth import KernelColumns
+
+    KernelColumns.few_rows = lambda self: None
+
+
+def polynomial_features() -> None:
+    """Hold polynomial kernels by landmarks, or whole."""
+    from multikernel.gram.factors import landmarks
+
+    landmarks.MOST_MONOMIALS = 0
+
+
+def completed_factors() -> None:
+    """Compute the columns of factors one by one to the last."""
+    from multikernel.gram.factors import growth
+
+    growth.COMPLETED = 0
+
+
+def growth_loops() -> None:
+    """Compute landmarks of Gaussian kernels as of any other."""
+    from multikernel.gram.factors import growth
+
+    growth.radial_form = lambda kernel: None
+
+
+def sparse_images() -> None:
+    """Multiply matrices by all of a vector that is mostly zero."""
+    from multikernel.gram import base
+
+    base.FEW = -1.0
+
+
 GRAM: dict[str, tuple[Callable[[], None], tuple[str, ...], tuple[str, ...]]] = {
     "by kernel": (by_kernel, ("gram/by_kernel.py",), ("both ranks, lp",)),
     "loops over dense matrices": (
@@ -750,6 +843,19 @@ GRAM: dict[str, tuple[Callable[[], None], tuple[str, ...], tuple[str, ...]]] = {
         ("gram/dense_loops.py",),
         ("given, search",),
     ),
+    "exact factors of few values": (exact_factors, (), ("lp, 300 towns",)),
+    "features of polynomials": (polynomial_features, (), ("60 polynomials",)),
+    "factors completed by LAPACK": (
+        completed_factors,
+        (),
+        ("8 Laplacians in factors",),
+    ),
+    "growth loops": (
+        growth_loops,
+        ("gram/factors/growth_loops.py",),
+        ("200 kernels in factors",),
+    ),
+    "sparse images": (sparse_images, (), ("hinge, 200 kernels",)),
     "lazy forms in single precision": (lazy_in_single, (), ("lazy, 4000 kernels",)),
 }
 MECHANISMS |= {name: Mechanism(*each) for name, each in GRAM.items()}
