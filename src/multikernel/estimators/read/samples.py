@@ -164,8 +164,7 @@ class Samples:
     def of_targets(self, chosen: Indices) -> "Samples":
         """Return the same samples with some of the several targets of a regression.
 
-        A single one gives what a fit on that column has. Targets are read from the
-        table: samples that hold none (`without_targets`) have them again.
+        A single one gives what a fit on that column has.
         """
         columns: Any = chosen if chosen.size > 1 else int(chosen[0])
         every = self.output_names
@@ -173,11 +172,6 @@ class Samples:
         table = replace(self.table, y=self.table.y[:, columns], target_names=names)
         offset = None if self.offset is None else self.offset[:, chosen]
         return replace(self, labels=table.y[self.rows], table=table, offset=offset)
-
-    def without_targets(self) -> "Samples":
-        """Return the same samples of a regression without a copy of its targets."""
-        table = replace(self.table, target_names=self.output_names)
-        return replace(self, labels=np.empty((len(self.rows), 0)), table=table)
 
 
 def read_samples(

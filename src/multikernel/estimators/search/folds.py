@@ -24,7 +24,6 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.splits import REMEDY, Split, learnt_classes
-from multikernel.estimators.search.targets import cut_by_blocks
 from multikernel.linalg.threads import run_blocks
 from multikernel.losses.base import means_of
 
@@ -82,15 +81,17 @@ class Folds(Generic[D]):
         return self.candidates.blocks or [np.zeros(1, dtype=np.intp)]
 
     def cut(self, number: int) -> Fold[D] | None:
-        """Return a fold, without targets of its own if these are taken in blocks.
+        """Return a fold, or None once a callback has stopped the search.
 
-        Return None once a callback has stopped the search.
+        Targets that are taken in blocks share its kernels: a block has a part of them.
         """
         split, data = self.splits[number], self.data
         if self.watch.stopped:
             return None
         if self.candidates.blocks is not None:
-            return cut_by_blocks(data, split, self.n_copies)
+            by_blocks: Any = data
+            fold: Fold[D] = by_blocks.fold(*split, self.n_copies, by_blocks=True)
+            return fold
         link = find_link(self.model.loss, data.samples)
         return cut_fold(data, split, self.n_copies, link)
 

@@ -52,18 +52,6 @@ def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
     return np.array_split(targets, -(-targets.size // size))
 
 
-def cut_by_blocks(
-    data: Any, split: tuple[Indices, Indices], n_copies: int
-) -> Fold[Any]:
-    """Return a fold that holds neither kernels nor targets of its own.
-
-    Blocks of targets are what the memory is for; `fold_of_targets` gives theirs.
-    """
-    fold = data.fold(*split, n_copies, by_blocks=True)
-    training = fold.training.among(fold.training.samples.without_targets())
-    return Fold(training, fold.outside.without_targets(), fold.decision_values)
-
-
 def fold_of_targets(fold: Fold[Any], block: Indices) -> Fold[Any]:
     """Return a fold of some of its targets."""
     training, outside = fold.training, fold.outside
