@@ -236,7 +236,7 @@ class _StrengthSearch:
             self.strengths.note(largest, float(init.norms.sum()))
             return self.strengths.next(alpha)
         # Half the squared sum of norms costs at most what the null model does.
-        most = np.sqrt(2.0 * alpha * abs(incumbent.model.objective))
+        most = float(np.sqrt(2.0 * alpha * abs(incumbent.model.objective)))
         return SETTINGS.first * min(most, self.strengths.largest)
 
     def step(self) -> Status | None:
