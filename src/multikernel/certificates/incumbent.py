@@ -1,7 +1,7 @@
 """What is known of a problem while it is solved: the best model, the best proof."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -157,6 +157,16 @@ class Incumbent:
             self.offer_dual(expansion.rho, expansion.forms)
         self.record()
         return expansion
+
+    def carry(self, model: Model, point: Expansion) -> Expansion:
+        """Offer an evaluated model and a dual point that are for another penalty.
+
+        Returns the best multiple of the point, or the point where that is zero.
+        """
+        self.best.offer(evaluated(self.problem, replace(model, worth=None)))
+        best = best_multiple(self.problem, point, self.model.norms)
+        self.offer_dual(best.rho, best.forms)
+        return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
         """Take the model offered last, not the best one, where its gap is at most tol.

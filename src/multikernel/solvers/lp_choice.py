@@ -1,11 +1,13 @@
 """The solvers for lp-norm learning by name, and the choice by the size of a problem."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby, tee
 
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.solvers.base import Solver, exponent_of
+from multikernel.regularizers import BlockRegularizer
+from multikernel.solvers.base import PathSolver, Solver, exponent_of, follow
 from multikernel.solvers.comparison import HessianMKL, SimpleMKL
 from multikernel.solvers.lp import (
     SILP,
@@ -88,7 +90,7 @@ def choose_lp_solver(
 
 
 @dataclass(frozen=True)
-class AutoLpSolver:
+class AutoLpSolver(PathSolver):
     """The solver that `choose_lp_solver` names, once the size of a problem is known.
 
     For p = 1 a second one takes over where that is stuck above the tolerance: what
@@ -120,16 +122,25 @@ class AutoLpSolver:
         """Return why the problem cannot be treated, or None if it can."""
         return self._chosen(problem).unsupported(problem)
 
-    def solve(
+    def follow(
         self,
         problem: Problem,
+        regularizers: Iterable[BlockRegularizer],
         init: Solution | None = None,
         callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem; see `Solver.solve`."""
-        chosen = self._chosen(problem)
-        found = chosen.solve(problem, init, callback)
-        return self._improved(problem, chosen, found, callback)
+    ) -> Iterator[Solution]:
+        """Yield the solutions for penalties in turn; see `PathSolver.follow`."""
+        steps = (replace(problem, regularizer=penalty) for penalty in regularizers)
+        for solver, group in groupby(steps, self._chosen):
+            run, ahead = tee(group)
+            penalties = (step.regularizer for step in ahead)
+            solutions = follow(solver, problem, penalties, init, callback)
+            for number, (step, each) in enumerate(zip(run, solutions, strict=False)):
+                solution = self._improved(step, solver, each, callback)
+                init = solution if number == 0 else init
+                yield solution
+                if solution.status is Status.STOPPED:
+                    return
 
     def _improved(
         self,

@@ -12,7 +12,6 @@ from multikernel.losses import HingeLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm
-from multikernel.solvers.base import follow
 from multikernel.solvers.machine_runs import samples_in_play
 from multikernel.testing import check_solution, check_solver
 
@@ -140,14 +139,14 @@ def test_a_path_over_p_is_warm():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_path_proves_every_solution(loss):
-    """Over p and C every gap holds for what is handed out."""
+def test_a_path_reads_little_and_proves_every_solution(loss):
+    """Over p and C, starts read no matrix; every gap holds for what is handed out."""
     problem = lp_problem(loss, 4.0, 1.5)
     penalties = [
         SquaredBlockNorm(1.0 / C, p) for p in (np.inf, 2.0, 1.0) for C in (0.1, 0.5, 3)
     ]
     solver = InterleavedNewton(tol=1e-6)
-    path = list(follow(solver, problem, penalties))
+    path = list(solver.follow(problem, penalties))
     assert len(path) == len(penalties)
     for penalty, solution in zip(penalties, path, strict=True):
         step = replace(problem, regularizer=penalty)
@@ -155,17 +154,15 @@ def test_a_path_proves_every_solution(loss):
         check_solution(step, solution, 1e-6)
         alone = solver.solve(step)
         assert solution.objective == pytest.approx(alone.objective, rel=2e-6)
+    assert all(solution.history[0].passes == 0.0 for solution in path[1:])
 
 
 def test_a_path_ends_where_it_is_stopped():
     problem = lp_problem("hinge", 2.0, 1.5)
     penalties = [SquaredBlockNorm(1.0 / C, 2.0) for C in (0.1, 1.0, 10.0)]
     path = list(
-        follow(
-            InterleavedNewton(tol=1e-9),
-            problem,
-            penalties,
-            callback=lambda line: line.iteration == 2,
+        InterleavedNewton(tol=1e-9).follow(
+            problem, penalties, callback=lambda line: line.iteration == 2
         )
     )
     assert [solution.status for solution in path] == [Status.STOPPED]
@@ -176,7 +173,7 @@ def test_a_path_of_squared_forms_proves_every_solution(ratio):
     """The last step of a solve was for a strength that the search has left since."""
     problem = lp_problem("hinge", 1.0, 1.5)
     penalties = [SquaredBlockNorm(ratio**k, 1.0) for k in range(-3, 4)]
-    path = list(follow(SquaredForm(SpicyMKL, tol=1e-3), problem, penalties))
+    path = list(SquaredForm(SpicyMKL, tol=1e-3).follow(problem, penalties))
     for penalty, solution in zip(penalties, path, strict=True):
         step = replace(problem, regularizer=penalty)
         check_solution(step, solution, 1e-3)

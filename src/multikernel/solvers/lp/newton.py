@@ -1,6 +1,6 @@
 """lp-norm multiple kernel learning by Newton steps, interleaved with a machine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -10,8 +10,10 @@ from multikernel._typing import Array
 from multikernel.certificates import Expansion, expand, model_of_multiples
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.machines import MachineFit
-from multikernel.problem import Problem, Solution
+from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
+from multikernel.solvers.base import incumbents
 from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.thinning import thin
@@ -144,6 +146,39 @@ class InterleavedNewton(WeightSolver):
         search.start(init, expansion)
         return search.step
 
+    def follow(
+        self,
+        problem: Problem,
+        regularizers: Iterable[BlockRegularizer],
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Iterator[Solution]:
+        """Yield the solutions for penalties in turn; see `PathSolver.follow`.
+
+        Each search begins where the one before it has ended, the first one with
+        another p where the first one with the p before it has. Dual point, model, and
+        what all kernels make of them are at hand, so a start reads no matrix. All of
+        one p are best in a row, by falling alpha.
+        """
+        first: _NewtonState | None = None
+        last: _NewtonState | None = None
+        patience = self.patience, self.progress
+        for tracker in incumbents(self, problem, regularizers, callback, *patience):
+            search = _NewtonState(tracker, self)
+            if first is None or last is None:
+                first = search
+                search.start(init, tracker.start(init))
+            elif search.regularizer.p != last.regularizer.p:
+                search.carry_on(first)
+                first = search
+            else:
+                search.carry_on(last)
+            last = search
+            solution = tracker.run(search.step, self.tol, self.max_iter)
+            yield solution
+            if solution.status is Status.STOPPED:
+                return
+
 
 @dataclass
 class _NewtonState:
@@ -182,6 +217,20 @@ class _NewtonState:
             self.excess = min(self.excess, self.tracker.gap)
         self.point = expansion
         self._center_at(weights)
+
+    def carry_on(self, other: "_NewtonState") -> None:
+        """Begin where a search with another penalty has ended."""
+        if not other.point.forms.any():
+            self.start(None, self.tracker.start(None))
+            return
+        tracker, p = self.tracker, self.regularizer.p
+        self.point = tracker.carry(other.tracker.model, other.point)
+        self._center_at(other.center)
+        if self.point.forms.any():
+            ball = InnerBall(self.regularizer, self.center, max(p, 1.0 + self.excess))
+            self._offer([self.center, ball.respond(self.point.forms)])
+        tracker.record()
+        self.excess = min(self.excess, tracker.gap)
 
     def _center_at(self, weights: Array) -> None:
         # Above zero, so that a kernel can return.

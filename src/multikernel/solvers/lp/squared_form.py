@@ -20,7 +20,7 @@ References
 .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo, section 5.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -43,7 +43,7 @@ from multikernel.solvers.lp.thinning import thin
 
 
 @dataclass(frozen=True)
-class SquaredForm:
+class SquaredForm(PathSolver):
     r"""Sparse lp-norm learning (p = 1): a search for the strength of a block 1-norm.
 
     A solver for the block 1-norm is led along strengths until the model's sum of norms
@@ -99,17 +99,29 @@ class SquaredForm:
         """Return the solver that takes one outer step at a time."""
         return self.solver(tol=SETTINGS.inner * self.tol, max_iter=1)
 
-    def solve(
+    def follow(
         self,
         problem: Problem,
+        regularizers: Iterable[BlockRegularizer],
         init: Solution | None = None,
         callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem; see `Solver.solve`."""
-        one, patience = [problem.regularizer], (SETTINGS.patience, SETTINGS.progress)
-        incumbent = next(incumbents(self, problem, one, callback, *patience))
-        search = _StrengthSearch(incumbent, self, init)
-        return incumbent.run(search.step, self.tol, self.max_iter)
+    ) -> Iterator[Solution]:
+        """Yield the solutions for penalties in turn; see `PathSolver.follow`.
+
+        What the sum of norms is for a strength does not depend on alpha, so that each
+        solve begins next to the strength that it looks for.
+        """
+        search: _StrengthSearch | None = None
+        for incumbent in incumbents(
+            self, problem, regularizers, callback, SETTINGS.patience, SETTINGS.progress
+        ):
+            first = search is None
+            search = search or _StrengthSearch(incumbent.problem, self, init)
+            search.turn_to(incumbent, init if first else None)
+            solution = incumbent.run(search.step, self.tol, self.max_iter)
+            yield solution
+            if solution.status is Status.STOPPED:
+                return
 
 
 @dataclass(frozen=True)
@@ -189,19 +201,20 @@ class _StrengthSearch:
 
     Parameters
     ----------
-    incumbent : Incumbent
-        The problem, and the best that is known of it.
+    problem : Problem
+        The problem; its penalty may change.
     settings : SquaredForm
         The solver.
     init : Solution or None
         A warm start.
     """
 
+    incumbent: Incumbent  # of the penalty that `turn_to` took up last
+
     def __init__(
-        self, incumbent: Incumbent, settings: SquaredForm, init: Solution | None
+        self, problem: Problem, settings: SquaredForm, init: Solution | None
     ) -> None:
-        self.incumbent, self.settings = incumbent, settings
-        problem = incumbent.problem
+        self.settings = settings
         # What these leave of the kernels is for this problem's proof alone.
         alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
         self.steps = settings.stepping.follow(alone, self._penalties(), init)
@@ -211,33 +224,40 @@ class _StrengthSearch:
         self.last: Solution | None = None
         self.of_last = np.nan  # the strength that it is for
         # By whether alpha times the sum of norms reaches the strength: with its loss.
-        self.sides: dict[bool, tuple[Model, float]]
+        self.sides: dict[bool, tuple[Model, float]] = {}
+        self.strength = np.nan
         self.stuck_at = np.inf  # the gap where a strength could not be solved for
-        self.strength = self._first_strength(init)
-        self._settle()
 
     def _penalties(self) -> Iterator[BlockRegularizer]:
         """Yield the penalty of the strength that is the one to try by then."""
         while True:
             yield BlockL1(self.strength)
 
-    def _first_strength(self, init: Solution | None) -> float:
-        """Offer the constant model and a warm start; return a strength to begin at."""
-        incumbent, problem = self.incumbent, self.incumbent.problem
+    def turn_to(self, incumbent: Incumbent, init: Solution | None) -> None:
+        """Take up a problem that differs in its penalty from the one before."""
+        self.incumbent, last, self.stuck_at = incumbent, self.last, np.inf
         # At the largest strength the sum of norms may jump from zero to beyond what
         # belongs to it: then the mixture with the constant model is what is missing.
-        none, nothing = np.empty(0, dtype=np.intp), np.empty((0, *problem.y.shape))
-        null = model_of_expansions(problem, none, nothing)
+        nothing = np.empty((0, *incumbent.problem.y.shape))
+        null = model_of_expansions(
+            incumbent.problem, np.empty(0, dtype=np.intp), nothing
+        )
         self.sides = {False: (null, null.objective)}
         incumbent.offer_dual(self.null, self.sizes**2)
-        expansion, alpha = incumbent.start(init), problem.regularizer.alpha
+        if last is not None:
+            self._offer(last, self.of_last)
+        expansion = incumbent.start(init)
+        alpha = incumbent.problem.regularizer.alpha
         if init is not None and expansion is not None and init.active.size:
             largest = float(np.sqrt(expansion.forms.max()))
             self.strengths.note(largest, float(init.norms.sum()))
-            return self.strengths.next(alpha)
-        # Half the squared sum of norms costs at most what the null model does.
-        most = float(np.sqrt(2.0 * alpha * abs(incumbent.model.objective)))
-        return SETTINGS.first * min(most, self.strengths.largest)
+        if self.strengths.seen:
+            self.strength = self.strengths.next(alpha)
+        else:
+            # Half the squared sum of norms costs at most what the null model does.
+            most = float(np.sqrt(2.0 * alpha * abs(incumbent.model.objective)))
+            self.strength = SETTINGS.first * min(most, self.strengths.largest)
+        self._settle()
 
     def step(self) -> Status | None:
         """Take one outer step, and move on where the strength is what is wrong.
