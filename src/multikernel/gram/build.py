@@ -163,6 +163,13 @@ def build_stack(
     return BuiltStack(stack, learnt, zero_kernels(stack))
 
 
+WRITTEN = 2**22
+"""Entries of all products up to which they are written down. Default searches took so
+(milliseconds, by products in brackets) 90 (164) of 100 samples and 14 kernels, 445
+(585) of 300 and 40; with more entries written 550 of 300 and 40, and 1680 (530) of 200
+and 214."""
+
+
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
     """Centring of the kernels that are centred in samples of their own.
@@ -220,7 +227,9 @@ def _build_products(
     centring = Normalization((CenterMains(mains.kernels, X),))
     write_matrices(array, make_plan(plain, X.shape[1]), make_samples(X), centring)
     products = ProductStack(DenseStack(array), dictionary.terms)
-    scaled = normalization.learn_scales(products)
+    few = len(dictionary) * n_samples**2 <= WRITTEN and dtype == np.float64
+    stack = products.take(np.arange(len(dictionary))) if few else products
+    scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, zero_kernels(scaled))
 
 
