@@ -35,11 +35,6 @@ from multikernel.losses import (
 NORMALIZER = InstanceOf(Normalizer, "a normaliser")
 
 
-def default_of(model: Any, name: str) -> Any:
-    """Return the default of a parameter, a field of its class; None without one."""
-    return getattr(type(model), name, None)
-
-
 def normalization_steps(value: Any) -> str | None:
     """Check a ``normalize`` parameter: None, a step, or a sequence of steps."""
     steps = (value,) if isinstance(value, str | Normalizer) else value

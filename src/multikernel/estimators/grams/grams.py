@@ -65,11 +65,6 @@ class GramOptions:
     random_state: Any = None
     tell: Callable[[float], None] | None = None
 
-    @property
-    def single(self) -> bool:
-        """Return whether whole matrices are stored in single precision."""
-        return self.storage == "dense32"
-
     def scaled(self, factors: Array) -> "GramOptions":
         """Return options by which normalised kernels are multiplied by factors."""
         if np.all(factors == 1.0):

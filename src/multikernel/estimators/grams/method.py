@@ -112,7 +112,7 @@ def fitted_attributes(
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(dual)),
-        "intercept_": published_intercept(training.design, expansion),
+        "intercept_": uncentered_intercept(training.design, expansion),
         "support_": samples.rows_of(np.flatnonzero(in_use)),
         "objective_": single(scales * [s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
@@ -136,7 +136,7 @@ def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, 
     return spread_terms(norms, shares_of(products), active, stack.shape[0])
 
 
-def published_intercept(
+def uncentered_intercept(
     design: Design | None, model: BlockFunctions | AdditiveModel
 ) -> Array:
     """Return intercepts for the uncentered unpenalized columns, (n_outputs,)."""

@@ -124,7 +124,7 @@ def _is_single(training: Training) -> bool:
 
     Precomputed matrices have the same precision in both.
     """
-    return training.options.single and not training.precomputed
+    return training.options.storage == "dense32" and not training.precomputed
 
 
 def _evaluates_again(training: Training, active: Indices) -> bool:

@@ -114,7 +114,7 @@ class Training:
         """Return the Gram matrices with bounds on the rounding errors of centering."""
         if self._rounded is None or self._rounded[0] is not self.built:
             learnt = self.built.normalization
-            single = self.is_part and self.options.single
+            single = self.is_part and self.options.storage == "dense32"
             inputs = self.stack, self.dictionary, self.X, learnt
             self._rounded = self.built, with_rounding(*inputs, single=single)
         return self._rounded[1]

@@ -15,7 +15,7 @@ from multikernel.estimators.grams.grams import (
     over_landmarks,
 )
 from multikernel.estimators.grams.least_squares import fitted
-from multikernel.estimators.grams.method import described_effects, published_intercept
+from multikernel.estimators.grams.method import described_effects, uncentered_intercept
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import (
     HISTORY_DTYPE,
@@ -368,7 +368,7 @@ class Stages:
                 "selection_order_": self.order,
                 "improvements_": self.improvements,
                 "dual_coef_": single(dual),
-                "intercept_": published_intercept(model.design, model),
+                "intercept_": uncentered_intercept(model.design, model),
                 "support_": self.rows[coefs.any(axis=1)],
                 "objective_": float(self.history["objective"][-1]),
                 "duality_gap_": np.nan,

@@ -79,8 +79,8 @@ def merge(solutions: Sequence[Solution]) -> BlockFunctions:
     return BlockFunctions(active.astype(np.intp), coefs, intercept, effects)
 
 
-class Solved(Protocol):
-    """What is published of a solution over Gram matrices or a graph of kernels."""
+class Ended(Protocol):
+    """How a solve ended, over Gram matrices or a graph of kernels."""
 
     @property
     def status(self) -> Status:
@@ -95,7 +95,7 @@ class Solved(Protocol):
         """One line per round."""
 
 
-def worst_status(solutions: Iterable[Solved]) -> Status:
+def worst_status(solutions: Iterable[Ended]) -> Status:
     """Return the status of the solution that went worst."""
     return max((solution.status for solution in solutions), key=SEVERITY.index)
 
@@ -198,7 +198,7 @@ PROGRESS = attrgetter(*(HISTORY_DTYPE.names or ())[1:])
 """Returns from a `Progress` what a line of a history holds beside the output."""
 
 
-def iterations(paths: Iterable[Iterable[Solved]]) -> Any:
+def iterations(paths: Iterable[Iterable[Ended]]) -> Any:
     """Return the iterations of every output over its solutions, one at least.
 
     Where the start is the optimum, the look that proves it counts as one: scikit-learn
@@ -207,9 +207,7 @@ def iterations(paths: Iterable[Iterable[Solved]]) -> Any:
     return single([max(1, sum(s.n_iter for s in path)) for path in paths])
 
 
-def history_array(
-    solutions: Sequence[Solved], scale: float | Array
-) -> NDArray[np.void]:
+def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[np.void]:
     """Return the histories of the problems of one fit as one structured array.
 
     The `scale`, of shape (n_solutions,) or one for all, turns objectives of problems

@@ -20,7 +20,7 @@ from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.parameters import default_of, loss_of
+from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.scale import Scale, target_scale
 from multikernel.estimators.spicy.null_alpha import NullAlpha
 from multikernel.exceptions import SearchWarning, warn_user
@@ -93,9 +93,9 @@ class SparseMethod(GramMethod):
         numbers["alpha"] = scale.published(alphas)
         if self.l1_ratio != 1.0:
             numbers["l1_ratio"] = scale.published(ratios)
-        penalties = [
-            _penalty(alpha * total, ratio)
-            for alpha, ratio in zip(alphas, ratios, strict=True)
+        penalties: list[BlockRegularizer] = [
+            BlockL1(alpha) if ratio == 1.0 else BlockElasticNet(alpha, ratio)
+            for alpha, ratio in zip(alphas * total, ratios, strict=True)
         ]
         return Recipe(
             losses, penalties, solver, objective_scale=1.0 / total, numbers=numbers
@@ -121,11 +121,6 @@ class SparseMethod(GramMethod):
         return alphas * mixed, r / mixed
 
 
-def _penalty(alpha: float, l1_ratio: float) -> BlockRegularizer:
-    """Return the penalty, which without squares is the block l1 norm."""
-    return BlockL1(alpha) if l1_ratio == 1.0 else BlockElasticNet(alpha, l1_ratio)
-
-
 def sparse_method(model: Any, alpha: Any, **source: Any) -> SparseMethod:
     """Return the method of an estimator."""
     null = NullAlpha() if isinstance(alpha, str) else alpha
@@ -139,6 +134,6 @@ def sparse_method(model: Any, alpha: Any, **source: Any) -> SparseMethod:
         float(model.l1_ratio),
         float(model.tol),
         model.max_iter,
-        by_default=alpha == default_of(model, "alpha"),
+        by_default=alpha == getattr(type(model), "alpha", None),
         null_alpha=null if is_null else None,
     )
