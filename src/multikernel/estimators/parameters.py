@@ -74,9 +74,10 @@ class SequenceOf:
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        listed = isinstance(value, Sequence) or getattr(value, "ndim", 0)
+        array: Any = value
+        listed = isinstance(value, Sequence) or getattr(value, "ndim", False)
         if listed and not isinstance(value, str):
-            given = list(value)
+            given = list(array)
             if given and all(self.check(item) is None for item in given):
                 return None
         return self.description

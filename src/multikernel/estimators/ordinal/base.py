@@ -36,7 +36,7 @@ def order_choice(value: Any) -> str | None:
     """Check an ``order`` parameter: None, or different classes."""
     if value is None:
         return None
-    listed = isinstance(value, Sequence) or getattr(value, "ndim", 0)
+    listed = isinstance(value, Sequence) or getattr(value, "ndim", False)
     given = list(value) if listed else []
     if len(given) > 1 and len({*given}) == len(given) and not isinstance(value, str):
         return None
