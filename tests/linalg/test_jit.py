@@ -17,10 +17,10 @@ from multikernel.linalg import jit
 FIT_WITHOUT_FOLDERS = """
 from numba.core.caching import FunctionCache
 FunctionCache._impl_class._locator_classes = []
-from multikernel import SpicyMKLRegressor
+from multikernel import LpMKLClassifier
 from multikernel.kernels import LinearKernel
-model = SpicyMKLRegressor([LinearKernel()])
-print(model.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).status_)
+model = LpMKLClassifier([LinearKernel()])
+print(model.fit([[0.0], [1.0], [2.0]], [0, 1, 1]).status_)
 """
 """Numba looks for a folder in none of the places that it knows."""
 
