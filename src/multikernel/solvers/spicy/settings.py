@@ -21,7 +21,7 @@ class Settings:
     new_kernels: int = 30
     """Violators that join the working set at a time."""
 
-    new_dear: int = 8
+    new_dear: int = 5
     """Violators that join where each is dear: with several outputs, or where kernels
     get factors of their own."""
 
