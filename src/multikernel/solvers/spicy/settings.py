@@ -21,9 +21,11 @@ class Settings:
     new_kernels: int = 30
     """Violators that join the working set at a time."""
 
-    new_dear: int = 5
-    """Violators that join where each is dear: with several outputs, or where kernels
-    get factors of their own."""
+    new_joint: int = 8
+    """Violators that join where there are several outputs."""
+
+    new_made: int = 5
+    """Violators that join where kernels get factors of their own then."""
 
     nearly: float = 0.5
     """Kernels join at a new strength from this share of the threshold on, if the

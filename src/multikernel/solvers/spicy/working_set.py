@@ -315,14 +315,14 @@ class WorkingSet:
         active = kernels[self.working.norms[kernels] > 0.0]
         outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
         made = makes_factors(self.problem.gram)
-        dear = self._joint or made
-        n_new = SETTINGS.new_dear if dear else SETTINGS.new_kernels
+        n_new = SETTINGS.new_joint if self._joint else SETTINGS.new_kernels
+        n_new = SETTINGS.new_made if made else n_new
         room = max(n_new, active.size // 2)
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        if not dear and self._too_large(chosen):
+        if not (self._joint or made) and self._too_large(chosen):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen
 
