@@ -17,6 +17,7 @@ from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.products import centred_later
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import (
+    CHUNK_BYTES,
     equal_shares,
     evenly_spaced,
     read_only,
@@ -27,9 +28,6 @@ from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.product_loops"
-
-CHUNK = 2**19
-"""Entries of the mains' factors that a step of a pass multiplies: 4 MB."""
 
 SAMPLED = 2000
 """Samples among which the landmarks of a product are looked for at first."""
@@ -153,9 +151,9 @@ class CenteredMains:
         columns = np.concatenate([np.arange(p.start, p.stop) for p in parts])
         write = compiled(LOOPS, "write_shifted_rows")
         rows, shifts = read_only(self.stack.factors.T), self.shifts[columns]
-        step = max(1, CHUNK // columns.size)
+        step = max(1, CHUNK_BYTES // (8 * columns.size))
         # The squared products need as much memory as the products.
-        self.check_room("A pass over", 2 * columns.size**2 + CHUNK)
+        self.check_room("A pass over", 2 * columns.size**2 + CHUNK_BYTES // 8)
         total = np.zeros((columns.size, columns.size))
         buffer = np.empty(columns.size * step)
         for sign in (1.0, -1.0):
