@@ -134,18 +134,22 @@ def test_the_published_gap_is_over_the_whole_kernels(first, model):
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-6])
-def test_landmarks_leave_no_more_than_the_tolerance(tol):
+def test_few_landmarks_are_those_of_lapack(tol):
     rng = np.random.default_rng(0)
     A = np.exp(-np.abs(rng.normal(size=(6, 300)))) * 0.3 ** np.arange(6)[:, None]
     B = rng.normal(size=(5, 300)) * 0.3 ** np.arange(5)[:, None]
-    few, triangle = centred.landmarks_of(A, B, tol)
+    few, triangle = centred._few_landmarks(A, B, tol)
+    many, other = centred._many_landmarks(A, B, tol)
+    np.testing.assert_array_equal(few, many)
+    np.testing.assert_allclose(triangle, other, atol=1e-12)
     K = (A.T @ A) * (B.T @ B)
     left = np.trace(K) - np.sum(np.linalg.solve(triangle, K[few]) ** 2)
     assert left <= tol * np.trace(K) * (1.0 + 1e-9)
 
 
-def test_landmarks_of_an_identity_are_all_samples():
+def test_many_landmarks_are_left_to_lapack():
     A = np.eye(40)
+    assert centred._few_landmarks(A, A, 1e-6) is None
     assert centred.landmarks_of(A, A, 1e-6)[0].size == 40
     nothing = centred.landmarks_of(np.zeros((2, 40)), A[:2], 1e-6)
     assert nothing[0].size == 0
