@@ -24,7 +24,7 @@ class Settings:
     new_joint: int = 8
     """Violators that join where there are several outputs."""
 
-    new_made: int = 5
+    new_made: int = 6
     """Violators that join where kernels get factors of their own then."""
 
     nearly: float = 0.5
