@@ -247,10 +247,14 @@ def _hiding(
             deviations[some] = _deviations(X[rows, some])
     hiding, times = set(), UNSEEN if novelty else HIDES
     for columns in sets:
-        spreads = deviations[list(columns)]
-        *others, largest = np.sort(spreads[spreads > 0.0]) if spreads.any() else [0.0]
-        if others and largest > times * (others[0] if novelty else np.median(others)):
-            hiding.add(columns[int(np.nanargmax(spreads))])
+        # The deviation of a column without any value is missing.
+        spreads = np.nan_to_num(deviations[list(columns)])
+        varying = np.sort(spreads[spreads > 0.0])
+        if varying.size < 2:
+            continue
+        hidden = varying[0] if novelty else np.median(varying[:-1])
+        if varying[-1] > times * hidden:
+            hiding.add(columns[int(spreads.argmax())])
     return sorted(hiding)
 
 
