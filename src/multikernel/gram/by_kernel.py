@@ -10,7 +10,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, low_rank_form
-from multikernel.gram.matrix import DenseMatrix, GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import (
     BuiltStack,
     GivenScales,
@@ -130,10 +130,7 @@ class ByKernelStack(GramStack):
         used = np.flatnonzero(others)
         Z = low_rank_form(self.factored.take(used))
         assert Z is not None
-        summed = (Z.factors * np.repeat(others[used], Z.ranks)) @ Z.factors.T
-        array = total.array
-        summed += total.columns(np.arange(len(summed))) if array is None else array
-        return DenseMatrix(np.ascontiguousarray(summed))
+        return total.plus(Z.factors * np.sqrt(np.repeat(others[used], Z.ranks)))
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""

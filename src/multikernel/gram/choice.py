@@ -105,8 +105,8 @@ def choose_storage(
     """Choose a storage by the ranks of a few kernels on some samples.
 
     Small matrices are whole. Otherwise all kernels are factors if no rank is above a
-    quarter of the samples, and the columns that a model uses together are at most half
-    of them. If this fails, kernels of high rank are whole (see `is_high`). If whole
+    quarter of the samples, and the columns that a model uses together are no more than
+    the samples. If this fails, kernels of high rank are whole (see `is_high`). If whole
     matrices do not fit, kernels are lazy.
 
     Parameters
@@ -369,12 +369,12 @@ class Costs:
     def _if_it_fits(self, ranks: Indices, thin: Choice, *, only_scales: bool) -> Choice:
         """Return the quickest storage, whatever its bytes.
 
-        Sums of kernels are made of factors as long as their columns together are at
-        most half of the samples; sparse models use few kernels.
+        Factors with fewer columns together than there are samples are never multiplied
+        out to a matrix (`LowRankStack.combine`); sparse models use few kernels.
         """
         n_samples, high = self.n_samples, is_high(ranks, self.n_samples)
         columns = self.n_kernels * ranks.mean() if self.uses_all else 0.0
-        if 4 * ranks.max() <= n_samples and 2.0 * columns <= n_samples:
+        if 4 * ranks.max() <= n_samples and columns <= n_samples:
             return thin
         if high.all() or not high.any():
             return self.dense() if high.all() else thin
