@@ -80,7 +80,6 @@ METHODS = [
     "entries",
     "quadratic_forms",
     "block_matvec",
-    "sparse_matvec",
     "combined_rows",
     "diagonals",
     "traces",

@@ -36,7 +36,6 @@ def test_it_is_the_stack_that_it_wraps():
         (lambda s: s.take(np.arange(2)).matvec(np.ones(N)), 2 / M),
         (lambda s: s.restrict(np.arange(6)).matvec(np.ones(6)), 1 / 4),
         (lambda s: s.once(np.arange(2)).quadratic_forms(np.ones(N)), 2 / M),
-        (lambda s: s.sparse_matvec(np.arange(3), np.ones(3)), 3 / N),
         (lambda s: s.diagonals(), 0.0),
     ],
 )
@@ -80,7 +79,6 @@ def lazy(centred):
         lambda s: s.matvec(np.ones(N)),
         lambda s: s.take(np.arange(2)).matvec(np.ones(N)),
         lambda s: s.columns(np.arange(3)),
-        lambda s: s.sparse_matvec(np.arange(3), np.ones(3)),
         lambda s: s.combine(np.ones(M)).matvec(np.ones(N)),
         lambda s: s.combine(np.ones(M)).columns(np.arange(4)),
         lambda s: s.combine(np.ones(M)).solve(np.ones(N), shift=np.ones(N)),

@@ -36,15 +36,6 @@ def test_forms_of_some_kernels(make, array):
 
 
 @pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
-def test_images_of_a_sparse_vector(make, array):
-    support, values = np.array([6, 1]), np.array([2.0, -0.5])
-    v = np.zeros(8)
-    v[support] = values
-    images = make(array).sparse_matvec(support, values)
-    np.testing.assert_allclose(images, array @ v, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
 def test_some_rows_of_a_combination(make, array):
     weights, rows = np.array([0.0, 2.0, 0.0, 0.5, 1.0]), np.array([7, 0, 3])
     expected = np.tensordot(weights, array, axes=1)[rows]

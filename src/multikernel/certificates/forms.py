@@ -14,7 +14,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates.gap import DualCertificate, certify, scaled_dual_value
 from multikernel.certificates.rounding import rounding_unit
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramStack, support_images
+from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.refine import full_forms
 from multikernel.linalg import TINY
@@ -214,7 +214,7 @@ def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expan
     IndefiniteKernelError
         If a quadratic form is negative beyond rounding.
     """
-    images = support_images(gram, rho)
+    images = gram.matvec(rho)
     forms = images.reshape(images.shape[0], -1) @ rho.reshape(-1)
     check_forms(gram, forms, rho, kernels)
     return Expansion(rho, images, np.maximum(forms, 0.0))

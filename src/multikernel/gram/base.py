@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FEW = 0.5
-"""Where no more than this share of a vector is not zero, reading their columns alone is
-quicker than reading all, although there are gaps between them. With 0.3 sixteen
-problems of SpicyMKL took as long."""
-
 
 def rounded_entries(n_samples: int) -> float:
     """Return the weight of an uncentered trace in `GramStack.rounded_traces`.
@@ -110,15 +105,6 @@ class GramStack(ABC):
         for m, vectors in enumerate(coefs):
             images[m] = self.once(np.array([m])).matvec(vectors)[0]
         return images
-
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a vector v with few entries other than zero.
-
-        It costs their share of a pass: only the columns of the support, (n_entries,),
-        where v has these values, (n_entries,), are looked at. The images are of shape
-        (n_kernels, n_samples).
-        """
-        return np.asarray(self.columns(support) @ values)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
@@ -259,26 +245,6 @@ def capability(default: Callable[..., T]) -> "_SingleDispatchCallable[T]":
 
     function.register(Counts, passed_on)
     return function
-
-
-def support_images(gram: GramStack, v: Array) -> Array:
-    """Return K_m v for every m, reading only the columns of the support of a small one.
-
-    Parameters
-    ----------
-    gram : GramStack
-        The kernels.
-    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A vector; of several outputs all columns are read.
-
-    Returns
-    -------
-    images : ndarray of shape (n_kernels, n_samples[, n_outputs])
-    """
-    support = np.flatnonzero(v) if v.ndim == 1 else np.arange(len(v))
-    if support.size > FEW * len(v):
-        return gram.matvec(v)
-    return gram.sparse_matvec(support, v[support])
 
 
 STACK = InstanceOf(GramStack, "a GramStack")

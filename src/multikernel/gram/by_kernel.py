@@ -110,11 +110,6 @@ class ByKernelStack(GramStack):
         images = self.whole.block_matvec(coefs[self.is_whole])
         return self._joined(images, self.factored.block_matvec(coefs[~self.is_whole]))
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        images = self.whole.sparse_matvec(support, values)
-        return self._joined(images, self.factored.sparse_matvec(support, values))
-
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix.
 

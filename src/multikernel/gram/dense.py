@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import FEW, GramStack
+from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import resident_products
 from multikernel.gram.matrix import (
     ENTRIES_PER_TASK,
@@ -186,18 +186,6 @@ class DenseStack(GramStack):
         run_blocks(copy_one, range(kernels.size))
         return DenseStack(copies)
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        return self.sums_of_rows(np.arange(self.shape[0]), support, values[None])
-
-    def sums_of_rows(self, kernels: Indices, rows: Indices, values: Array) -> Array:
-        """Return the sums of values times rows of some kernels, (n_chosen, n_cols).
-
-        The values, (n_chosen, n_rows) or (1, n_rows), are each kernel's or the same.
-        """
-        # Rows stand for columns, as matrices are symmetric: rows are contiguous.
-        return self._sums(self.shape[1] * kernels, rows, values)
-
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         support = np.flatnonzero(weights)
@@ -346,10 +334,6 @@ class PartStack(GramStack):
             return PartStack(self.whole, rows, self.chosen)
         return self.whole.copied(self.kernels, rows, rows)
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        return self._sums_of_rows(support, values[None])
-
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         # Weights of all kernels of the whole stack; a kernel may occur twice in a part.
@@ -370,9 +354,6 @@ class PartStack(GramStack):
 
     def _images(self, vectors: Array) -> Array:
         """Return products for (1 or n_kernels, n_samples) vectors."""
-        support = np.flatnonzero(vectors.any(axis=0))
-        if support.size <= FEW * self.samples.size:
-            return self._sums_of_rows(support, vectors[:, support])
         write_images = compiled(LOOPS, "write_images")
         array = read_only(self.whole.array)
         padded = self._padded(vectors)
@@ -387,11 +368,6 @@ class PartStack(GramStack):
 
         self._run(work, _tasks(kernels.size, self.samples.size**2))
         return images
-
-    def _sums_of_rows(self, support: Indices, values: Array) -> Array:
-        """Return products for vectors with some entries other than zero."""
-        rows = self.samples[support]
-        return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
 
     def _joint_forms(self, v: Array) -> Array:
         """Return tr(v^T K_m v) = <K_m, v v^T>, which reads a kernel once."""

@@ -174,11 +174,6 @@ class MeteredStack(Base):
         self.meter.add(float(rows.size) * length)
         return self.stack.entries(kernel, rows, cols)
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        self._count_columns(support)
-        return self.stack.sparse_matvec(support, values)
-
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `refine.full_forms`."""
         self._count(kernels.size, self.shape[1], _vectors(v, 1))

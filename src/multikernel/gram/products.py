@@ -35,7 +35,6 @@ from multikernel.gram.matrix import (
     Products,
     Stored,
     column_runs,
-    padded_to,
     products_of_arrays,
 )
 from multikernel.linalg import SINGLE
@@ -82,10 +81,6 @@ class ProductsOfMains(GramStack):
         """Return the mains in any product, and both factors as positions among them."""
         used, places = np.unique(self.terms[self._pairs], return_inverse=True)
         return used, places.reshape(-1, 2)
-
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        return self.matvec(padded_to(values, support, self.shape[1]))
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""

@@ -25,7 +25,6 @@ from multikernel.gram.matrix import (
     GramMatrix,
     Products,
     column_runs,
-    padded_to,
 )
 from multikernel.gram.refine import full_forms, residual_traces
 from multikernel.gram.views import AroundOther
@@ -151,10 +150,6 @@ class ProjectedStack(AroundOther):
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and what they are off by at most."""
         return rough_forms(self.stack, self.projection.transposed(v))
-
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        return self.matvec(padded_to(values, support, self.shape[2]))
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""

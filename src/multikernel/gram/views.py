@@ -130,12 +130,6 @@ class ScaledStack(AroundOther):
         entries = self.stack.entries(kernel, rows, cols)
         return np.asarray(self.scales[kernel] * entries)
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        images = self.stack.sparse_matvec(support, values)
-        images *= self.scales[:, None]
-        return images
-
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         return self.stack.combined_rows(weights * self.scales, rows)

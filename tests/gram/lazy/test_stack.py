@@ -193,7 +193,6 @@ def test_normalised_take_is_dense_when_small():
 
 @pytest.mark.parametrize("normalize", [None, "trace", "center"])
 def test_no_columns(normalize):
-    # A sparse vector of zeros asks for none.
     X, dictionary = samples(9), mixed_dictionary()
     plain = lazy_stack(dictionary, X, 0)
     steps = empty_normalization(normalize, len(dictionary), 9)
@@ -201,5 +200,3 @@ def test_no_columns(normalize):
     nothing = np.empty(0, dtype=np.intp)
     assert stack.columns(nothing).shape == (20, 9, 0)
     assert stack.combine(np.ones(20)).columns(nothing).shape == (9, 0)
-    images = stack.sparse_matvec(nothing, np.empty(0))
-    np.testing.assert_array_equal(images, np.zeros((20, 9)))

@@ -11,7 +11,7 @@ import numpy as np
 from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack, capability
 from multikernel.gram.capabilities import tall_form
-from multikernel.gram.matrix import DenseMatrix, GramMatrix, padded_to
+from multikernel.gram.matrix import DenseMatrix, GramMatrix
 from multikernel.gram.refine import full_forms, has_features, residual_traces
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.shifted import Root, factor_root, solve_shifted
@@ -211,10 +211,6 @@ class FactorStack(GramStack):
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
         return self.images(self.tall_form()[0].rows(indices).T)
-
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        return self.matvec(padded_to(values, support, self.shape[1]))
 
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""

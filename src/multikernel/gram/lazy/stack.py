@@ -198,10 +198,6 @@ class LazyStack(GramStack):
         samples = self.samples.restrict(rows, every)
         return replace(self, samples=samples, cols=self.cols[cols])
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        return self.between(np.arange(self.shape[1]), support).matvec(values)
-
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         support = np.flatnonzero(weights)

@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, support_images
+from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import count, expansion_length, tall_form
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.column_products import (
@@ -110,11 +110,8 @@ class ImageSpaces:
     gram: GramStack
 
     def images(self, v: Array) -> Array:
-        """Return what every kernel makes of one v, shape (n_samples[, n_outputs]).
-
-        Only some columns are looked at if v has few entries.
-        """
-        return support_images(self.gram, v)
+        """Return what every kernel makes of one v, shape (n_samples[, n_outputs])."""
+        return self.gram.matvec(v)
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return what every kernel makes of its own row, K_m coefs[m]."""
