@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fit_estimator
-from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.publish.fitted import (
     FittedModel,
@@ -85,7 +85,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             return object.__getattribute__(self, name)
 
     @abstractmethod
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         """Return the method that fits samples, with the settings in the parameters."""
 
     def fit(

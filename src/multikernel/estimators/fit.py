@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from multikernel._typing import Array
 from multikernel._validation import check_parameter
-from multikernel.estimators.method import AnyMethod, Data, Source
+from multikernel.estimators.method import Data, Method, Source
 from multikernel.estimators.parameters import (
     find_joint_loss,
     find_loss,
@@ -53,7 +53,7 @@ def fit_estimator(
     search keep together, and all else is what ``fit`` takes.
     """
     estimator._check_parameters()
-    method: AnyMethod = estimator._method()
+    method: Method = estimator._method()
     owner = method.source.owner
     check_parameter(owner, "callback", callback, callback_choice)
     samples = read(estimator, method.source, X, y, sample_weight, groups, offset)
@@ -64,8 +64,8 @@ def fit_estimator(
     with data.naming_errors():
         recipe = method.recipe(data)
         watch = watching(estimator, recipe.objective_scale, callback)
-        solution = method.solve(recipe, data, watch)
-        attributes = method.publish(recipe, data, solution)
+        fit = method.solve(recipe, data, watch)
+        attributes = method.publish(fit)
     watch.finish()
     warn_empty(owner, attributes)
     publish(estimator, named(estimator, data, attributes))
@@ -73,7 +73,7 @@ def fit_estimator(
 
 def read(
     estimator: Any,
-    source: Source[Data],
+    source: Source,
     X: Any,
     y: Any,
     sample_weight: Any = None,

@@ -6,9 +6,9 @@ a method in order. A search is a method too, made of another one.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -19,35 +19,36 @@ from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples
 
 
-class Data(Protocol):
-    """Samples, and what a method learns from on them: Gram matrices, or a graph."""
+class Data(ABC):
+    """Samples, and what a method learns from on them: Gram matrices, or a graph.
 
-    @property
-    def samples(self) -> Samples:
-        """Return the samples."""
+    A graph needs the methods below that are abstract, and no others.
+    """
+
+    samples: Samples
+    # Fitted attributes that say how matrices are held.
+    stored: Mapping[str, str]
+    precomputed: bool = False
 
     @property
     def names(self) -> KernelNames:
-        """Return the names of all kernels."""
+        """Return the names of all kernels; a fit names the nodes of a graph."""
+        return KernelNames(None, 0)
 
     @property
+    @abstractmethod
     def n_bytes(self) -> float:
         """Return what it holds in memory."""
 
-    @property
-    def precomputed(self) -> bool:
-        """Return whether Gram matrices were given in place of samples."""
-
-    @property
-    def stored(self) -> Mapping[str, str]:
-        """Return the fitted attributes that say how matrices are held."""
-
     def among(self, samples: Samples) -> Self:
         """Return the same data with `samples`, which differ in their labels at most."""
+        return replace(self, samples=samples)  # type: ignore[type-var]
 
     def naming_errors(self) -> AbstractContextManager[None]:
         """Return a context manager that adds a kernel's name to errors about it."""
+        return nullcontext()
 
+    @abstractmethod
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
         """Return some of the samples, as if these had been read alone.
 
@@ -57,20 +58,19 @@ class Data(Protocol):
 
     def unchecked(self) -> Self:
         """Return the same, whose kernels are checked elsewhere."""
+        return self
 
+    @abstractmethod
     def whole(self) -> Self:
         """Return all samples as a fit has them, from what was prepared for parts."""
 
-    def fold(self, train: Indices, test: Indices, n_copies: int) -> "Fold[Self]":
+    @abstractmethod
+    def fold(self, train: Indices, test: Indices, n_copies: int) -> "Fold":
         """Return one side of a split to learn from, and the other to score on."""
 
 
-D = TypeVar("D", bound=Data)
-D_co = TypeVar("D_co", bound=Data, covariant=True)
-
-
 @dataclass(frozen=True, eq=False)
-class Fold(Generic[D_co]):
+class Fold:
     """One side of a split to learn from, and the other to score on.
 
     Parameters
@@ -84,7 +84,7 @@ class Fold(Generic[D_co]):
         values on the validation samples, (n_models, n_test, n_outputs).
     """
 
-    training: D_co
+    training: Any
     outside: Samples
     decision_values: Callable[[Sequence[Any]], Array]
 
@@ -102,73 +102,60 @@ class Fold(Generic[D_co]):
         return rows
 
 
-class Source(Protocol[D_co]):
-    """What a method learns from, before there are samples."""
+class Source(ABC):
+    """What a method learns from, before there are samples.
 
-    @property
-    def owner(self) -> str:
-        """Return what messages call the estimator."""
+    Messages call the estimator `owner`. Samples with the same data and label become one
+    if it `merges_copies`. They may be in `partitions`, as collections of Dask. Columns
+    without a penalty and offsets need `takes_columns`. Folds need data for `parts`.
+    """
 
-    @property
-    def kernels(self) -> Any:
-        """Return the dictionary that the ``kernels`` parameter describes."""
+    owner: str
+    kernels: Any
+    parts: bool = False
+    partitions: bool = False
+    merges_copies: bool = True
+    takes_columns: bool = False
 
-    @property
-    def partitions(self) -> bool:
-        """Return whether samples may be in partitions, as collections of Dask."""
-
+    @abstractmethod
     def for_parts(self) -> Self:
         """Return what prepares data that parts are cut from."""
 
-    @property
-    def merges_copies(self) -> bool:
-        """Return whether samples with the same data and label become one."""
-
-    @property
-    def takes_columns(self) -> bool:
-        """Return whether there may be columns without a penalty, and offsets."""
-
-    @property
-    def parts(self) -> bool:
-        """Return whether what is prepared is for parts to be cut from."""
-
+    @abstractmethod
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None
-    ) -> D_co:
+    ) -> Data:
         """Return what the method learns from: kernels, and their values on samples.
 
         It may `tell` which share of the kernels has been computed.
         """
 
 
-class Method(Protocol[D]):
-    """A frozen value that supplies what differs from one method to another."""
+class Method(Protocol):
+    """A frozen value that supplies what differs from one method to another.
+
+    `why_no_path` says why it has no path over strengths, after the estimator's name.
+    """
 
     @property
     def why_no_path(self) -> str | None:
-        """Return why it has no path over strengths, after the estimator's name."""
+        """Return the end of a sentence, or None if it has a path."""
 
     @property
-    def source(self) -> Source[D]:
+    def source(self) -> Source:
         """Return what it learns from."""
 
-    def recipe(self, data: D) -> Any:
+    def recipe(self, data: Any) -> Any:
         """Return what it solves for on such data, with its ``objective_scale``.
 
         That is the factor from objectives of problems to the estimator's.
         """
 
-    def solve(self, recipe: Any, data: D, watch: Watch, /) -> Any:
-        """Return the solution, and warn where it ended before its time.
+    def solve(self, recipe: Any, data: Any, watch: Watch, /) -> Any:
+        """Return the solution with all that belongs to it; warn if it ended early."""
 
-        Factors of kernels in the data may be refined.
-        """
-
-    def publish(self, recipe: Any, data: D, solution: Any, /) -> dict[str, Any]:
+    def publish(self, fit: Any, /) -> dict[str, Any]:
         """Return the fitted attributes, with the model that predicts as ``_model``."""
-
-
-AnyMethod = Method[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,11 +193,8 @@ class Solved:
     targets: Indices | None = None
 
 
-E = TypeVar("E", bound=Any)
-
-
 @dataclass(frozen=True, eq=False)
-class Candidates(ABC, Generic[E, D]):
+class Candidates(ABC):
     """What a search chooses among, the simplest first.
 
     Parameters
@@ -223,7 +207,7 @@ class Candidates(ABC, Generic[E, D]):
         there is one choice for all.
     """
 
-    method: E
+    method: Any
     blocks: Sequence[Indices] | None = field(default=None, kw_only=True)
 
     def with_tol(self, tol: float) -> Self:
@@ -243,7 +227,9 @@ class Candidates(ABC, Generic[E, D]):
         """
 
     @abstractmethod
-    def solve(self, data: D, watch: Watch, /) -> Generator[Solved, Array | None, None]:
+    def solve(
+        self, data: Any, watch: Watch, /
+    ) -> Generator[Solved, Array | None, None]:
         """Yield the models of candidates on one fold, in any order.
 
         The mean scores of all folds may be sent, of shape (n_candidates,) or, of
@@ -252,7 +238,7 @@ class Candidates(ABC, Generic[E, D]):
         """
 
     @abstractmethod
-    def refit(self, data: D, watch: Watch, best: Any, /) -> dict[str, Any]:
+    def refit(self, data: Any, watch: Watch, best: Any, /) -> dict[str, Any]:
         """Return the fitted attributes of the best candidate's model on all samples.
 
         The best one is a number, or an array if targets choose alone. One iteration is

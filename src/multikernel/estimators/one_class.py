@@ -14,7 +14,7 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.grams.method import fitted_attributes, warn_unfinished
-from multikernel.estimators.grams.recipe import Recipe
+from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.method import exponent
@@ -23,7 +23,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.numbers import refuse_frames
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.problem import Callback, Solution
+from multikernel.problem import Callback
 from multikernel.solvers.one_class import OneClass
 
 
@@ -48,20 +48,18 @@ class OneClassMethod:
         """Return the solver, which holds loss and penalty too."""
         return Recipe((), (), self.solver)
 
-    def solve(self, recipe: Recipe, data: Training, watch: Watch) -> list[Solution]:
+    def solve(self, recipe: Recipe, data: Training, watch: Watch) -> GramFit:
         """Return the solution."""
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
         warn_unfinished(data, [solution])
-        return [solution]
+        return GramFit(recipe, data, [solution])
 
-    def publish(
-        self, recipe: Recipe, data: Training, solution: list[Solution]
-    ) -> dict[str, Any]:
+    def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes."""
-        attributes = fitted_attributes(recipe, data, solution)
-        return attributes | {"offset_": -float(solution[0].intercept[0])}
+        offset = -float(fit.solutions[0].intercept[0])
+        return fitted_attributes(fit) | {"offset_": offset}
 
 
 @documented()

@@ -15,7 +15,7 @@ from multikernel.estimators.fit import read
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.hkl.method import HullMethod
-from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.progress import watching
 from multikernel.estimators.read.dictionary import KernelNames
@@ -132,9 +132,7 @@ def _equal_pairs(counts: Indices) -> float:
 class Resamples:
     """Fits on parts of one stack, which is not normalised, each from that on all."""
 
-    def __init__(
-        self, estimator: BaseMKL, method: AnyMethod, training: Training
-    ) -> None:
+    def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
         self.method = method
         whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
@@ -143,12 +141,12 @@ class Resamples:
         self._owners = firsts if copies is None else copies.owners
         recipe = method.recipe(whole)
         self.watch = watching(estimator, recipe.objective_scale, None)
-        solution = method.solve(recipe, whole, self.watch)
-        self.attributes = method.publish(recipe, whole, solution)
+        fitted = method.solve(recipe, whole, self.watch)
+        self.attributes = method.publish(fitted)
         # A solution of another kind is no start.
         self.starts: tuple[Solution, ...] = ()
         if isinstance(method, GramMethod):
-            self.starts = tuple(solution)
+            self.starts = tuple(fitted.solutions)
         # The kernels of the model are checked by now.
         self._raw = training.unchecked()
 
@@ -169,10 +167,8 @@ class Resamples:
         recipe = method.recipe(part)
         if isinstance(method, GramMethod):
             starts = self._starts(part.samples, rows)
-            solution: Any = method.solve(recipe, part, self.watch, starts)
-        else:
-            solution = method.solve(recipe, part, self.watch)
-        return method.publish(recipe, part, solution)
+            return method.publish(method.solve(recipe, part, self.watch, starts))
+        return method.publish(method.solve(recipe, part, self.watch))
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
         """Return the model on all samples as one on some of them.

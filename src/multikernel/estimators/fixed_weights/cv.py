@@ -25,8 +25,7 @@ from multikernel.estimators.lp.cv import (
     margin_grid,
     margin_search,
 )
-from multikernel.estimators.lp.method import MarginMethod
-from multikernel.estimators.method import AnyMethod, Candidates, Solved
+from multikernel.estimators.method import Candidates, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -34,7 +33,7 @@ from multikernel.solvers import FixedWeights
 
 
 @dataclass(frozen=True, eq=False)
-class KernelCandidates(Candidates[MarginMethod, Training]):
+class KernelCandidates(Candidates):
     """All kernels, each alone, with all values of C.
 
     Parameters
@@ -89,7 +88,7 @@ class WeightedSearchCV(SearchCV):
 
     Cs: Sequence[float] | None = None
 
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         method = weighted_method(self)
         asked = self.kernel_weights
         if not (isinstance(asked, str) and asked == "single"):

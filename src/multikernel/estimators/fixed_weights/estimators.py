@@ -6,7 +6,7 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fixed_weights.method import weight_checks, weighted_method
-from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import SUM_NORMALIZE
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -109,7 +109,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
 
     C: float | None = None
 
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         return weighted_method(self, self.C)
 
 
@@ -167,5 +167,5 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
 
     C: float | None = None
 
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         return weighted_method(self, self.C)

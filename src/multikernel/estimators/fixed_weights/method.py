@@ -10,13 +10,11 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import NON_NEGATIVE, Check, shown
-from multikernel.estimators.grams.recipe import Recipe
+from multikernel.estimators.grams.recipe import GramFit
 from multikernel.estimators.grams.source import gram_source
-from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod
 from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.gram import GramStack
-from multikernel.problem import Solution
 from multikernel.solvers import FixedWeights, alignment_weights, easy_weights
 from multikernel.solvers.fixed_weights import WeightRule
 from multikernel.solvers.lp_choice import lp_solver
@@ -102,11 +100,9 @@ class WeightedSumMethod(MarginMethod):
         machine = replace(solver.solver, tol=tol)
         return replace(self, solver=replace(solver, solver=machine))
 
-    def publish(
-        self, recipe: Recipe, data: Training, solution: list[Solution]
-    ) -> dict[str, Any]:
+    def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the attributes; a gap of weights by a rule is the machine's alone."""
-        attributes = super().publish(recipe, data, solution)
+        attributes = super().publish(fit)
         if self.by_rule:
             gap = attributes["duality_gap_"]
             attributes["machine_gap_"] = gap

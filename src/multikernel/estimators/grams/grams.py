@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
 from multikernel.gram.matrix import column_runs, held_while_few
 from multikernel.gram.normalization import (
     GivenScales,
-    Normalization,
     Steps,
     check_steps,
 )
@@ -170,8 +170,8 @@ def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveM
         coefs = expansion.coefs if everyone else expansion.coefs[:, used_rows]
         return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
     places = zip(active.tolist(), expansion.coefs, strict=True)
-    coefs_of_each = [over_landmarks(training, m, coefs) for m, coefs in places]
-    grams, coefs_of_each = in_use(landmark_grams(training, active), coefs_of_each)
+    coefs_of_each = [over_landmarks(training.stack, m, coefs) for m, coefs in places]
+    grams, coefs_of_each = in_use(landmark_grams(training.stack, active), coefs_of_each)
     widest = max((len(coefs) for coefs in coefs_of_each), default=0)
     coefs = np.zeros((len(coefs_of_each), widest, intercept.size))
     for position, values in enumerate(coefs_of_each):
@@ -203,28 +203,28 @@ def in_use(
     return smaller, used_coefs
 
 
-def over_landmarks(training: "Training", m: int, coefs: Array) -> Array:
+def over_landmarks(stack: GramStack, m: int, coefs: Array) -> Array:
     """Return the coefficients of a function of kernel m for `landmark_grams`.
 
     Those over the training samples, (n_samples, n_outputs), become (rank[ + 1],
     n_outputs): the last row is a constant, where kernels are centred.
     """
-    landmarks, stack = landmarks_of(training.stack), training.stack
+    landmarks = landmarks_of(stack)
     assert landmarks is not None
     values, constant = landmarks.coefficients(stack, m, coefs)
     return np.vstack([values, constant]) if landmarks.centred else values
 
 
-def landmark_grams(training: "Training", active: Indices) -> LandmarkGrams:
+def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
     """Return kernels between new samples and their landmarks, and no others.
 
     `active` are the kernels, shape (n_active,).
     """
-    landmarks = landmarks_of(training.stack)
+    landmarks = landmarks_of(stack)
     assert landmarks is not None
     kernels, columns, samples = [], [], []
     for m in active.tolist():
-        kernel = landmarks.predictor(training.stack, m)
+        kernel = landmarks.predictor(stack, m)
         points = landmarks.X[landmarks.kernels[m].chosen]
         inner, own_points = on_its_columns(kernel, points)
         kernels.append(inner)
@@ -234,7 +234,7 @@ def landmark_grams(training: "Training", active: Indices) -> LandmarkGrams:
         tuple(kernels),
         tuple(columns),
         tuple(samples),
-        landmarks.widths(training.stack, active),
+        landmarks.widths(stack, active),
         landmarks.cosine,
         landmarks.centred,
         landmarks.scales[active],
@@ -260,54 +260,22 @@ def cross_grams(
     return KernelGrams(kernels, training.X[columns], learnt), columns
 
 
-class OutsideLandmarks:
-    """Kernels between the validation samples of a fold and landmarks, held while few.
-
-    Parameters
-    ----------
-    training : Training
-        The training samples of the fold, among whom landmarks may be added.
-    X : ndarray of shape (n_test, n_columns)
-        The validation samples.
-    """
-
-    def __init__(self, training: "Training", X: Rows) -> None:
-        self.training, self.X = training, X
-        self._built = training.built
-        self._matrix = held_while_few(self._cut)
-
-    def __call__(self, m: int) -> Array:
-        """Return the matrix of one kernel, shape (n_test, rank[ + 1])."""
-        if self.training.built is not self._built:
-            # What is held belongs to the landmarks before.
-            self._built = self.training.built
-            self._matrix = held_while_few(self._cut)
-        return self._matrix(m)
-
-    def _cut(self, m: int) -> Array:
-        return landmark_grams(self.training, np.array([m]))(self.X, 0)
-
-
-Image = Callable[[int, Array], Array]
+Image = Callable[["Training", int, Array], Array]
 """Returns values of a kernel's function, from its number and coefficients."""
 
 
-def image_outside(
-    whole: "Training", training: "Training", train: Indices, test: Indices
-) -> Image:
+def image_outside(whole: "Training", train: Indices, test: Indices) -> Image:
     """Return what evaluates kernels of a fold on its validation samples."""
     if whole.stack.in_memory:
-        return _cut_image(whole.stack, training.built.normalization, train, test)
-    return _computed_image(training, whole.X[test])
+        return _cut_image(whole.stack, train, test)
+    return _computed_image(whole.X[test])
 
 
-def _cut_image(
-    stack: GramStack, normalization: Normalization, train: Indices, test: Indices
-) -> Image:
+def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
     """Return an `Image` by the matrices of all samples."""
 
-    def image(m: int, coefs: Array) -> Array:
-        K = stack.entries(m, test, train)
+    def image(training: "Training", m: int, coefs: Array) -> Array:
+        K, normalization = stack.entries(m, test, train), training.built.normalization
         if normalization.only_scales:
             return np.asarray(normalization.factors(np.array([m])) * (K @ coefs))
         diagonal = stack.diagonals()[m]
@@ -317,16 +285,23 @@ def _cut_image(
     return image
 
 
-def _computed_image(training: "Training", X: Rows) -> Image:
+def _computed_image(X: Rows) -> Image:
     """Return an `Image` by kernels computed between samples."""
-    to_landmarks, everyone = (
-        OutsideLandmarks(training, X),
-        np.arange(training.rows.size),
-    )
 
-    def image(m: int, coefs: Array) -> Array:
+    @lru_cache(maxsize=1)
+    def to_landmarks(built: BuiltStack) -> Callable[[int], Array]:
+        """Return the kernels between samples and landmarks, held while few."""
+
+        def cut(m: int) -> Array:
+            return landmark_grams(built.stack, np.array([m]))(X, 0)
+
+        return held_while_few(cut)
+
+    def image(training: "Training", m: int, coefs: Array) -> Array:
         if landmarks_of(training.stack) is not None:
-            return to_landmarks(m) @ over_landmarks(training, m, coefs)
+            matrix = to_landmarks(training.built)(m)
+            return matrix @ over_landmarks(training.stack, m, coefs)
+        everyone = np.arange(training.rows.size)
         grams, _ = cross_grams(training, np.array([m]), everyone)
         return grams(X, 0) @ coefs
 
@@ -337,29 +312,31 @@ def _computed_image(training: "Training", X: Rows) -> Image:
 def fold_values(
     image: Image,
     n_test: int,
-    models: Sequence[BlockFunctions],
+    models: Sequence[tuple["Training", BlockFunctions]],
     *,
     columns: Array | None = None,
     offset: Array | None = None,
 ) -> Array:
     """Return decision values of models on a fold, (n_models, n_test, n_outputs).
 
-    Every kernel is read once for all of them. Columns without a penalty, (n_test,
-    n_columns), and offsets, (n_test, n_outputs), belong to the validation samples.
+    Every kernel is read once for all of them, by the matrices of the last one. Columns
+    without a penalty, (n_test, n_columns), and offsets, (n_test, n_outputs), belong to
+    the validation samples.
     """
-    f = np.repeat([[each.intercept] for each in models], n_test, axis=1)
+    training, expansions = models[-1][0], [expansion for _, expansion in models]
+    f = np.repeat([[each.intercept] for each in expansions], n_test, axis=1)
     if offset is not None:
         f += offset
     if columns is not None:
-        effects = [each.effects for each in models if each.effects is not None]
+        effects = [each.effects for each in expansions if each.effects is not None]
         f += np.asarray(columns @ np.stack(effects))
     users: dict[int, list[tuple[int, int]]] = {}
-    for model, expansion in enumerate(models):
+    for model, expansion in enumerate(expansions):
         for position, kernel in enumerate(expansion.active.tolist()):
             users.setdefault(kernel, []).append((model, position))
     for kernel, places in users.items():
-        coefs = [models[model].coefs[position] for model, position in places]
-        values = image(kernel, np.concatenate(coefs, axis=1))
+        coefs = [expansions[model].coefs[position] for model, position in places]
+        values = image(training, kernel, np.concatenate(coefs, axis=1))
         for k, (model, _) in enumerate(places):
             f[model] += values[:, k * f.shape[2] : (k + 1) * f.shape[2]]
     finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -12,7 +12,7 @@ from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.predicted import as_predicted
-from multikernel.estimators.grams.recipe import Recipe
+from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
@@ -70,26 +70,22 @@ class GramMethod(ABC):
         data: Training,
         watch: Watch,
         starts: Sequence[Solution] = (),
-    ) -> list[Solution]:
+    ) -> GramFit:
         """Return the solutions of all outputs, with their gaps, from warm starts."""
         watch.expect(len(recipe.penalties))
-        solutions = solve_outputs(recipe, data, watch, starts)
-        return finished(data, recipe, solutions)
+        return finished(solve_outputs(recipe, data, watch, starts))
 
-    def publish(
-        self, recipe: Recipe, data: Training, solution: list[Solution]
-    ) -> dict[str, Any]:
+    def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes."""
-        return fitted_attributes(recipe, data, solution)
+        return fitted_attributes(fit)
 
 
-def fitted_attributes(
-    recipe: Recipe, training: Training, solutions: Sequence[Solution]
-) -> dict[str, Any]:
+def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     """Return what a fit publishes, with the model that predicts as ``_model``.
 
     Attributes of one problem lose their first axis.
     """
+    recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     samples, size = training.samples, len(solutions)
     scales = np.full(size, recipe.objective_scale)
     factors = np.full(size, recipe.dual_scale)
@@ -155,36 +151,28 @@ def described_effects(design: Design | None, effects: Array | None) -> dict[str,
     }
 
 
-def solved(
-    place: int, recipe: Recipe, training: Training, found: Sequence[Solution]
-) -> Solved:
+def solved(place: int, fit: GramFit) -> Solved:
     """Return the solutions of all outputs on a fold as the model of a candidate."""
-    expansion = training.completed(merge(found))
+    expansion = fit.training.completed(merge(fit.solutions))
     return Solved(
         [place],
-        expansion,
+        (fit.training, expansion),
         expansion.active.size,
         expansion.coefs.nbytes,
-        np.array([solution.duality_gap for solution in found]),
-        partial(fitted_attributes, recipe, training, found),
+        np.array([solution.duality_gap for solution in fit.solutions]),
+        partial(fitted_attributes, fit),
     )
 
 
-def finished(
-    training: Training,
-    recipe: Recipe,
-    solutions: Sequence[Solution],
-    *,
-    stopped: bool = False,
-) -> list[Solution]:
+def finished(fit: GramFit, *, stopped: bool = False) -> GramFit:
     """Return the solutions to publish, and warn about those that did not converge.
 
     No warning if a callback `stopped` the fit.
     """
-    published = as_predicted(training, recipe, solutions)
+    published = as_predicted(fit)
     if not stopped:
-        warn_unfinished(training, published)
-    return published
+        warn_unfinished(fit.training, published)
+    return replace(fit, solutions=published)
 
 
 def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:

@@ -6,7 +6,6 @@ columns. In these cases the loss is evaluated again, from the values that
 ``decision_function`` returns on the training samples.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from multikernel.certificates.rounding import (
     with_rounding,
 )
 from multikernel.estimators.grams.grams import additive_model
-from multikernel.estimators.grams.recipe import Recipe, problems_of, stated
+from multikernel.estimators.grams.recipe import GramFit, problems_of, stated
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import BlockFunctions, merge
 from multikernel.gram.capabilities import pass_numbers
@@ -44,25 +43,12 @@ LARGE = 1e4
 again, since centering cancels four of sixteen digits."""
 
 
-def as_predicted(
-    training: Training, recipe: Recipe, solutions: Sequence[Solution]
-) -> list[Solution]:
+def as_predicted(fit: GramFit) -> list[Solution]:
     """Return solutions with the objective and the gap of the model that predicts.
 
-    Parameters
-    ----------
-    training : Training
-        The training data.
-    recipe : Recipe
-        The parts of the method.
-    solutions : sequence of Solution
-        The solutions of all problems.
-
-    Returns
-    -------
-    solutions : list of Solution
-        The given ones if the two objectives differ only by rounding.
+    They are the same if the two objectives differ only by rounding.
     """
+    recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     again = _evaluates_again(training, active)
     tol = tolerance_of(recipe.solver)

@@ -10,6 +10,7 @@ from multikernel._typing import Array
 from multikernel.estimators.grams.least_squares import residual_problems
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import find_joint_loss
+from multikernel.estimators.publish.fitted import was_stopped
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.answers import check_answers
@@ -49,6 +50,30 @@ class Recipe:
     objective_scale: float | Array = 1.0
     dual_scale: float | Array = 1.0
     numbers: Mapping[str, float | Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class GramFit:
+    """The solutions of all problems of a fit, and what they are solutions of.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The parts of the method.
+    training : Training
+        The samples, and the matrices that the solutions are over.
+    solutions : sequence of Solution
+        One per problem; None for targets that a path has left out.
+    """
+
+    recipe: Recipe
+    training: Training
+    solutions: Sequence[Any]
+
+    @property
+    def stopped(self) -> bool:
+        """Return whether a callback has stopped one of the solves."""
+        return was_stopped(self.solutions)
 
 
 def problem_of(

@@ -15,12 +15,13 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model
-from multikernel.estimators.grams.recipe import Recipe, problems_of
+from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
+from multikernel.estimators.publish.fitted import was_stopped
 from multikernel.gram import GramStack
 from multikernel.gram.capabilities import pass_numbers
-from multikernel.problem import Problem, Solution, Status
+from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_each
 
@@ -52,13 +53,14 @@ def is_shortened(training: Training) -> bool:
 
 def follow_shortlist(
     recipes: Sequence[Recipe], training: Training, watch: Watch
-) -> Iterator[list[Solution]]:
+) -> Iterator[GramFit]:
     """Yield the solutions of all problems for recipes in turn, see `follow_outputs`.
 
     They are optimal among the kernels on the list of their problem, and numbered among
     all. Gaps are those on the list.
     """
     problems, solver = problems_of(recipes[0], training)
+    steps = iter(recipes)
     models: list[Solution | None] = [None] * len(problems)
     for block in _blocks([recipe.penalties for recipe in recipes]):
         paths: list[Iterable[list[Solution]]] = []
@@ -74,8 +76,8 @@ def follow_shortlist(
         for groups in zip(*paths, strict=False):
             solutions = list(chain.from_iterable(groups))
             models = list(solutions)
-            yield solutions
-            if any(solution.status is Status.STOPPED for solution in solutions):
+            yield GramFit(next(steps), training, solutions)
+            if was_stopped(solutions):
                 return
 
 

@@ -1,23 +1,46 @@
 """Solving again, on matrices nearer to their kernels.
 
-Solutions ask for finer factors of kernels where these keep a gap open, and
-`Training.refine` makes them. Then a single solve is made again, a path goes on from
-where it is, and a path that only leads to one solution starts again.
+Solutions ask for finer factors of kernels where these keep a gap open, and `refined`
+makes them. Then a single solve is made again, a path goes on from where it is, and a
+path that only leads to one solution starts again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.estimators.grams.recipe import Recipe, problems_of
+from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
+from multikernel.gram import refine
 from multikernel.problem import Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import continued, follow_some, solve_path
+
+
+def refined(training: Training, solutions: Sequence[Solution | None]) -> Training:
+    """Return data with matrices nearer to the kernels that keep a gap open.
+
+    The `solutions` are on those of `training`, which is returned if none are finer.
+    """
+    open_gaps = [s for s in solutions if s is not None and s.refinement is not None]
+    if not open_gaps:
+        return training
+    worst = max(open_gaps, key=lambda solution: solution.duality_gap)
+    refinement = worst.refinement
+    assert refinement is not None
+    if training.least_squares is not None and worst.effects is None:
+        # The problem was one in projected kernels.
+        dual = training.least_squares.projection.transposed(refinement.dual)
+        refinement = replace(refinement, dual=dual)
+    finer = refine.refined(training.stack, refinement, training.options.max_bytes)
+    if finer is None:
+        return training
+    return replace(training, built=replace(training.built, stack=finer))
 
 
 def solve_outputs(
@@ -25,11 +48,11 @@ def solve_outputs(
     training: Training,
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
-) -> list[Solution]:
+) -> GramFit:
     """Return the solutions of all problems, from one warm start each.
 
-    All are over the same matrices, those that `training` holds in the end: they are
-    refined where the tolerance asks for it, and the problems solved again from there.
+    Matrices are refined where the tolerance asks for it, and the problems solved again
+    from there; all solutions are over the same ones.
     """
     problems, solver = problems_of(recipe, training)
     before: Sequence[Solution | None] = [None] * len(problems)
@@ -38,8 +61,10 @@ def solve_outputs(
         pairs = zip(problems, starts, strict=True)
         ends = [solver.solve(problem, start, watch) for problem, start in pairs]
         solutions = [continued(*pair) for pair in zip(before, ends, strict=True)]
-        if not training.refine(solutions):
-            return solutions
+        finer = refined(training, solutions)
+        if finer is training:
+            return GramFit(recipe, training, solutions)
+        training = finer
         problems, solver = problems_of(recipe, training)
         before = starts = solutions
 
@@ -60,8 +85,10 @@ def solve_strengths(
             solve_path(problem, solver, alphas, watch)
             for problem, alphas in zip(problems, each, strict=True)
         ]
-        if not training.refine([s for path in paths for s in path]):
+        finer = refined(training, [s for path in paths for s in path])
+        if finer is training:
             return paths
+        training = finer
 
 
 def follow_outputs(
@@ -70,15 +97,14 @@ def follow_outputs(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
     ends: Indices | None = None,
-) -> Iterator[list[Any]]:
+) -> Iterator[GramFit]:
     """Yield the solutions of problems for recipes in turn, None for those left out.
 
     Recipes differ in their penalties, and each solve starts from the one before, when
     it is asked for. The `ends`, (n_problems,), are the places of the last recipes that
     problems are solved for, by default for all: they are looked at before every recipe,
     and may be brought forward meanwhile. If a solution has the matrices refined, it is
-    dropped, and its recipe solved for again: a list that is yielded belongs to the
-    matrices that `training` holds at that time.
+    dropped, and its recipe solved for again.
     """
     ends, done = np.array(len(recipes)) if ends is None else ends, 0
     while done < len(recipes):
@@ -90,9 +116,11 @@ def follow_outputs(
         )
         for solved_now in follow_some(solver, problems, steps, starts, watch):
             starts = [now or last for now, last in zip(solved_now, starts, strict=True)]
-            if training.refine([each for each in solved_now if each is not None]):
+            finer = refined(training, solved_now)
+            if finer is not training:
+                training = finer
                 break  # the same recipe is solved for again, on finer matrices
-            yield solved_now
+            yield GramFit(recipes[done], training, solved_now)
             done += 1
         else:
             return
@@ -110,7 +138,7 @@ def follow_listed(
     training: Training,
     watch: Watch,
     ends: Indices | None = None,
-) -> Iterator[list[Any]]:
+) -> Iterator[GramFit]:
     """Yield as `follow_outputs`, or over short lists of kernels where these are many.
 
     There all targets go on: what costs are the passes.
@@ -125,32 +153,29 @@ def follow_to(
     last: Recipe,
     training: Training,
     watch: Watch,
-    follow: Callable[..., Iterator[list[Solution]]] = follow_outputs,
-) -> list[list[Solution]]:
+    follow: Callable[..., Iterator[GramFit]] = follow_outputs,
+) -> list[GramFit]:
     """Return the solutions of all problems along a way, and for another recipe.
 
     The way is one to `follow`, and the `last` recipe what is asked for: the end of the
-    way, solved for to another tolerance. Solutions are over the matrices that
-    `training` holds now. Once stopped, no way leads to its end: one iteration is made
-    there, and is all.
+    way, solved for to another tolerance. Once stopped, no way leads to its end: one
+    iteration is made there, and is all.
     """
-    path = list[list[Solution]]()
-    for _ in until_settled(training, watch):
+    path = list[GramFit]()
+    while not watch.stopped:
         path = list(follow(way, training, watch))
+        if not path or path[-1].training is training:
+            break
+        # Solutions before matrices were refined are over the coarser ones.
+        training = path[-1].training
     starts: Sequence[Solution | None] = ()
     if len(path) == len(way):
-        starts = path.pop()
+        starts = path.pop().solutions
     else:
         path = []
     return [*path, next(follow_outputs([last], training, watch, starts))]
 
 
-def until_settled(training: Training, watch: Watch) -> Iterator[None]:
-    """Yield until nothing has refined the matrices meanwhile, or the fit is stopped.
-
-    Solutions before matrices were refined are over the coarser ones.
-    """
-    built = None
-    while built is not training.built and not watch.stopped:
-        built = training.built
-        yield
+def until_stopped(path: Iterator[GramFit]) -> Iterator[GramFit]:
+    """Yield fits in turn, until a callback has stopped one."""
+    return takewhile(lambda fit: not fit.stopped, path)

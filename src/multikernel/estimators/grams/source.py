@@ -17,6 +17,7 @@ from multikernel.estimators.grams.grams import (
 )
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
+from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
 from multikernel.estimators.read.matrices import naming_matrices
 from multikernel.estimators.read.samples import Samples
@@ -44,7 +45,7 @@ GIVEN = "matrices were given"
 
 
 @dataclass(frozen=True, eq=False)
-class GramSource:
+class GramSource(Source):
     """Gram matrices of kernels: what most methods learn from.
 
     Parameters

@@ -1,8 +1,8 @@
 """What a method on Gram matrices learns from, and what it makes a problem of."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -19,7 +19,7 @@ from multikernel.estimators.grams.grams import (
 )
 from multikernel.estimators.grams.least_squares import completed
 from multikernel.estimators.grams.useless import warn_degenerate
-from multikernel.estimators.method import Fold
+from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.matrices import by_name
@@ -31,12 +31,10 @@ from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.definite import is_proven
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.projected import LeastSquares
-from multikernel.gram.refine import refined
 from multikernel.gram.rounded import drowned, with_rounding
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.tables import equal_shares
-from multikernel.problem import Solution
 
 NOT_PROVEN = (
     "The weighted sum of Gram matrices that the model uses is not positive "
@@ -45,11 +43,9 @@ NOT_PROVEN = (
 )
 
 
-@dataclass(eq=False)
-class Training:
+@dataclass(frozen=True, eq=False)
+class Training(Data):
     """Samples and their Gram matrices: all that a method learns from.
-
-    Only `refine` changes it: it replaces `built` by finer matrices.
 
     Parameters
     ----------
@@ -97,7 +93,6 @@ class Training:
     taken: Indices | None = None
     is_part: bool = False
     is_checked: bool = False
-    _rounded: tuple[BuiltStack, GramStack] | None = field(default=None, init=False)
 
     @property
     def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
@@ -109,15 +104,12 @@ class Training:
         """Return the Gram matrices."""
         return self.built.stack
 
-    @property
+    @cached_property
     def rounded_stack(self) -> GramStack:
         """Return the Gram matrices with bounds on the rounding errors of centering."""
-        if self._rounded is None or self._rounded[0] is not self.built:
-            learnt = self.built.normalization
-            single = self.is_part and self.options.storage == "dense32"
-            inputs = self.stack, self.dictionary, self.X, learnt
-            self._rounded = self.built, with_rounding(*inputs, single=single)
-        return self._rounded[1]
+        single = self.is_part and self.options.storage == "dense32"
+        inputs = self.stack, self.dictionary, self.X, self.built.normalization
+        return with_rounding(*inputs, single=single)
 
     @property
     def names(self) -> KernelNames:
@@ -131,7 +123,7 @@ class Training:
         return 8.0 * pass_numbers(self.stack)
 
     @property
-    def precomputed(self) -> bool:
+    def precomputed(self) -> bool:  # type: ignore[override]
         """Return whether matrices were given in place of samples."""
         return self.dictionary is None
 
@@ -214,26 +206,6 @@ class Training:
             "kernels."
         )
 
-    def refine(self, solutions: Sequence[Solution]) -> bool:
-        """Bring the matrices nearer to their kernels where these keep a gap open.
-
-        Returns whether `stack` is another one now; the solutions are on it as it was.
-        """
-        open_gaps = [s for s in solutions if s.refinement is not None]
-        if not open_gaps:
-            return False
-        worst = max(open_gaps, key=lambda solution: solution.duality_gap)
-        refinement = worst.refinement
-        assert refinement is not None
-        if self.least_squares is not None and worst.effects is None:
-            # The problem was one in projected kernels.
-            dual = self.least_squares.projection.transposed(refinement.dual)
-            refinement = replace(refinement, dual=dual)
-        finer = refined(self.stack, refinement, self.options.max_bytes)
-        if finer is not None:
-            self.built = replace(self.built, stack=finer)
-        return finer is not None
-
     def check_sums(self, active: Indices, weights: Array) -> None:
         """Raise if a weighted sum of a model is not positive semidefinite.
 
@@ -262,10 +234,6 @@ class Training:
     def unchecked(self) -> "Training":
         """Return the same matrices, whose whole is checked elsewhere."""
         return replace(self, is_checked=True)
-
-    def among(self, samples: Samples) -> "Training":
-        """Return the same data with `samples`, which differ in their labels at most."""
-        return replace(self, samples=samples)
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return some of the samples, as if their Gram matrices were of them alone.
@@ -319,7 +287,7 @@ class Training:
 
     def fold(
         self, train: Indices, test: Indices, n_copies: int, *, by_blocks: bool = False
-    ) -> Fold["Training"]:
+    ) -> Fold:
         """Return a fold, the same as if its training samples were fitted alone.
 
         Kernels that are held in memory were computed once for all folds; `n_copies`
@@ -332,7 +300,7 @@ class Training:
         rows = np.arange(train.size) if self.precomputed else training.rows
         # A part of a kernel's matrix is one: the model on all samples is checked.
         training = replace(training, rows=rows, is_checked=True)
-        image = image_outside(self, training, train, test)
+        image = image_outside(self, train, test)
         outside = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
         offset = None if by_blocks else outside.offset

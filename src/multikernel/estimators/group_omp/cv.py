@@ -17,6 +17,7 @@ from multikernel.estimators.group_omp.estimators import (
     GreedyRegression,
 )
 from multikernel.estimators.group_omp.method import (
+    GreedyFit,
     GreedyMethod,
     greedy_method,
     joint_problem,
@@ -24,7 +25,7 @@ from multikernel.estimators.group_omp.method import (
     warn_interrupted,
 )
 from multikernel.estimators.group_omp.stages import PublishedPath, published_path
-from multikernel.estimators.method import AnyMethod, Candidates, Solved
+from multikernel.estimators.method import Candidates, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.scale import grid_of
@@ -38,7 +39,7 @@ RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 
 
 @dataclass(frozen=True, eq=False)
-class PrefixCandidates(Candidates[GreedyMethod, Training]):
+class PrefixCandidates(Candidates):
     """All pairs of a number of kernels and a strength, the simplest first.
 
     Fewer kernels come before more, and stronger penalties before weaker ones.
@@ -53,6 +54,7 @@ class PrefixCandidates(Candidates[GreedyMethod, Training]):
         Whether there are more kernels than that.
     """
 
+    method: GreedyMethod
     alphas: Array
     most: int
     open_end: bool
@@ -83,14 +85,15 @@ class PrefixCandidates(Candidates[GreedyMethod, Training]):
             if path.status is Status.STOPPED:
                 continue
             published = published_path(path, training)
+            fit = GreedyFit(recipes[a], training, path)
             for k in range(len(path) + 1):
                 last = self.most if k == len(path) else k
                 places = range(
                     k * len(recipes) + a, (last + 1) * len(recipes), len(recipes)
                 )
-                attributes = partial(prefix_attributes, path, k, recipes[a], training)
+                attributes = partial(prefix_attributes, fit, k)
                 # All kernels of a model share one expansion, which takes no memory.
-                model = _expansion(published, k)
+                model = training, _expansion(published, k)
                 yield Solved(places, model, k, 0, np.empty(0), attributes)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
@@ -103,9 +106,8 @@ class PrefixCandidates(Candidates[GreedyMethod, Training]):
         problem = joint_problem(recipes[a], training)
         (path,) = alone._paths([recipes[a]], problem, watch)
         warn_interrupted(self.method.source.owner, path)
-        attributes = prefix_attributes(
-            path, min(n_selected, len(path)), recipes[a], training
-        )
+        fit = GreedyFit(recipes[a], training, path)
+        attributes = prefix_attributes(fit, min(n_selected, len(path)))
         return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:
@@ -149,7 +151,7 @@ class GreedySearchCV(SearchCV):
 
     alphas: Sequence[float] | None = None
 
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         method = greedy_method(self)
 
         def candidates(whole: Training) -> PrefixCandidates:

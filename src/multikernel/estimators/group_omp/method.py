@@ -35,6 +35,25 @@ GREEDY_CHECKS: Mapping[str, Check] = {
 
 
 @dataclass(frozen=True, eq=False)
+class GreedyFit:
+    """The models of all prefixes, and what they are made of.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The parts of the method.
+    training : Training
+        The samples and their matrices.
+    path : GreedyPath
+        The models.
+    """
+
+    recipe: Recipe
+    training: Training
+    path: GreedyPath
+
+
+@dataclass(frozen=True, eq=False)
 class GreedyMethod:
     """A mean loss and a ridge over kernels that join one at a time.
 
@@ -77,17 +96,15 @@ class GreedyMethod:
             losses, [ridge], self.solver, objective_scale=1.0 / total, numbers=numbers
         )
 
-    def solve(self, recipe: Recipe, data: Training, watch: Watch) -> GreedyPath:
+    def solve(self, recipe: Recipe, data: Training, watch: Watch) -> GreedyFit:
         """Select kernels, and return the models with none, one, two, ..."""
         path = self.solver.path(joint_problem(recipe, data), watch)
         warn_interrupted(self.source.owner, path)
-        return path
+        return GreedyFit(recipe, data, path)
 
-    def publish(
-        self, recipe: Recipe, data: Training, solution: GreedyPath
-    ) -> dict[str, Any]:
+    def publish(self, fit: GreedyFit) -> dict[str, Any]:
         """Return the fitted attributes, with the models of all prefixes."""
-        return prefix_attributes(solution, len(solution), recipe, data)
+        return prefix_attributes(fit, len(fit.path))
 
 
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
@@ -131,9 +148,8 @@ def warn_interrupted(owner: str, path: GreedyPath) -> None:
         )
 
 
-def prefix_attributes(
-    path: GreedyPath, k: int, recipe: Recipe, training: Training
-) -> dict[str, Any]:
+def prefix_attributes(fit: GreedyFit, k: int) -> dict[str, Any]:
     """Return the fitted attributes of the model with k kernels."""
-    stages = make_stages(path.prefix(k), training, float(recipe.objective_scale))
+    recipe, scale = fit.recipe, float(fit.recipe.objective_scale)
+    stages = make_stages(fit.path.prefix(k), fit.training, scale)
     return stages.attributes() | {f"{name}_": v for name, v in recipe.numbers.items()}

@@ -247,10 +247,11 @@ def staged_model(
         return StagedModel(kernels, used_coefs, path.intercepts, None, *free), used_rows
     n_models, n_samples, n_outputs = coefs.shape
     side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
-    each = [over_landmarks(training, m, side_by_side) for m in path.order.tolist()]
+    stack = training.stack
+    each = [over_landmarks(stack, m, side_by_side) for m in path.order.tolist()]
     shape = -1, n_models, n_outputs
     staged = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in each)
-    kernels = landmark_grams(training, path.order)
+    kernels = landmark_grams(stack, path.order)
     return StagedModel(kernels, coefs[:, used], path.intercepts, staged, *free), used
 
 

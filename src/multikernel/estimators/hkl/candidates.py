@@ -12,14 +12,15 @@ from multikernel._typing import Array
 from multikernel._validation import check_shapes
 from multikernel.estimators.hkl.data import HullData, hull_model
 from multikernel.estimators.hkl.method import (
+    HullFit,
     HullMethod,
     HullTask,
     warn_unproven,
 )
 from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.search.choice import no_better, until_stopped
+from multikernel.estimators.publish.fitted import iterations, was_stopped
+from multikernel.estimators.search.choice import no_better
 from multikernel.estimators.search.search import loosened
 from multikernel.solvers.hkl import HullSolution
 
@@ -89,7 +90,7 @@ def hull_path(
 
 
 @dataclass(frozen=True, eq=False)
-class HullCandidates(Candidates[HullMethod, HullData]):
+class HullCandidates(Candidates):
     """Strengths, the largest first: there models are simplest.
 
     Parameters
@@ -98,6 +99,7 @@ class HullCandidates(Candidates[HullMethod, HullData]):
         Strengths, descending.
     """
 
+    method: HullMethod
     alphas: Array
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
@@ -109,20 +111,20 @@ class HullCandidates(Candidates[HullMethod, HullData]):
     ) -> Generator[Solved, Array | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
         tasks = self._tasks(data)
-        for number, solved_now in enumerate(until_stopped(self._steps(tasks, watch))):
-            model = self._solved(number, tasks[number], data, solved_now)
+        for number, solved_now in enumerate(self._steps(tasks, watch)):
+            if was_stopped(solved_now):
+                return
+            model = self._solved(number, HullFit(tasks[number], data, solved_now))
             if no_better((yield model), model.chain):
                 return
 
-    def _solved(
-        self, place: int, task: HullTask, data: HullData, found: Sequence[HullSolution]
-    ) -> Solved:
+    def _solved(self, place: int, fit: HullFit) -> Solved:
         """Return the model of one strength."""
-        model = hull_model(data, found)
+        model = hull_model(fit.data, fit.solutions)
         # Without certify a solve ends by the gap over the nodes that it examined.
         certify = self.method.solver.certify
-        gaps = [s.duality_gap if certify else s.reduced_gap for s in found]
-        attributes = partial(self.method.publish, task, data, found)
+        gaps = [s.duality_gap if certify else s.reduced_gap for s in fit.solutions]
+        attributes = partial(self.method.publish, fit)
         size, chain = model.active.size, range(self.alphas.size)
         return Solved([place], model, size, 0, np.array(gaps), attributes, chain)
 
@@ -165,7 +167,7 @@ class HullCandidates(Candidates[HullMethod, HullData]):
             path = list(self._steps([task], watch))
         last = path[-1]
         paths = list(zip(*path, strict=True))
-        attributes = self.method.publish(task, data, last)
+        attributes = self.method.publish(HullFit(task, data, last))
         warn_unproven(self.method.source.owner, self.method.solver, last)
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas

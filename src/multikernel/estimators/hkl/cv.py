@@ -13,7 +13,7 @@ from multikernel.estimators.hkl.method import (
     documented_regressor,
     hull_method,
 )
-from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.method import Method
 from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -27,7 +27,7 @@ class HullSearchCV(SearchCV):
     n_alphas: int = 11
     alpha_min_ratio: float = 1e-5
 
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         method = hull_method(self)
 
         def candidates(whole: HullData) -> HullCandidates:

@@ -1,16 +1,15 @@
 """What HKL learns from: a graph of kernels on the training samples, and its models."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
-from multikernel.estimators.method import Fold
+from multikernel.estimators.method import Data, Fold, Source
 from multikernel.estimators.publish.predict import Rows
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
@@ -93,7 +92,7 @@ class HullNames(KernelNames):
 
 
 @dataclass(frozen=True, eq=False)
-class HullData:
+class HullData(Data):
     """A graph of kernels on training samples.
 
     Parameters
@@ -108,6 +107,8 @@ class HullData:
         Learnt on the samples.
     graph : GraphSamples
         The graph on the scaled samples.
+    stored : mapping, default={}
+        No matrices are held.
     """
 
     samples: Samples
@@ -115,11 +116,7 @@ class HullData:
     source: "HullSource"
     scaler: Scaler
     graph: GraphSamples
-
-    precomputed: ClassVar[bool] = False
-    # Nodes are named once they are chosen, and nothing is held but their features.
-    names: ClassVar[KernelNames] = HullNames(None, 0)
-    stored: ClassVar[Mapping[str, str]] = {}
+    stored: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_bytes(self) -> float:
@@ -131,28 +128,16 @@ class HullData:
         """Return the names of the columns, where they have some."""
         return self.samples.table.feature_names
 
-    def naming_errors(self) -> AbstractContextManager[None]:
-        """Return nothing to add: no error is about a kernel's matrix."""
-        return nullcontext()
-
-    def among(self, samples: Samples) -> "HullData":
-        """Return the same data with `samples`, which differ in their labels at most."""
-        return replace(self, samples=samples)
-
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
         """Return the graph on some of the samples, as if bound to them alone."""
         chosen, samples = made_one(self.samples, chosen)
         return self.source.bound(samples, self.X[chosen]), chosen
 
-    def unchecked(self) -> "HullData":
-        """Return the same: kernels of a graph need no check."""
-        return self
-
     def whole(self) -> "HullData":
         """Return the graph on all samples, copies made one."""
         return self.part(np.arange(self.samples.rows.size))[0]
 
-    def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["HullData"]:
+    def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold:
         """Return a fold, whose models predict by themselves."""
         training, _ = self.part(train)
         values = partial(hull_values, self.X[test])
@@ -160,7 +145,7 @@ class HullData:
 
 
 @dataclass(frozen=True, eq=False)
-class HullSource:
+class HullSource(Source):
     """A graph of kernels: what HKL learns from.
 
     Parameters
@@ -179,10 +164,6 @@ class HullSource:
     kernels: KernelGraph
     standardize: bool
     parts: bool = False
-
-    partitions: ClassVar[bool] = False
-    merges_copies: ClassVar[bool] = True
-    takes_columns: ClassVar[bool] = False
 
     def for_parts(self) -> "HullSource":
         """Return what prepares a graph that is bound to parts of the samples."""

@@ -92,6 +92,25 @@ class HullTask:
 
 
 @dataclass(frozen=True, eq=False)
+class HullFit:
+    """The solutions of all outputs, and what they are solutions of.
+
+    Parameters
+    ----------
+    task : HullTask
+        The problems.
+    data : HullData
+        The graph on the training samples.
+    solutions : sequence of HullSolution
+        One per output.
+    """
+
+    task: HullTask
+    data: HullData
+    solutions: Sequence[HullSolution]
+
+
+@dataclass(frozen=True, eq=False)
 class HullMethod:
     """A squared structured norm over a graph of kernels, searched from its roots.
 
@@ -155,25 +174,22 @@ class HullMethod:
         """Return the method with another relative duality gap to stop at."""
         return replace(self, solver=replace(self.solver, tol=tol))
 
-    def solve(
-        self, problem: HullTask, data: HullData, watch: Watch
-    ) -> Sequence[HullSolution]:
+    def solve(self, task: HullTask, data: HullData, watch: Watch) -> HullFit:
         """Return the solutions of all outputs."""
-        watch.expect(len(problem.problems))
+        watch.expect(len(task.problems))
         solutions = []
-        for each in problem.problems:
+        for each in task.problems:
             solutions.append(self.solver.solve(each, watch))
             watch.advance(1)
         warn_unproven(self.source.owner, self.solver, solutions)
-        return solutions
+        return HullFit(task, data, solutions)
 
-    def publish(
-        self, problem: HullTask, data: HullData, solutions: Sequence[HullSolution], /
-    ) -> dict[str, Any]:
+    def publish(self, fit: HullFit) -> dict[str, Any]:
         """Return what a fit publishes, with the model that predicts as ``_model``.
 
         Attributes of one output lose their first axis.
         """
+        data, solutions = fit.data, fit.solutions
         samples, model = data.samples, hull_model(data, solutions)
         graph = model.graph
         names = tuple(graph.name(node, data.columns) for node in model.nodes)
@@ -202,10 +218,10 @@ class HullMethod:
             "reduced_gap_": single([s.reduced_gap for s in solutions]),
             "n_searched_": single([s.n_searched for s in solutions]),
             "n_iter_": iterations([[s] for s in solutions]),
-            "history_": history_array(solutions, problem.objective_scale),
+            "history_": history_array(solutions, fit.task.objective_scale),
             "solver_": "HullSearch",
             **status_attributes(worst_status(solutions)),
-            **{f"{name}_": number for name, number in problem.numbers.items()},
+            **{f"{name}_": number for name, number in fit.task.numbers.items()},
             "_model": model,
             "_names": HullNames(None, len(names), names=names),
         }

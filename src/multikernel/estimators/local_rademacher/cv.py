@@ -12,14 +12,14 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     solved,
 )
-from multikernel.estimators.grams.recipe import Recipe, problems_of
+from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
+from multikernel.estimators.grams.solving import until_stopped
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import (
     TailClassification,
     TailRegression,
 )
 from multikernel.estimators.local_rademacher.method import (
-    TailMethod,
     TailRecipe,
     certified,
     finished_tails,
@@ -27,10 +27,9 @@ from multikernel.estimators.local_rademacher.method import (
     tail_method,
 )
 from multikernel.estimators.lp.cv import margin_grid, margin_path
-from multikernel.estimators.method import AnyMethod, Candidates, Solved
+from multikernel.estimators.method import Candidates, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.search.choice import until_stopped
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
@@ -42,7 +41,7 @@ DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, eq=False)
-class TailCandidates(Candidates[TailMethod, Training]):
+class TailCandidates(Candidates):
     """All pairs of C and theta; in a list of them C rises slower than theta.
 
     Parameters
@@ -79,12 +78,11 @@ class TailCandidates(Candidates[TailMethod, Training]):
         for j, theta in enumerate(self.thetas.tolist()):
             recipes = self._recipes(training, sums, theta)
             followed = _followed(recipes, training, watch, starts)
-            for i, solved_now in enumerate(until_stopped(followed)):
+            for i, fit in enumerate(until_stopped(followed)):
                 # Smallest C and next theta: near, and far from separated data.
-                starts = solved_now if i == 0 else starts
-                number = i * self.thetas.size + j
-                model = solved(number, recipes[i], training, solved_now)
-                gaps = [solution.duality_gap for solution in certified(solved_now)]
+                starts = fit.solutions if i == 0 else starts
+                model = solved(i * self.thetas.size + j, fit)
+                gaps = [solution.duality_gap for solution in certified(fit.solutions)]
                 yield replace(model, gaps=np.array(gaps))
             if watch.stopped:
                 return
@@ -100,10 +98,9 @@ class TailCandidates(Candidates[TailMethod, Training]):
             # Once stopped, no path leads to the choice: one iteration is made there.
             Cs, recipes = Cs[[i]], [recipes[i]]
             path, i = [next(_followed(recipes, training, watch, ()))], 0
-        path[i] = finished_tails(training, recipes[i], path[i], stopped=watch.stopped)
-        attributes = fitted_attributes(recipes[i], training, path[i])
-        attributes |= method_attributes(recipes[i], path[i])
-        paths = list(zip(*map(certified, path), strict=True))
+        path[i] = finished_tails(path[i], stopped=watch.stopped)
+        attributes = fitted_attributes(path[i]) | method_attributes(path[i])
+        paths = list(zip(*(certified(fit.solutions) for fit in path), strict=True))
         return attributes | {
             "n_iter_": iterations(paths),
             "path_": margin_path(Cs, recipes, paths),
@@ -132,12 +129,14 @@ def _followed(
     training: Training,
     watch: Watch,
     starts: Sequence[Solution],
-) -> Iterator[list[Solution]]:
+) -> Iterator[GramFit]:
     """Yield the solutions of all outputs for recipes that differ in C, in turn."""
     problems, _ = problems_of(recipes[0], training)
     penalties = [recipe.penalties for recipe in recipes]
     begun: Sequence[Solution | None] = starts or [None] * len(problems)
-    return follow_each(recipes[0].solver, problems, penalties, begun, watch)
+    path = follow_each(recipes[0].solver, problems, penalties, begun, watch)
+    for recipe, solutions in zip(recipes, path, strict=False):
+        yield GramFit(recipe, training, solutions)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -148,7 +147,7 @@ class TailSearchCV(SearchCV):
     thetas: Sequence[int] = DEFAULT_THETAS
     p: float = 2.0
 
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         method = tail_method(self, 0)
 
         def candidates(whole: Training) -> TailCandidates:

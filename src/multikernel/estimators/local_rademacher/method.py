@@ -12,7 +12,7 @@ from multikernel.estimators.grams.method import (
     finished,
     warn_unfinished,
 )
-from multikernel.estimators.grams.recipe import Recipe
+from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_short
@@ -95,22 +95,16 @@ class TailMethod(MarginMethod):
         data: Training,
         watch: Watch,
         starts: Sequence[Solution] = (),
-    ) -> list[Solution]:
+    ) -> GramFit:
         """Return the solutions; "dc" has random starts, and no others."""
         watch.expect(len(recipe.penalties))
-        solutions = solve_outputs(recipe, data, watch)
-        return finished_tails(data, recipe, solutions)
+        return finished_tails(solve_outputs(recipe, data, watch))
 
-    def publish(
-        self, recipe: Recipe, data: Training, solution: list[Solution]
-    ) -> dict[str, Any]:
+    def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes, with the tail sums and what "dc" adds."""
-        assert isinstance(recipe, TailRecipe)
-        return (
-            super().publish(recipe, data, solution)
-            | method_attributes(recipe, solution)
-            | {"tail_sums_": recipe.sums.tails}
-        )
+        assert isinstance(fit.recipe, TailRecipe)
+        sums = {"tail_sums_": fit.recipe.sums.tails}
+        return super().publish(fit) | method_attributes(fit) | sums
 
 
 def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
@@ -142,26 +136,20 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     return TailMethod(source, inner.loss, inner.C, inner.p, solver, int(theta))
 
 
-def finished_tails(
-    training: Training,
-    recipe: Recipe,
-    solutions: Sequence[Solution],
-    *,
-    stopped: bool = False,
-) -> list[Solution]:
+def finished_tails(fit: GramFit, *, stopped: bool = False) -> GramFit:
     """Return the solutions to publish; warnings are about gaps of convex problems."""
-    published = finished(training, recipe, solutions, stopped=True)
+    published = finished(fit, stopped=True)
     if not stopped:
-        warn_unfinished(training, certified(published))
+        warn_unfinished(fit.training, certified(published.solutions))
     return published
 
 
-def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str, Any]:
+def method_attributes(fit: GramFit) -> dict[str, Any]:
     """Return the attributes of "dc" alone: subproblem gap and start objectives."""
-    searched = [each for each in solutions if isinstance(each, DCSolution)]
+    searched = [each for each in fit.solutions if isinstance(each, DCSolution)]
     if not searched:
         return {}
-    scales = np.broadcast_to(recipe.objective_scale, len(searched))
+    scales = np.broadcast_to(fit.recipe.objective_scale, len(searched))
     objectives = [each.start_objectives for each in searched]
     return {
         "subproblem_gap_": single([each.subproblem_gap for each in searched]),

@@ -14,15 +14,19 @@ from multikernel.estimators.grams.method import (
     solved,
 )
 from multikernel.estimators.grams.recipe import Recipe
-from multikernel.estimators.grams.solving import follow_outputs, follow_to
+from multikernel.estimators.grams.solving import (
+    follow_outputs,
+    follow_to,
+    until_stopped,
+)
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.estimators import LpClassification, LpRegression
 from multikernel.estimators.lp.method import MarginMethod, lp_method, margin_unit
-from multikernel.estimators.method import AnyMethod, Candidates, Solved
+from multikernel.estimators.method import Candidates, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.choice import no_better, until_stopped
+from multikernel.estimators.search.choice import no_better
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.search import Search, SearchCV, loosened
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -53,7 +57,7 @@ def margin_grid(
 
 
 @dataclass(frozen=True, eq=False)
-class MarginCandidates(Candidates[MarginMethod, Training]):
+class MarginCandidates(Candidates):
     """All pairs of C and p; in a list of them C rises slower than p.
 
     Parameters
@@ -106,14 +110,14 @@ class MarginCandidates(Candidates[MarginMethod, Training]):
             first, top = max(0, (best or 0) - 1), best
             followed = follow_outputs(recipes[first:], training, watch, start)
             before: Sequence[Solution | None] = ()
-            for i, solved_now in enumerate(until_stopped(followed), first):
-                model = solved(chain[i], recipes[i], training, solved_now)
-                means = yield replace(model, chain=chain)
+            for i, fit in enumerate(until_stopped(followed), first):
+                training = fit.training
+                means = yield replace(solved(chain[i], fit), chain=chain)
                 top = _best_of(means, chain)
                 if i in (first, top):
                     # The next p starts there, or with the first C.
-                    start = before or solved_now
-                before = solved_now
+                    start = before or fit.solutions
+                before = fit.solutions
                 is_beyond = best is not None and i > max(best, top or 0)
                 if is_beyond or (best is None and no_better(means, chain)):
                     break
@@ -131,9 +135,9 @@ class MarginCandidates(Candidates[MarginMethod, Training]):
         loose = self.with_tol(loosened(self.method.tol))
         way = loose.recipes(training, j)[: i + 1]
         path = follow_to(way, recipes[i], training, watch)
-        path[-1] = finished(training, recipes[i], path[-1], stopped=watch.stopped)
-        attributes = fitted_attributes(recipes[i], training, path[-1])
-        paths = list(zip(*path, strict=True))
+        path[-1] = finished(path[-1], stopped=watch.stopped)
+        attributes = fitted_attributes(path[-1])
+        paths = list(zip(*(fit.solutions for fit in path), strict=True))
         all_Cs = self.Cs[:, j]
         tried = slice(i + 1 - len(path), i + 1)
         attributes["n_iter_"] = iterations(paths)
@@ -165,7 +169,7 @@ def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
 
 def margin_search(
     model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
-) -> Search[Training]:
+) -> Search:
     """Return the search of an estimator among C, and among p where it has one.
 
     The C and p of its method do not matter.
@@ -202,7 +206,7 @@ class MarginSearchCV(SearchCV):
     Cs: Sequence[float] | None = None
     ps: Sequence[float] = DEFAULT_PS
 
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)
 
 

@@ -95,6 +95,11 @@ class Ended(Protocol):
         """One line per round."""
 
 
+def was_stopped(solutions: Sequence[Any]) -> bool:
+    """Return whether a callback has stopped a solve; outputs left out have None."""
+    return any(s is not None and s.status is Status.STOPPED for s in solutions)
+
+
 def worst_status(solutions: Iterable[Ended]) -> Status:
     """Return the status of the solution that went worst."""
     return max((solution.status for solution in solutions), key=SEVERITY.index)

@@ -1,8 +1,7 @@
 """Which candidate a search chooses, what is said of it, and which ones are left out."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from multikernel._validation import listed
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.scores import Scores, comparable
 from multikernel.exceptions import SearchWarning, warn_user
-from multikernel.problem import Status
 
 
 def best_candidate(results: Mapping[str, Any]) -> int:
@@ -175,17 +173,3 @@ def no_better(
     best = int(np.argmax(mean))
     waited = mean.size - 1 - best >= max(2, round(patience * len(chain)))
     return bool(waited and mean[best] > mean[0])
-
-
-Solutions = TypeVar("Solutions", bound=Sequence[Any])
-
-
-def until_stopped(path: Iterator[Solutions]) -> Iterator[Solutions]:
-    """Yield the solutions of all outputs in turn, until a callback has stopped one.
-
-    Outputs that are left out have None.
-    """
-    return takewhile(
-        lambda each: all(s is None or s.status is not Status.STOPPED for s in each),
-        path,
-    )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -19,7 +19,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.certificates.columns import UnboundedModelError
 from multikernel.estimators.fit import find_link
-from multikernel.estimators.method import Candidates, D, Data, Fold
+from multikernel.estimators.method import Candidates, Data, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.read.samples import Samples
@@ -49,7 +49,7 @@ def for_each(
 
 
 @dataclass(frozen=True, eq=False)
-class Folds(Generic[D]):
+class Folds:
     """The folds of a search, and how they are solved for.
 
     Parameters
@@ -69,9 +69,9 @@ class Folds(Generic[D]):
     """
 
     model: Any
-    data: D
+    data: Data
     splits: Sequence[Split]
-    candidates: Candidates[Any, D]
+    candidates: Candidates
     watch: Watch
     jobs: int
 
@@ -80,7 +80,7 @@ class Folds(Generic[D]):
         """Return the choices that are made together, in blocks."""
         return self.candidates.blocks or [np.zeros(1, dtype=np.intp)]
 
-    def cut(self, number: int) -> Fold[D] | None:
+    def cut(self, number: int) -> Fold | None:
         """Return a fold, or None once a callback has stopped the search.
 
         Targets that are taken in blocks share its kernels: a block has a part of them.
@@ -90,7 +90,7 @@ class Folds(Generic[D]):
             return None
         if self.candidates.blocks is not None:
             by_blocks: Any = data
-            fold: Fold[D] = by_blocks.fold(*split, self.n_copies, by_blocks=True)
+            fold: Fold = by_blocks.fold(*split, self.n_copies, by_blocks=True)
             return fold
         link = find_link(self.model.loss, data.samples)
         return cut_fold(data, split, self.n_copies, link)
@@ -136,7 +136,7 @@ def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
         yield
 
 
-def cut_fold(data: D, split: Split, n_copies: int, link: str) -> Fold[D]:
+def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
     """Return a fold of data, whose models are of the classes on its training side.
 
     The `link` belongs to the decision values of all classes, see `find_link`.
@@ -223,9 +223,7 @@ Keeper = Callable[[Any], FoldModels | None]
 """What gives the models of the folds once a search has chosen."""
 
 
-def keeping_folds(
-    folds: Folds[Any], fit: Callable[..., dict[str, Any]]
-) -> Keeper | None:
+def keeping_folds(folds: Folds, fit: Callable[..., dict[str, Any]]) -> Keeper | None:
     """Return what gives the models of the folds, None where they are not asked for.
 
     `fit` leads from the training side of a fold, who looks on and a choice to its
@@ -239,7 +237,7 @@ def keeping_folds(
 
 
 def _models_of_folds(
-    folds: Folds[Any], fit: Callable[..., dict[str, Any]], best: Any
+    folds: Folds, fit: Callable[..., dict[str, Any]], best: Any
 ) -> FoldModels | None:
     """Return the models at a choice, None where a callback stopped the search.
 
@@ -254,7 +252,7 @@ def _models_of_folds(
 
     def learn(number: int) -> None:
         train, test = folds.splits[number]
-        training: Data = folds.data.part(train, folds.jobs + 1)[0].unchecked()
+        training = folds.data.part(train, folds.jobs + 1)[0].unchecked()
         models[number] = fit(training, folds.watch, best)["_model"]
         f = models[number].decision_values(samples.X[test])
         if samples.offset is not None:

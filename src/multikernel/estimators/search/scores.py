@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from multikernel._typing import Array, Mask
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link, named, publish
-from multikernel.estimators.method import Data, Fold, Solved
+from multikernel.estimators.method import Fold, Solved
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import target_scale
@@ -89,7 +89,7 @@ class FoldScorer:
         The fold.
     """
 
-    def __init__(self, search: Any, fold: Fold[Data]) -> None:
+    def __init__(self, search: Any, fold: Fold) -> None:
         from sklearn.base import is_classifier
         from sklearn.metrics import check_scoring
 

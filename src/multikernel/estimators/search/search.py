@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,7 +13,7 @@ from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.method import (
     Candidates,
-    D,
+    Data,
     Fold,
     Method,
     Solved,
@@ -61,34 +61,36 @@ at gaps of a hundredth and of a thousandth do."""
 
 
 @dataclass(frozen=True, eq=False)
-class Trial(Generic[D]):
+class Trial:
     """What a search has to do, once the samples are known.
 
     `whole` are all samples as a fit has them, and the scale turns objectives of the
     method's problems into the estimator's, one for all or one for each.
     """
 
-    whole: D
-    candidates: Candidates[Any, D]
+    whole: Data
+    candidates: Candidates
     objective_scale: float | Array
 
 
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """What a search has computed before it chooses.
+    """What a search has computed before it chooses, on which data.
 
     `refit` leads from the candidate chosen, or from the choice of every target, to the
     attributes of its model on all samples, and `keeper` to its models on the folds;
     each is None where there is to be none.
     """
 
+    trial: Trial
+    data: Data
     scores: Scores
     refit: Callable[..., dict[str, Any]] | None
     keeper: Keeper | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Search(Generic[D]):
+class Search:
     """A method that chooses the parameters of another one on folds.
 
     Parameters
@@ -103,8 +105,8 @@ class Search(Generic[D]):
     """
 
     model: Any
-    method: Method[D]
-    candidates: Callable[[D], Candidates[Any, D]]
+    method: Method
+    candidates: Callable[[Any], Candidates]
 
     why_no_path: ClassVar[str] = (
         "chooses among strengths by itself: take the estimator without a search."
@@ -116,21 +118,21 @@ class Search(Generic[D]):
         return loosened(float(self.model.tol))
 
     @property
-    def source(self) -> Source[D]:
+    def source(self) -> Source:
         """Return what prepares data that folds are cut from."""
         return self.method.source.for_parts()
 
-    def recipe(self, data: D) -> Trial[D]:
+    def recipe(self, data: Data) -> Trial:
         """Return all samples, and what to choose among."""
         whole = data.whole()
         scale = self.method.recipe(whole).objective_scale
         return Trial(whole, self.candidates(whole), scale)
 
-    def solve(self, problem: Trial[D], data: D, watch: Watch) -> SearchOutcome:
+    def solve(self, trial: Trial, data: Data, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, and what gives the model on all samples."""
         owner, samples, refit = self.source.owner, data.samples, bool(self.model.refit)
         splits = make_splits(owner, self.model, samples)
-        candidates = problem.candidates.with_tol(self.cv_tol)
+        candidates = trial.candidates.with_tol(self.cv_tol)
         jobs = min(effective_n_jobs(self.model.n_jobs), len(splits))
         folds = Folds(self.model, data, splits, candidates, watch, jobs)
         keeper = keeping_folds(folds, candidates.refit)
@@ -148,55 +150,35 @@ class Search(Generic[D]):
                 _solve_together(folds, scores)
             else:
                 folds.each(partial(_solve_alone, folds, scores))
-        last = partial(problem.candidates.refit, problem.whole, watch)
-        return SearchOutcome(scores, last if refit else None, keeper)
+        last = partial(trial.candidates.refit, trial.whole, watch) if refit else None
+        return SearchOutcome(trial, data, scores, last, keeper)
 
-    def publish(
-        self, problem: Trial[D], data: D, solution: SearchOutcome
-    ) -> dict[str, Any]:
+    def publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose candidates, and return their model on all samples with the scores."""
-        scores, candidates = solution.scores, problem.candidates
+        scores, candidates = fit.scores, fit.trial.candidates
         columns = candidates.columns(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))
-        publish = self._publish_one
         if candidates.blocks is not None:
-            publish = self._publish_each
-        return publish(candidates, data.samples, solution, results)
-
-    def _publish_one(
-        self,
-        candidates: Candidates[Any, D],
-        samples: Samples,
-        solution: SearchOutcome,
-        results: dict[str, Any],
-    ) -> dict[str, Any]:
-        """Return the attributes of one choice for all outputs."""
-        owner, scores = self.source.owner, solution.scores
-        best = best_candidate(results)
+            return self._publish_each(fit, results)
+        best, samples = best_candidate(results), fit.data.samples
         alike, params = predicted_alike(scores, best, samples), results["params"][best]
         score = float(results["mean_test_score"][best])
-        described = results, best, params, score, alike
-        attributes = self._chosen(candidates, solution, *described)
+        attributes = self._chosen(fit, results, best, params, score, alike)
         grids, parameters = candidates.edges(params), self.model.get_params(deep=False)
         advice = against_one_class(parameters, samples, scores)
-        warn_unscored(owner, scores)
-        warn_choice(owner, parameters, grids, results, best, alike, advice)
+        warn_unscored(self.source.owner, scores)
+        warn_choice(self.source.owner, parameters, grids, results, best, alike, advice)
         return attributes
 
     def _publish_each(
-        self,
-        candidates: Candidates[Any, D],
-        samples: Samples,
-        solution: SearchOutcome,
-        results: dict[str, Any],
+        self, fit: SearchOutcome, results: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the attributes of a choice for each target."""
-        means = target_means(solution.scores)
-        best = best_of_targets(means, solution.scores)
+        means, candidates = target_means(fit.scores), fit.trial.candidates
+        best = best_of_targets(means, fit.scores)
         params = {name: each[best] for name, each in candidates.columns().items()}
         reached = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
-        described = results, best, params, float(reached.mean()), ""
-        attributes = self._chosen(candidates, solution, *described)
+        attributes = self._chosen(fit, results, best, params, float(reached.mean()))
         parameters = self.model.get_params(deep=False)
         warn_choices(self.source.owner, parameters, candidates, means, best)
         scores = np.ascontiguousarray(means["mean_test_score"].T)
@@ -204,16 +186,15 @@ class Search(Generic[D]):
 
     def _chosen(
         self,
-        candidates: Candidates[Any, D],
-        solution: SearchOutcome,
+        fit: SearchOutcome,
         results: dict[str, Any],
         best: Any,
         params: Mapping[str, Any],
         score: float,
-        alike: str,
+        alike: str = "",
     ) -> dict[str, Any]:
         """Return the attributes of a choice, with those of its model on all samples."""
-        scores, tol = solution.scores, self.cv_tol
+        scores, tol = fit.scores, self.cv_tol
         attributes: dict[str, Any] = {
             "cv_results_": results,
             "best_index_": best,
@@ -222,15 +203,15 @@ class Search(Generic[D]):
             "predicted_alike_": alike,
             "n_splits_": len(scores.scores),
         }
-        if candidates.method.with_tol(tol) is not candidates.method:
+        if fit.trial.candidates.method.with_tol(tol) is not fit.trial.candidates.method:
             attributes["cv_tol_"] = tol
         gaps = [np.empty(0), *scores.gaps]
-        if solution.refit is not None:
+        if fit.refit is not None:
             attributes |= {f"{name}_": value for name, value in params.items()}
             # Strengths become what they are in the units of the targets.
-            attributes |= solution.refit(best)
-            if solution.keeper is not None:
-                attributes["_folds"] = solution.keeper(best)
+            attributes |= fit.refit(best)
+            if fit.keeper is not None:
+                attributes["_folds"] = fit.keeper(best)
             path = attributes.get("path_")
             if path is not None:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
@@ -247,10 +228,10 @@ class Search(Generic[D]):
         return attributes
 
 
-def _solve_together(folds: Folds[D], scores: Scores) -> None:
+def _solve_together(folds: Folds, scores: Scores) -> None:
     """Solve candidate after candidate on all folds; paths may end with their scores."""
-    cuts: dict[int, Fold[D] | None] = {}
-    runs: dict[int, FoldRun[D]] = {}
+    cuts: dict[int, Fold | None] = {}
+    runs: dict[int, FoldRun] = {}
 
     def cut(number: int) -> None:
         cuts[number] = folds.cut(number)
@@ -271,7 +252,7 @@ def _solve_together(folds: Folds[D], scores: Scores) -> None:
             folds.each(partial(step, mean_scores(scores, block)))
 
 
-def _solve_alone(folds: Folds[D], scores: Scores, number: int) -> None:
+def _solve_alone(folds: Folds, scores: Scores, number: int) -> None:
     """Solve all candidates on one fold: there may be room for its kernels alone."""
     fold = folds.cut(number)
     for block in folds.blocks:
@@ -280,14 +261,14 @@ def _solve_alone(folds: Folds[D], scores: Scores, number: int) -> None:
             run.step(None)
 
 
-class FoldRun(Generic[D]):
+class FoldRun:
     """One side of a split that is solved on, candidate by candidate, and scored."""
 
     def __init__(
         self,
-        folds: Folds[D],
+        folds: Folds,
         number: int,
-        fold: Fold[D] | None,
+        fold: Fold | None,
         block: Indices,
         scores: Scores,
     ) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.fit import find_link
-from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Fold, Solved
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.search.choice import best_candidate
@@ -55,7 +54,7 @@ class TargetScorer:
 
     lacks_class, refusal = False, ""
 
-    def __init__(self, search: Any, fold: Fold[Training]) -> None:
+    def __init__(self, search: Any, fold: Fold) -> None:
         self.search, self.fold = search, fold
         outside = fold.outside
         self.y, self.weights = outside.targets.T, outside.sample_weight

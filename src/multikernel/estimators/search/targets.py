@@ -12,12 +12,8 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.recipe import Recipe
-from multikernel.estimators.grams.solving import (
-    follow_listed,
-    follow_outputs,
-    until_settled,
-)
+from multikernel.estimators.grams.recipe import GramFit, Recipe
+from multikernel.estimators.grams.solving import follow_listed, follow_outputs
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Candidates, Fold
 from multikernel.estimators.progress import Watch
@@ -52,7 +48,7 @@ def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
     return np.array_split(targets, -(-targets.size // size))
 
 
-def fold_of_targets(fold: Fold[Any], block: Indices) -> Fold[Any]:
+def fold_of_targets(fold: Fold, block: Indices) -> Fold:
     """Return a fold of some of its targets."""
     training, outside = fold.training, fold.outside
     if block.size == len(outside.targets):
@@ -64,7 +60,7 @@ def fold_of_targets(fold: Fold[Any], block: Indices) -> Fold[Any]:
 def warn_choices(
     owner: str,
     parameters: Mapping[str, Any],
-    candidates: Candidates[Any, Any],
+    candidates: Candidates,
     means: Mapping[str, Array],
     best: Indices,
 ) -> None:
@@ -124,7 +120,7 @@ def refit_targets(
     watch: Watch,
     best: Indices,
     blocks: Sequence[Indices],
-) -> tuple[list[Solution], list[list[PathPoint]]]:
+) -> tuple[GramFit, list[list[PathPoint]]]:
     """Return the models of all targets, and the path of each up to its model.
 
     Parameters
@@ -148,9 +144,12 @@ def refit_targets(
         if block.size < best.size:
             whole = training.among(training.samples.of_targets(block))
         steps = [recipe_of_targets(recipe, block) for recipe in way[: places.max() + 1]]
-        starts, led = _follow_to_choices(steps, whole, watch, places)
+        starts, led, whole = _follow_to_choices(steps, whole, watch, places)
         ends = recipe_of_targets(last, block)
-        solutions += next(follow_outputs([ends], whole, watch, starts))
+        fit = next(follow_outputs([ends], whole, watch, starts))
+        # Matrices that may be refined have all targets in one block.
+        training = fit.training if block.size == best.size else training
+        solutions += fit.solutions
         paths += led
         watch.advance(len(way) - len(steps))
     if not watch.stopped:
@@ -162,28 +161,29 @@ def refit_targets(
         path[place:] = [unsolved] * (place - len(path))
         path.append(end._replace(n_iter=n_iter))
         path += [end._replace(n_iter=0)] * (len(way) - len(path))
-    return solutions, paths
+    return GramFit(last, training, solutions), paths
 
 
 def _follow_to_choices(
     steps: Sequence[Recipe], training: Training, watch: Watch, places: Indices
-) -> tuple[list[Solution | None], list[list[PathPoint]]]:
-    """Return where the paths of a block lead, and the paths, with their ends.
+) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
+    """Return where the paths of a block lead, the paths with their ends, and the data.
 
     Once stopped, no way leads there.
     """
     starts: list[Solution | None] = [None] * places.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
-    for _ in until_settled(training, watch):
-        paths = [[] for _ in starts]
-        for number, solved_now in enumerate(
-            follow_listed(steps, training, watch, places)
-        ):
-            for t, solution in enumerate(solved_now):
+    while not watch.stopped:
+        paths, begun = [[] for _ in starts], training
+        for number, fit in enumerate(follow_listed(steps, begun, watch, places)):
+            training = fit.training
+            for t, solution in enumerate(fit.solutions):
                 if solution is None or number > places[t]:
                     continue
                 paths[t].append(PathPoint.of(solution))
                 if number == places[t]:
                     starts[t] = solution
             watch.advance(1)
-    return [None] * places.size if watch.stopped else starts, paths
+        if training is begun:
+            break
+    return [None] * places.size if watch.stopped else starts, paths, training

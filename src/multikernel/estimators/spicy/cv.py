@@ -14,17 +14,17 @@ from multikernel.estimators.grams.method import (
 )
 from multikernel.estimators.grams.recipe import Recipe, problems_of
 from multikernel.estimators.grams.shortlist import is_shortened
-from multikernel.estimators.grams.solving import follow_listed, follow_to
+from multikernel.estimators.grams.solving import (
+    follow_listed,
+    follow_to,
+    until_stopped,
+)
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.method import AnyMethod, Candidates, Solved
+from multikernel.estimators.method import Candidates, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of, target_scale
-from multikernel.estimators.search.choice import (
-    OF_A_TARGET,
-    no_better,
-    until_stopped,
-)
+from multikernel.estimators.search.choice import OF_A_TARGET, no_better
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.search import Search, SearchCV, loosened
 from multikernel.estimators.search.targets import (
@@ -37,7 +37,6 @@ from multikernel.estimators.spicy.estimators import (
     SparseRegression,
 )
 from multikernel.estimators.spicy.method import (
-    SparseMethod,
     documented_classifier,
     documented_regressor,
     sparse_method,
@@ -57,11 +56,11 @@ class AlphaSearchCV(SearchCV):
     n_alphas: int = 20
     alpha_min_ratio: float = ALPHA_MIN_RATIO
 
-    def _method(self) -> AnyMethod:
+    def _method(self) -> Method:
         return alpha_search(self)
 
 
-def alpha_search(model: Any) -> Search[Training]:
+def alpha_search(model: Any) -> Search:
     """Return the search of an estimator among strengths.
 
     It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
@@ -81,7 +80,7 @@ def alpha_search(model: Any) -> Search[Training]:
 
 
 @dataclass(frozen=True, eq=False)
-class AlphaCandidates(Candidates[SparseMethod, Training]):
+class AlphaCandidates(Candidates):
     """Strengths, the largest first: there models are simplest.
 
     Parameters
@@ -114,8 +113,8 @@ class AlphaCandidates(Candidates[SparseMethod, Training]):
             yield from self._solve_each(recipes, training, watch)
             return
         path = until_stopped(follow_listed(recipes, training, watch))
-        for number, solved_now in enumerate(path):
-            model = solved(number, recipes[number], training, solved_now)
+        for number, fit in enumerate(path):
+            model = solved(number, fit)
             if no_better((yield replace(model, chain=chain)), chain):
                 return
 
@@ -125,14 +124,13 @@ class AlphaCandidates(Candidates[SparseMethod, Training]):
         """Yield the models of the targets whose mean scores may still go up."""
         chain, ends = range(len(recipes)), np.full(len(recipes[0].losses), len(recipes))
         path = until_stopped(follow_listed(recipes, training, watch, ends))
-        for number, solved_now in enumerate(path):
-            models = [solution for solution in solved_now if solution is not None]
-            model = solved(number, recipes[number], training, models)
+        for number, fit in enumerate(path):
+            models = [solution for solution in fit.solutions if solution is not None]
             means = yield replace(
-                model,
+                solved(number, replace(fit, solutions=models)),
                 n_active=np.array([solution.active.size for solution in models]),
                 chain=chain,
-                targets=np.flatnonzero([each is not None for each in solved_now]),
+                targets=np.flatnonzero([each is not None for each in fit.solutions]),
             )
             if means is not None:
                 ends[[no_better(each, chain, OF_A_TARGET) for each in means.T]] = -1
@@ -150,17 +148,17 @@ class AlphaCandidates(Candidates[SparseMethod, Training]):
         if self.blocks is not None:
             return self._refit_each(recipes, loose, training, watch, best)
         recipe, alphas, way = recipes[best], self.alphas[: best + 1], loose[: best + 1]
-        path = follow_to(way, recipe, training, watch, follow_listed)
+        *path, fit = follow_to(way, recipe, training, watch, follow_listed)
+        fit, alphas = finished(fit, stopped=watch.stopped), alphas[-len(path) - 1 :]
+        way_there = [each.solutions for each in path]
         if is_shortened(training):
             # Gaps on the short list say nothing of the other kernels.
-            path[:-1] = [
+            way_there = [
                 [replace(each, duality_gap=np.nan) for each in solutions]
-                for solutions in path[:-1]
+                for solutions in way_there
             ]
-        alphas = alphas[-len(path) :]
-        path[-1] = finished(training, recipe, path[-1], stopped=watch.stopped)
-        attributes = fitted_attributes(recipe, training, path[-1])
-        paths = list(zip(*path, strict=True))
+        attributes = fitted_attributes(fit)
+        paths = list(zip(*way_there, fit.solutions, strict=True))
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas
         attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
@@ -180,9 +178,8 @@ class AlphaCandidates(Candidates[SparseMethod, Training]):
         """
         assert self.blocks is not None
         last, way = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
-        models, paths = refit_targets(way, last, training, watch, best, self.blocks)
-        models = finished(training, last, models, stopped=watch.stopped)
-        attributes = fitted_attributes(last, training, models)
+        fit, paths = refit_targets(way, last, training, watch, best, self.blocks)
+        attributes = fitted_attributes(finished(fit, stopped=watch.stopped))
         n_iter = [sum(point.n_iter for point in path) for path in paths]
         attributes["n_iter_"] = single(np.maximum(n_iter, 1))
         attributes["alphas_"] = self.alphas

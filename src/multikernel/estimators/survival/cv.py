@@ -15,7 +15,7 @@ from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.folds import cut_fold
 from multikernel.estimators.search.scores import takes
-from multikernel.estimators.search.search import Search, SearchOutcome, Trial
+from multikernel.estimators.search.search import Search, SearchOutcome
 from multikernel.estimators.search.splits import folds_of, make_splits
 from multikernel.estimators.spicy.cv import AlphaSearchCV, alpha_search
 from multikernel.estimators.spicy.method import SparseMethod
@@ -29,15 +29,14 @@ from multikernel.losses import LogLogisticLoss
 
 
 @dataclass(frozen=True, eq=False)
-class SurvivalSearch(Search[Training]):
+class SurvivalSearch(Search):
     """A search whose folds say the scale of the answers, at the strength chosen."""
 
-    def publish(
-        self, problem: Trial[Training], data: Training, solution: SearchOutcome
-    ) -> dict[str, Any]:
+    def publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Return what a search does, and the scale beside models of other samples."""
-        attributes = super().publish(problem, data, solution)
-        if solution.refit is None:
+        attributes = super().publish(fit)
+        data: Any = fit.data
+        if fit.refit is None:
             return attributes
         assert isinstance(self.method, SparseMethod)
         alpha = attributes["best_params_"]["alpha"]
@@ -58,8 +57,9 @@ def _outside(
 ) -> Array:
     """Return a fold's decision values of the samples on its validation side."""
     fold = cut_fold(data, split, 1, "log")
-    solutions = solve_outputs(method.recipe(fold.training), fold.training, None)
-    values: Array = fold.decision_values([merge(solutions)])[0, :, 0]
+    fit = solve_outputs(method.recipe(fold.training), fold.training, None)
+    model = fit.training, merge(fit.solutions)
+    values: Array = fold.decision_values([model])[0, :, 0]
     return values
 
 
