@@ -73,10 +73,10 @@ def test_landmarks_predict_what_the_factors_say(
     estimator.set_params(normalize=normalize, storage=LowRank(first=30, max_rank=30))
     training, solutions = [], []
 
-    def spy(recipe, learnt, found):
-        training.append(learnt)
-        solutions.extend(found)
-        return fitted_attributes(recipe, learnt, found)
+    def spy(fit):
+        training.append(fit.training)
+        solutions.extend(fit.solutions)
+        return fitted_attributes(fit)
 
     monkeypatch.setattr("multikernel.estimators.grams.method.fitted_attributes", spy)
     with warnings.catch_warnings():
