@@ -70,19 +70,31 @@ def write_scaled_entries(
 
 
 @loop()
-def write_shifted_rows(
-    rows: Array,
-    chosen: Indices,
-    samples: Indices,
-    shifts: Array,
-    roots: Array,
+def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    G: Array,
+    firsts: tuple[int, int],
+    seconds: tuple[int, int],
+    ends: Indices,
+    starts: Indices,
+    partners: Indices,
     out: Array,
 ) -> None:
-    """Write some rows at some samples, minus a shift each and times roots of samples.
+    """Add the squared entries of blocks of G, one block for each pair of mains.
 
-    `out` is of shape (n_chosen, n_samples), and the shifts are of the chosen rows.
+    Row and column blocks of G belong to mains from the first number of `firsts` and of
+    `seconds` to before the last, and begin at `ends`. The pairs of main i have the
+    numbers ``starts[i]`` to ``starts[i + 1]``, and ascending `partners`.
     """
-    for k in range(chosen.size):
-        row, line, shift = rows[chosen[k]], out[k], shifts[k]
-        for a in range(samples.size):
-            line[a] = (row[samples[a]] - shift) * roots[a]
+    for i in range(firsts[0], firsts[1]):
+        own = partners[starts[i] : starts[i + 1]]
+        k = starts[i] + np.searchsorted(own, seconds[0])
+        top, bottom = ends[i] - ends[firsts[0]], ends[i + 1] - ends[firsts[0]]
+        while k < starts[i + 1] and partners[k] < seconds[1]:
+            left = ends[partners[k]] - ends[seconds[0]]
+            right = ends[partners[k] + 1] - ends[seconds[0]]
+            total = 0.0
+            for a in range(top, bottom):
+                for b in range(left, right):
+                    total += G[a, b] * G[a, b]
+            out[k] += total
+            k += 1

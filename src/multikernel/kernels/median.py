@@ -100,7 +100,8 @@ def median_dictionary(
     check_parameter(owner, "max_kernels", max_kernels, COUNT)
     rows, weights, n_rows = _checked_rows(owner, X, sample_weight)
     shares = _pair_shares(weights)
-    kernels = [LinearKernel(), *_gaussians(rows, shares, multiples, n_rows)]
+    pairs = weights, shares
+    kernels = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     alone = distinct_columns(rows)
     if len(alone) == 1:
         # The only column that varies is all of them together.
@@ -110,7 +111,7 @@ def median_dictionary(
         dictionary = (
             ColumnKernel(kernel, column)
             for column in (alone if widths else ())
-            for kernel in _gaussians(rows[:, [column]], shares, widths, n_rows)
+            for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )
         # One kernel too many is enough to know.
         single = list(islice(dictionary, max(max_kernels - len(kernels), 0) + 1))
@@ -168,8 +169,22 @@ def _checked_rows(
 
 def median_between(rows: Array, weights: Array) -> float:
     """Return the median distance between weighted rows, one where all are the same."""
+    rows, weights = _of_values(rows, weights)
     distances = _distances(rows, _pair_shares(weights))
     return 1.0 if distances is None else distances.median()
+
+
+def _of_values(rows: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the values of one column and their total weights, where these are few.
+
+    All other rows are returned as they are.
+    """
+    if rows.shape[1] > 1:
+        return rows, weights
+    values, places = np.unique(rows[:, 0], return_inverse=True)
+    if 2 * values.size > len(rows):
+        return rows, weights
+    return values[:, None], np.bincount(places, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +260,20 @@ def _distances(rows: Array, shares: Array) -> _Distances | None:
 
 
 def _gaussians(
-    rows: Array, shares: Array, multiples: Sequence[float], n_rows: int
+    rows: Array,
+    pairs: tuple[Array, Array],
+    multiples: Sequence[float],
+    n_rows: int,
 ) -> list[Kernel]:
-    """Return `_Distances.gaussians` for some rows, none if all rows are equal."""
-    distances = _distances(rows, shares)
+    """Return `_Distances.gaussians` for some rows, none if all rows are equal.
+
+    The `pairs` are the weights of the rows, and the shares of all pairs.
+    """
+    weights, shares = pairs
+    values, totals = _of_values(rows, weights)
+    distances = _distances(
+        values, shares if totals is weights else _pair_shares(totals)
+    )
     return [] if distances is None else distances.gaussians(multiples, n_rows)
 
 

@@ -17,6 +17,7 @@ from multikernel.gram import (
 from multikernel.gram.factors import centred
 from multikernel.gram.refine import refined
 from multikernel.kernels import (
+    CategoryKernel,
     ColumnKernel,
     GaussianKernel,
     Interactions,
@@ -153,3 +154,43 @@ def test_many_landmarks_are_left_to_lapack():
     assert centred.landmarks_of(A, A, 1e-6)[0].size == 40
     nothing = centred.landmarks_of(np.zeros((2, 40)), A[:2], 1e-6)
     assert nothing[0].size == 0
+
+
+CODES = np.floor(np.random.default_rng(1).random((60, 4)) * [2, 3, 5, 4])
+COARSE = ListDictionary(
+    [
+        *(ColumnKernel(GaussianKernel(1.0), c) for c in range(3)),
+        ColumnKernel(CategoryKernel(), 3),
+        ColumnKernel(LinearKernel(), 2),
+    ]
+)
+
+
+def coded(weights=None, storage="low_rank"):
+    kernels = interactions_of(COARSE, CODES, weights, Interactions())
+    return build_stack(kernels, CODES, sample_weight=weights, storage=storage)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_of_few_values_leave_nothing(weighted, monkeypatch):
+    monkeypatch.setattr(centred, "TILE", 3)
+    weights = RNG.integers(0, 3, len(CODES)).astype(float) if weighted else None
+    stack, K = coded(weights).stack, coded(weights, "dense").stack
+    every = K.columns(np.arange(len(CODES)))
+    check_gram_stack(stack, every)
+    # A centred table of c values has rank c - 1.
+    assert stack.mains.stack.ranks.tolist() == [1, 2, 4, 3, 1]
+    assert not stack.residual_bounds(RNG.normal(size=len(CODES))).any()
+    taken = stack.take(np.arange(len(every)))
+    assert taken.ranks.max() == 12
+    assert not taken.residual_bounds(RNG.normal(size=len(CODES))).any()
+
+
+def test_models_of_few_values_predict_alike():
+    y = (CODES[:, 1] > 1) * (CODES[:, 2] - 2.0) + 0.1 * RNG.normal(size=len(CODES))
+    new = np.vstack([CODES[:3], [0.5, 1.0, 2.5, 7.0]])
+    one = SpicyMKLRegressor(Interactions(COARSE), 0.02, tol=1e-6, storage="low_rank")
+    other = clone(one).set_params(storage="dense").fit(CODES, y)
+    one.fit(CODES, y)
+    assert one.objective_ == pytest.approx(other.objective_, rel=2e-6)
+    np.testing.assert_allclose(one.predict(new), other.predict(new), atol=5e-3)

@@ -1,5 +1,6 @@
 """Kernels in factors, centred, and factors of the products of two."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,8 +10,13 @@ from scipy.linalg.lapack import dpstrf
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors import growth
-from multikernel.gram.factors.features import CenteredFeatures
-from multikernel.gram.factors.growth import COMPLETED, ROUNDING, on_its_columns
+from multikernel.gram.factors.features import CenteredFeatures, ValueFeatures
+from multikernel.gram.factors.growth import (
+    COMPLETED,
+    MOST_VALUES,
+    ROUNDING,
+    on_its_columns,
+)
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_room
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
@@ -20,18 +26,14 @@ from multikernel.linalg import EPS
 from multikernel.linalg.tables import (
     equal_shares,
     evenly_spaced,
-    read_only,
     row_hashes,
     sizes_of,
 )
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import compiled
 
-LOOPS = "multikernel.gram.product_loops"
-
-CHUNK = 2**19
-"""Entries of the mains' factors that a step of a pass multiplies. With 430 columns of
-100 000 samples 2**18 took 1.1 times as long, and 2**20 as long."""
+TILE = 512
+"""Columns of factors whose products with as many others are held at a time: 2 MB."""
 
 SAMPLED = 2000
 """Samples among which the landmarks of a product are looked for at first."""
@@ -53,8 +55,9 @@ class ProductFactor:
     ----------
     rows : ndarray of shape (rank, n_samples)
         The factor, transposed.
-    roots : ndarray of shape (n_samples,)
-        Roots of the diagonal of what it leaves of the product of the mains' factors.
+    roots : ndarray of shape (n_samples,), optional
+        Roots of the diagonal of what it leaves of the product of the mains' factors;
+        None where its rows are the products of their rows.
     landmarks : ndarray of shape (n_landmarks,)
         The samples that it is made of.
     triangle : ndarray of shape (n_landmarks, n_landmarks)
@@ -62,9 +65,9 @@ class ProductFactor:
     """
 
     rows: Array
-    roots: Array
-    landmarks: Indices
-    triangle: Array
+    roots: Array | None = None
+    landmarks: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    triangle: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,37 +157,48 @@ class CenteredMains:
         return np.asarray((z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2)
 
     def inner_products(self, mains: Indices, v: Array) -> Array:
-        """Return Z^T diag(v) Z for the centred factors of some mains, side by side.
+        """Return Z^T diag(v) Z for the centred factors of some mains, side by side."""
+        Z = np.concatenate([self.factor(main) for main in mains.tolist()])
+        return np.asarray(np.dot(Z * v, Z.T))
 
-        Both factors get the root of |v|, for positive and negative entries apart: the
-        product of a matrix with its own transpose takes half of the steps.
+    def blocks(
+        self, mains: Indices, ends: Indices, v: Array
+    ) -> Iterator[tuple[tuple[int, int], tuple[int, int], Array]]:
+        """Yield blocks of Z^T diag(v) Z on and above its diagonal.
+
+        With each come the first main of its rows and the one after the last, by
+        position in `mains`, and those of its columns. The columns of mains begin at
+        `ends`. Arrays are overwritten by later blocks.
         """
-        parts = [self.parts[main] for main in mains]
-        columns = np.concatenate([np.arange(p.start, p.stop) for p in parts])
-        write = compiled(LOOPS, "write_shifted_rows")
-        rows, shifts = read_only(self.stack.factors.T), self.shifts[columns]
-        step = max(1, CHUNK // columns.size)
-        # The squared products need as much memory as the products.
-        self.check_room("A pass over", 2 * columns.size**2 + CHUNK)
-        total = np.zeros((columns.size, columns.size))
-        buffer = np.empty(columns.size * step)
-        for sign in (1.0, -1.0):
-            samples = np.flatnonzero(sign * v > 0.0)
-            roots = np.sqrt(np.abs(v[samples]))
-            for start in range(0, samples.size, step):
-                some = samples[start : start + step]
-                part = buffer[: columns.size * some.size].reshape(columns.size, -1)
-                write(rows, columns, some, shifts, roots[start : start + step], part)
-                total += sign * np.dot(part, part.T)
-        return total
+        runs = _runs_of(ends, TILE)
+        for number, rows in enumerate(runs):
+            left = self._tile(mains, rows) * v
+            for columns in runs[number:]:
+                yield rows, columns, np.dot(left, self._tile(mains, columns).T)
+
+    def _tile(self, mains: Indices, run: tuple[int, int]) -> Array:
+        """Return the centred factors of some mains in a row, one below the other."""
+        some = mains[slice(*run)]
+        if some[-1] - some[0] + 1 == some.size:
+            part = slice(self.parts[some[0]].start, self.parts[some[-1]].stop)
+            rows, shifts = self.stack.factors.T[part], self.shifts[part]
+            return rows - shifts[:, None] if shifts.any() else rows
+        return np.concatenate([self.factor(main) for main in some.tolist()])
 
     # Products in use.
 
     def product(self, first: int, second: int) -> ProductFactor:
-        """Return the factor of a product, which is made once."""
+        """Return the factor of a product, which is made once.
+
+        The products of few features are a factor that leaves nothing.
+        """
         key = first, second
         if key not in self.made:
             A, B = self.factor(first), self.factor(second)
+            if len(A) * len(B) <= MOST_VALUES:
+                rows = (A[:, None] * B).reshape(-1, A.shape[1])
+                self.made[key] = ProductFactor(rows)
+                return self.made[key]
             widest = min(len(A) * len(B), A.shape[1])
             self.check_room("The factors of", (widest + len(A) + len(B)) * A.shape[1])
             self.made[key] = self._make(A, B)
@@ -240,6 +254,8 @@ class CenteredMains:
     def over_features(self, first: int, second: int, coefs: Array) -> Array:
         """Return coefficients over products of features of a function K coefs."""
         made = self.product(first, second)
+        if made.roots is None:
+            return np.asarray(made.rows @ coefs)
         A, B = (self.factor(main)[:, made.landmarks] for main in (first, second))
         u = (made.rows @ coefs)[: made.landmarks.size]
         u = solve_triangular(made.triangle, u, lower=True, trans="T")
@@ -316,6 +332,23 @@ def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     return (order[:rank] - 1).astype(np.intp), lower[:rank, :rank]
 
 
+def _runs_of(ends: Indices, most: int) -> list[tuple[int, int]]:
+    """Return runs of mains with at most so many columns together, one at least."""
+    runs, first = [], 0
+    while first < ends.size - 1:
+        last = int(np.searchsorted(ends, ends[first] + most, "right")) - 1
+        runs.append((first, max(first + 1, last)))
+        first = runs[-1][1]
+    return runs
+
+
+def _is_exact(stack: LowRankStack, m: int) -> bool:
+    """Return whether a factor belongs to a kernel that is centred already."""
+    assert stack.landmarks is not None
+    kernel = stack.landmarks.dictionary[m]
+    return isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, ValueFeatures)
+
+
 def centred_mains(
     mains: KernelDictionary,
     stack: LowRankStack,
@@ -337,7 +370,7 @@ def centred_mains(
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]
         centred, rank = centred_later(kernel), part.stop - part.start
-        if centred is None:
+        if centred is None or _is_exact(stack, m):
             continue
         assert centred.samples is not None
         weights = equal_shares(len(centred.samples), centred.weights)

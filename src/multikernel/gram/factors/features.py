@@ -1,13 +1,18 @@
 """Kernels that are inner products of what factors hold: mains, and products of two."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array
+from multikernel.gram.factors.growth import MOST_VALUES, kernel_columns
 from multikernel.gram.factors.landmarks import kernel_features
 from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.columns import ColumnKernel
+from multikernel.kernels.products import CenteredKernel
+from multikernel.linalg import EPS
+from multikernel.linalg.tables import equal_shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,75 @@ class CenteredFeatures:
 
 
 @dataclass(frozen=True, eq=False)
+class ValueFeatures:
+    r"""Features of a centred kernel, exact at a few values of its columns.
+
+    With the table :math:`\tilde K = U \Lambda U^\top` at the values, the features of x
+    are :math:`\tilde k(x, \cdot) U \Lambda^{-1/2}`. Centring leaves a table of c values
+    a rank of c - 1 at most.
+
+    Parameters
+    ----------
+    kernel : CenteredKernel
+        The kernel; its samples are the values, and their shares its weights.
+    roots : ndarray of shape (n_values, rank)
+        :math:`U \Lambda^{-1/2}`.
+    """
+
+    kernel: CenteredKernel
+    roots: Array
+
+    @property
+    def name(self) -> str:
+        """Return the name of the kernel."""
+        return self.kernel.name
+
+    def features(self, X: Array) -> Array:
+        """Return features, shape (n_samples, rank)."""
+        assert self.kernel.samples is not None
+        return np.asarray(self.kernel(X, self.kernel.samples) @ self.roots)
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        Z = self.features(X)
+        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples_X,)."""
+        return np.asarray(np.sum(self.features(X) ** 2, axis=1))
+
+
+def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
+    """Return a centred kernel as exact features, None unless its values are few.
+
+    They are at most `MOST_VALUES`, and at most half as many as samples. A value that no
+    centring sample has gets the share zero.
+    """
+    inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
+    if not isinstance(inner, CenteredKernel) or inner.samples is None:
+        return None
+    assert isinstance(kernel, ColumnKernel)
+    plain = replace(kernel, kernel=inner.kernel)
+    columns = kernel_columns(plain, X, "", cosine=False)
+    groups = columns.few_rows()
+    if groups is None or groups[0].size > MOST_VALUES:
+        return None
+    values = columns.X[groups[0]]
+    members = (inner.samples[:, None] == values).all(axis=2)
+    if not members.any(axis=1).all():
+        return None
+    shares = equal_shares(len(members), inner.weights) @ members
+    few = replace(inner, samples=values, weights=shares)
+    eigenvalues, vectors = np.linalg.eigh(few(values))
+    rounding = 4.0 * len(values) * EPS * float(few.sizes(values).max())
+    large = eigenvalues > rounding
+    roots = vectors[:, large] / np.sqrt(eigenvalues[large])
+    if not large.any():
+        roots = np.zeros((len(values), 1))
+    return replace(kernel, kernel=ValueFeatures(few, roots))
+
+
+@dataclass(frozen=True, eq=False)
 class ProductFeatures:
     """The product of two kernels that are inner products of features.
 
@@ -103,6 +177,8 @@ class ProductFeatures:
 
 
 @kernel_features.register
-def _own_features(kernel: CenteredFeatures | ProductFeatures, X: Array) -> Array | None:
+def _own_features(
+    kernel: CenteredFeatures | ProductFeatures | ValueFeatures, X: Array
+) -> Array | None:
     """Return its own features."""
     return kernel.features(X)

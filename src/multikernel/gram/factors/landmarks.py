@@ -2,12 +2,14 @@
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from itertools import combinations_with_replacement
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array, Indices
@@ -145,7 +147,7 @@ class Landmarks:
         Whether kernels are divided by the roots of their diagonals.
     options : LowRank
         How many landmarks there may be.
-    kernels : tuple of KernelLandmarks
+    kernels : tuple or ndarray of KernelLandmarks
         Those of every kernel.
     """
 
@@ -155,7 +157,7 @@ class Landmarks:
     weights: Array
     cosine: bool
     options: LowRank
-    kernels: tuple[KernelLandmarks, ...] = ()
+    kernels: "Sequence[KernelLandmarks] | NDArray[np.object_]" = ()
     _shared: dict[int, Array] = field(default_factory=dict, init=False)
 
     @property

@@ -24,7 +24,7 @@ from multikernel.gram.factors.centred import (
     centred_mains,
 )
 from multikernel.gram.factors.factorise import build_low_rank, cut_low_rank, refine
-from multikernel.gram.factors.features import ProductFeatures
+from multikernel.gram.factors.features import ProductFeatures, exact_at_values
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
@@ -38,6 +38,9 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CENTRING_ROWS, uncentred
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import equal_shares, sizes_of
+from multikernel.linalg.threads import compiled
+
+LOOPS = "multikernel.gram.product_loops"
 
 ROUGHER = 100.0
 """Tolerance of the factors of products over the mains': a product's factor has
@@ -51,6 +54,16 @@ FINER = 1e-3
 @dataclass(frozen=True, eq=False)
 class ProductLandmarks(Landmarks):
     """What the factors of products were made of: the factors of their mains."""
+
+    @property
+    def centred(self) -> bool:
+        """Return False: mains are centred, and products are not."""
+        return False
+
+    @cached_property
+    def scales(self) -> Array:
+        """Return ones: kernels are scaled by the stack."""
+        return np.broadcast_to(1.0, len(self.kernels))
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
         """Return the kernel that a stack holds the features of."""
@@ -120,13 +133,35 @@ class FactoredProducts(ProductsOfMains):
         ranks = self.mains.stack.ranks[self._used[0]]
         return np.concatenate([[0], np.cumsum(ranks)])
 
-    def _made(self) -> Iterator[tuple[int, ProductFactor]]:
-        """Yield (m, factor) for the products that have a factor so far."""
-        made = self.mains.made
-        for m in self._pairs.tolist() if made else ():
+    @cached_property
+    def _partners(self) -> tuple[Indices, Indices, Indices]:
+        """Return all products, ordered by their mains; see `write_block_squares`.
+
+        They are the numbers of the products, where those of each main start, and their
+        second mains by position among the mains in use.
+        """
+        used, places = self._used
+        first, second = places.min(axis=1), places.max(axis=1)
+        keys = first * used.size + second
+        pairs = self._pairs
+        if np.any(np.diff(keys) < 0):
+            order = np.argsort(keys)
+            pairs, first, second = pairs[order], first[order], second[order]
+        return pairs, np.searchsorted(first, np.arange(used.size + 1)), second
+
+    def _made(self) -> Iterator[tuple[int, ProductFactor, Array]]:
+        """Yield (m, factor, roots) for the products whose factor leaves something."""
+        coarse = {
+            mains: made
+            for mains, made in self.mains.made.items()
+            if made.roots is not None
+        }
+        for m in self._pairs.tolist() if coarse else ():
             first, second = self.terms[m].tolist()
-            if (first, second) in made:
-                yield m, made[first, second]
+            if (first, second) in coarse:
+                made = coarse[first, second]
+                assert made.roots is not None
+                yield m, made, made.roots
 
     def mains_alone(self) -> GramStack:
         """Return the kernels that are mains before they are centred."""
@@ -143,15 +178,17 @@ class FactoredProducts(ProductsOfMains):
             sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
             forms[self.alone] = sums[self.terms[self.alone, 0]]
         if self._pairs.size:
-            (used, places), ends = self._used, self._ends
+            pairs, starts, partners = self._partners
+            squares, ends = np.zeros(pairs.size), self._ends
+            add = compiled(LOOPS, "write_block_squares")
             for column in columns:
-                squares = self.mains.inner_products(used, column) ** 2
-                squares = np.add.reduceat(squares, ends[:-1], axis=0)
-                sums = np.add.reduceat(squares, ends[:-1], axis=1)
-                forms[self._pairs] += sums[places[:, 0], places[:, 1]]
-        for m, made in self._made():
+                for rows, cols, G in self.mains.blocks(self._used[0], ends, column):
+                    add(G, rows, cols, ends, starts, partners, squares)
+            forms[pairs] = squares
+        for m, made, _ in self._made():
             forms[m] = np.sum((made.rows @ v) ** 2)
-        return self.scales * forms
+        forms *= self.scales
+        return forms
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
@@ -162,7 +199,7 @@ class FactoredProducts(ProductsOfMains):
             images[m] = Z.T @ (Z @ columns)
         for k, column in enumerate(columns.T):
             self._write_images(column, images[:, :, k])
-        for m, made in self._made():
+        for m, made, _ in self._made():
             images[m] = made.rows.T @ (made.rows @ columns)
         images *= self.scales[:, None, None]
         return images.reshape(*self.shape[:2], *v.shape[1:])
@@ -206,7 +243,7 @@ class FactoredProducts(ProductsOfMains):
             mains[main] = Z.T @ Z[:, indices]
         columns = mains[self.terms[:, 0]]
         columns[self._pairs] *= mains[self.terms[self._pairs, 1]]
-        for m, made in self._made():
+        for m, made, _ in self._made():
             columns[m] = made.rows.T @ made.rows[:, indices]
         columns *= self.scales[:, None, None]
         return columns
@@ -254,11 +291,15 @@ class FactoredProducts(ProductsOfMains):
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
-        roots = self.mains.main_roots(v), self.mains.product_roots(v)
-        bounds = self._of_each(roots[0] ** 2, roots[1] ** 2)
+        mains = self.mains
+        if mains.stack.residual is None and not mains.drifts.any():
+            bounds = np.zeros(self.shape[0])
+        else:
+            roots = mains.main_roots(v), mains.product_roots(v)
+            bounds = self._of_each(roots[0] ** 2, roots[1] ** 2)
         sizes = sizes_of(v)
-        for m, made in self._made():
-            bounds[m] += self.scales[m] * float(made.roots @ sizes) ** 2
+        for m, _, roots_of_one in self._made():
+            bounds[m] += self.scales[m] * float(roots_of_one @ sizes) ** 2
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:
@@ -272,8 +313,8 @@ class FactoredProducts(ProductsOfMains):
         residuals, whole = self.mains.centred_roots**2, self.mains.lengths**2
         half = ((whole + 0.5 * residuals) * shares) @ residuals.T
         traces = self._of_each(residuals @ shares, half + half.T)
-        for m, made in self._made():
-            traces[m] += self.scales[m] * float(made.roots**2 @ shares)
+        for m, _, roots in self._made():
+            traces[m] += self.scales[m] * float(roots**2 @ shares)
         return traces
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
@@ -350,7 +391,8 @@ class FactoredProducts(ProductsOfMains):
                 drifts[number] = mains.drifts[first]
             else:
                 residuals[number] = mains.product_diagonal(first, second)
-                residuals[number] += mains.product(first, second).roots ** 2
+                roots = mains.product(first, second).roots
+                residuals[number] += 0.0 if roots is None else roots**2
         residual = Residual(np.sqrt(residuals), drifts).scaled(self.scales[kernels])
         return LowRankStack(rows.T, offsets, residual, None, self._numbers[kernels])
 
@@ -404,18 +446,20 @@ def build_products(
     learns scales alone. All other parameters are as in `build_low_rank`.
     """
     options = LowRank() if options is None else options
-    plain = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
+    mains = dictionary.mains.kernels
+    plain = ListDictionary([exact_at_values(k, X) or uncentred(k) for k in mains])
     stack = build_low_rank(
         plain, X, sample_weight=sample_weight, options=options, max_bytes=max_bytes
     ).stack
     assert isinstance(stack, LowRankStack)
     # Landmarks belong to the mains; no kernel of the whole dictionary has its own.
-    kernels = (KernelLandmarks(np.empty(0, dtype=np.intp)),) * len(dictionary)
+    none = np.array([KernelLandmarks(np.empty(0, dtype=np.intp))])
+    kernels = np.broadcast_to(none, len(dictionary))
     samples = X, np.arange(len(X)), equal_shares(len(X), sample_weight)
     landmarks = ProductLandmarks(dictionary, *samples, False, options, kernels)
     tol = ROUGHER * options.tol
-    mains = centred_mains(dictionary.mains, stack, tol, max_bytes)
-    return _normalised(mains, dictionary.terms, landmarks, normalization)
+    centred = centred_mains(dictionary.mains, stack, tol, max_bytes)
+    return _normalised(centred, dictionary.terms, landmarks, normalization)
 
 
 def cut_products(
