@@ -79,8 +79,13 @@ class ProductsOfMains(GramStack):
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
         """Return the mains in any product, and both factors as positions among them."""
-        used, places = np.unique(self.terms[self._pairs], return_inverse=True)
-        return used, places.reshape(-1, 2)
+        pairs = self.terms[self._pairs]
+        used = np.flatnonzero(np.bincount(pairs.reshape(-1)))
+        if used.size == used.max(initial=-1) + 1:
+            return used, pairs
+        places = np.zeros(used.max(initial=-1) + 1, dtype=np.int32)
+        places[used] = np.arange(used.size)
+        return used, places[pairs]
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""

@@ -31,6 +31,9 @@ from multikernel.kernels.products import CenteredKernel, ProductKernel
 
 SEPARATOR = " × "
 
+PLACES = np.int32
+"""Type of the numbers of mains, which are millions of pairs."""
+
 
 @dataclass(frozen=True)
 class Interactions:
@@ -251,9 +254,9 @@ def with_interactions(
             "Interactions: no two kernels stand on different columns that vary, so "
             "there is no interaction; give kernels on single columns, or mains=True."
         )
-    terms = np.vstack(
-        [np.array([(m, -1) for m in alone], dtype=np.intp).reshape(-1, 2), pairs]
-    )
+    terms = np.empty((len(alone) + len(pairs), 2), dtype=PLACES)
+    terms[: len(alone), 0], terms[: len(alone), 1] = alone, -1
+    terms[len(alone) :] = pairs
     names = told_apart([kernel_name(kernel) for kernel in mains])
     return InteractionDictionary(
         ListDictionary(mains, names),
@@ -297,20 +300,31 @@ def _pairs(
         usable.append(m)
     sets = [frozenset() if places is None else places for places in columns]
     members = np.array(usable, dtype=np.intp)
-    i, j = (members[number] for number in np.triu_indices(members.size, 1))
     used = [sets[m] for m in usable]
     apart = sum(map(len, used)) == len(frozenset().union(*used))
+    pairs = _all_pairs(members)
     if apart and sides is None:
-        return np.column_stack([i, j])
+        return pairs
     every = frozenset(range(X.shape[1]))
     first, second = sides or (every, every)
-    pairs = [
-        (a, b)
-        for a, b in zip(i.tolist(), j.tolist(), strict=True)
-        if not sets[a] & sets[b]
+    chosen = [
+        not sets[a] & sets[b]
         and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
+        for a, b in pairs.tolist()
     ]
-    return np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return pairs[np.array(chosen, dtype=bool)]
+
+
+def _all_pairs(members: Indices) -> Indices:
+    """Return all pairs of ascending numbers, (n_pairs, 2), little else in memory."""
+    pairs = np.empty((members.size * (members.size - 1) // 2, 2), dtype=PLACES)
+    start = 0
+    for number, first in enumerate(members.tolist()):
+        others = members[number + 1 :]
+        run = pairs[start : start + others.size]
+        run[:, 0], run[:, 1] = first, others
+        start += others.size
+    return pairs
 
 
 def _has_two_values(column: Array) -> bool:

@@ -133,18 +133,18 @@ class CenteredMains:
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ sizes_of(v) + drift * self.drifts)
 
-    def product_roots(self, v: Array) -> Array:
-        """Return roots of bounds on v^T R v, R what factors leave of each product.
+    def product_sides(self, sizes: Array) -> tuple[Array, Array]:
+        """Return two arrays whose rows' inner products are roots of bounds on v^T R v.
 
-        For a sample, let z_i be the length of its row in the factor of main i, and
-        e_i^2 the diagonal entry of what that factor leaves of main i. What the product
-        of the factors leaves of the product of mains i and j has a diagonal entry of at
-        most (z_i e_j + e_i z_j + e_i e_j)^2. The bound is the sum of the roots times
-        |v|; entry (i, j) of the result, (n_mains, n_mains), belongs to that product.
+        R is what factors leave of a product, and |v| the `sizes`. For a sample, let z_i
+        be the length of its row in the factor of main i, and e_i^2 the diagonal entry
+        of what that factor leaves of main i. What the product of the factors leaves of
+        the product of mains i and j has a diagonal entry of at most
+        (z_i e_j + e_i z_j + e_i e_j)^2. The bound is the sum of the roots times |v|.
         """
         roots = self.centred_roots
-        half = ((self.lengths + 0.5 * roots) * sizes_of(v)) @ roots.T
-        return np.asarray(half + half.T)
+        half = (self.lengths + 0.5 * roots) * sizes
+        return np.hstack([half, roots]), np.hstack([roots, half])
 
     def product_diagonal(self, first: int, second: int) -> Array:
         """Return a bound on the diagonal of K_i o K_j less the factors' product.

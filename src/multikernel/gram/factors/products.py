@@ -19,6 +19,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import makes_factors, pass_numbers
 from multikernel.gram.factors.centred import (
+    TILE,
     CenteredMains,
     ProductFactor,
     centred_mains,
@@ -140,14 +141,17 @@ class FactoredProducts(ProductsOfMains):
         They are the numbers of the products, where those of each main start, and their
         second mains by position among the mains in use.
         """
-        used, places = self._used
-        first, second = places.min(axis=1), places.max(axis=1)
-        keys = first * used.size + second
-        pairs = self._pairs
-        if np.any(np.diff(keys) < 0):
-            order = np.argsort(keys)
+        (used, places), pairs = self._used, self._pairs
+        first, second = places.T
+        descending = first > second
+        if descending.any():
+            first, second = places.min(axis=1), places.max(axis=1)
+        starts = np.searchsorted(first, np.arange(used.size + 1))
+        if np.any(first[1:] < first[:-1]) or not _ascends(second, starts):
+            order = np.lexsort([second, first])
             pairs, first, second = pairs[order], first[order], second[order]
-        return pairs, np.searchsorted(first, np.arange(used.size + 1)), second
+            starts = np.searchsorted(first, np.arange(used.size + 1))
+        return pairs, starts, np.ascontiguousarray(second)
 
     def _made(self) -> Iterator[tuple[int, ProductFactor, Array]]:
         """Yield (m, factor, roots) for the products whose factor leaves something."""
@@ -266,17 +270,27 @@ class FactoredProducts(ProductsOfMains):
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
         squares = self._diagonals_of_mains
         weighted = squares if shares is None else squares * shares
-        return self._of_each(weighted.sum(axis=1), weighted @ squares.T)
+        traces = self._of_each(weighted.sum(axis=1), weighted, squares)
+        traces *= self.scales
+        return traces
 
-    def _of_each(self, mains: Array, products: Array) -> Array:
-        """Return a number for every kernel of the stack, times its scale.
+    def _of_each(self, mains: Array, left: Array, right: Array) -> Array:
+        """Return a number for every kernel of the stack.
 
-        It is from `mains`, (n_mains,), for a main, and from `products`,
-        (n_mains, n_mains), for a product.
+        It is from `mains`, (n_mains,), for a main, and for a product the inner product
+        of a row of `left` and one of `right`, (n_mains, n_columns).
         """
-        first, second = self.terms.T
-        numbers = np.where(second < 0, mains[first], products[first, second])
-        return np.asarray(self.scales * numbers)
+        numbers = np.empty(self.shape[0])
+        numbers[self.alone] = mains[self.terms[self.alone, 0]]
+        (pairs, starts, partners), used = self._partners, self._used[0]
+        right = right if used.size == len(right) else right[used]
+        for first in range(0, used.size, TILE):
+            ends = starts[first : first + TILE + 1]
+            rows = np.repeat(np.arange(ends.size - 1), np.diff(ends))
+            block = np.dot(left[used[first : first + TILE]], right.T)
+            part = slice(ends[0], ends[-1])
+            numbers[pairs[part]] = block[rows, partners[part]]
+        return numbers
 
     def held_numbers(self) -> Array:
         """Return how many numbers the features of each kernel are, (n_kernels,)."""
@@ -295,8 +309,9 @@ class FactoredProducts(ProductsOfMains):
         if mains.stack.residual is None and not mains.drifts.any():
             bounds = np.zeros(self.shape[0])
         else:
-            roots = mains.main_roots(v), mains.product_roots(v)
-            bounds = self._of_each(roots[0] ** 2, roots[1] ** 2)
+            sides = mains.product_sides(sizes_of(v))
+            bounds = self._of_each(mains.main_roots(v), *sides) ** 2
+            bounds *= self.scales
         sizes = sizes_of(v)
         for m, _, roots_of_one in self._made():
             bounds[m] += self.scales[m] * float(roots_of_one @ sizes) ** 2
@@ -311,8 +326,10 @@ class FactoredProducts(ProductsOfMains):
         use leaves something more.
         """
         residuals, whole = self.mains.centred_roots**2, self.mains.lengths**2
-        half = ((whole + 0.5 * residuals) * shares) @ residuals.T
-        traces = self._of_each(residuals @ shares, half + half.T)
+        half = (whole + 0.5 * residuals) * shares
+        left, right = np.hstack([half, residuals]), np.hstack([residuals, half])
+        traces = self._of_each(residuals @ shares, left, right)
+        traces *= self.scales
         for m, _, roots in self._made():
             traces[m] += self.scales[m] * float(roots**2 @ shares)
         return traces
@@ -357,7 +374,8 @@ class FactoredProducts(ProductsOfMains):
 
         The roots of what both mains of a product leave shrink alike.
         """
-        of_mains, products = self.mains.roots @ sizes, self.mains.product_roots(sizes)
+        left, right = self.mains.product_sides(sizes)
+        of_mains, products = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks
         assert landmarks is not None
         goals_of_each: dict[int, float] = {}
@@ -411,6 +429,12 @@ class FactoredProducts(ProductsOfMains):
         assert isinstance(stack, LowRankStack)
         mains = replace(self.mains, stack=stack, made={})
         return replace(self, mains=mains, landmarks=None)
+
+
+def _ascends(numbers: Indices, starts: Indices) -> bool:
+    """Return whether numbers ascend within every run from one start to the next."""
+    falls = np.flatnonzero(numbers[1:] < numbers[:-1]) + 1
+    return bool(np.isin(falls, starts).all())
 
 
 makes_factors.register(FactoredProducts, lambda stack: True)
@@ -492,7 +516,10 @@ def _normalised(
 ) -> BuiltStack:
     """Return a stack with the scales that a normalisation learns of it."""
     stack = FactoredProducts(mains, terms, np.ones(len(terms)), landmarks)
-    scaled = normalization.learn_scales(WholeTraces(mains, terms, stack.scales))
+    leaves_nothing = mains.stack.residual is None
+    whole = stack if leaves_nothing else WholeTraces(mains, terms, stack.scales)
+    scaled = normalization.learn_scales(whole)
     if isinstance(scaled, ScaledStack):
-        stack = replace(stack, scales=scaled.scales)
+        # In place: a copy would order its products anew.
+        stack.scales[:] = scaled.scales
     return BuiltStack(stack, normalization, stack.zero_kernels())
