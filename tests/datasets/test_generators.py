@@ -6,6 +6,7 @@ from scipy.stats import norm
 
 from multikernel.datasets import (
     make_additive_regression,
+    make_epistasis,
     make_ringnorm,
     make_sparse_means,
 )
@@ -82,3 +83,22 @@ def test_classes_are_balanced(n_samples):
     _, y = make_ringnorm(n_samples, random_state=0)
     assert (y > 0).sum() == (n_samples + 1) // 2
     assert (y < 0).sum() == n_samples // 2
+
+
+def test_two_markers_act_together_and_neither_alone():
+    X, y, accuracy = make_epistasis(200_000, n_markers=3, random_state=3)
+    means = [[np.mean(y[X[:, m] == g]) for g in range(3)] for m in range(3)]
+    np.testing.assert_allclose(means, 0.0, atol=0.03)
+    cells = (3 * X[:, 0] + X[:, 1]).astype(int)
+    rates = np.bincount(cells, y) / np.bincount(cells)
+    assert np.mean(np.sign(rates[cells]) == y) == pytest.approx(accuracy, abs=0.005)
+    assert accuracy > 0.7
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [({"n_markers": 1}, "at least 2"), ({"heritability": 0.6}, "at most 0.5")],
+)
+def test_epistasis_says_what_is_wrong(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        make_epistasis(10, **wrong)

@@ -4,6 +4,7 @@ from .files import (
 )
 from .generators import (
     make_additive_regression as make_additive_regression,
+    make_epistasis as make_epistasis,
     make_ringnorm as make_ringnorm,
     make_sparse_means as make_sparse_means,
 )

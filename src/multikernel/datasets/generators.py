@@ -180,6 +180,102 @@ def make_additive_regression(
     return X, signal + noise * rng.standard_normal(n_samples)
 
 
+def make_epistasis(
+    n_samples: int = 1600,
+    *,
+    n_markers: int = 1000,
+    heritability: float = 0.4,
+    random_state: RandomState = None,
+) -> tuple[Array, Array, float]:
+    r"""Draw genotypes of which two act together, and neither acts alone.
+
+    The probability of class +1 is :math:`f_{ij}` for people with i and j minor alleles
+    at the first two markers, the penetrance table. Its mean over either marker is the
+    prevalence K for each genotype of the other one, so that no marker has an effect
+    of its own. The heritability is :math:`\operatorname{Var}(f) / (K (1 - K))` [1]_.
+    All markers are independent, in Hardy-Weinberg equilibrium.
+
+    Parameters
+    ----------
+    n_samples : int, default=1600
+        Samples; one half (rounded up) is of class +1.
+    n_markers : int, default=1000
+        Markers, at least 2; those after the second are irrelevant.
+    heritability : float, default=0.4
+        Share of the variance of the classes that the table explains in the population,
+        above 0 and at most 0.5.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw, of the table as well.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_markers)
+        Genotypes: 0, 1 or 2 minor alleles.
+    y : ndarray of shape (n_samples,)
+        Labels -1.0 and +1.0, in random order.
+    accuracy : float
+        Expected accuracy of the best possible classifier.
+
+    Raises
+    ------
+    ValueError
+        If `n_markers` is below 2, or `heritability` is out of its range.
+
+    References
+    ----------
+    .. [1] Urbanowicz, Kiralis, Sinnott-Armstrong, Heberling, Fisher, Moore (2012).
+       GAMETES: a fast, direct algorithm for generating pure, strict, epistatic models
+       with random architectures. BioData Mining 5, 16.
+
+    Examples
+    --------
+    >>> from multikernel.datasets import make_epistasis
+    >>> X, y, accuracy = make_epistasis(100, n_markers=10, random_state=0)
+    >>> X.shape, bool(accuracy > 0.7)
+    ((100, 10), True)
+    """
+    if n_markers < 2:
+        raise ValueError(f"n_markers must be at least 2, got {n_markers}.")
+    if not 0.0 < heritability <= 0.5:
+        raise ValueError(
+            f"heritability must be above 0 and at most 0.5, got {heritability}."
+        )
+    rng = check_random_state(random_state)
+    y = _balanced_labels(n_samples, rng)
+    cells, table, prevalence = _penetrances(heritability, rng)
+    affected = cells * table / prevalence
+    healthy = cells * (1.0 - table) / (1.0 - prevalence)
+    X = np.empty((n_samples, n_markers))
+    for label, shares in ((1.0, affected), (-1.0, healthy)):
+        rows = np.flatnonzero(y == label)
+        drawn = rng.choice(9, rows.size, p=shares.ravel() / shares.sum())
+        X[rows, 0], X[rows, 1] = np.divmod(drawn, 3)
+    X[:, 2:] = rng.binomial(2, rng.uniform(0.05, 0.5, n_markers - 2), X[:, 2:].shape)
+    return X, y, 0.5 * float(np.maximum(affected, healthy).sum())
+
+
+def _penetrances(
+    heritability: float, rng: np.random.RandomState
+) -> tuple[Array, Array, float]:
+    """Return shares of genotypes of two markers, their penetrances and prevalence.
+
+    Deviations of variance v from the prevalence K explain v / (K (1 - K)). Random ones
+    are drawn until there is a K for which all penetrances are probabilities.
+    """
+    while True:
+        minor = rng.uniform(0.2, 0.5, 2)[:, None]
+        shares = np.hstack([(1 - minor) ** 2, 2 * minor * (1 - minor), minor**2])
+        table, (p, q) = rng.standard_normal((3, 3)), shares
+        table -= (p @ table) + (table @ q)[:, None] - p @ table @ q
+        table /= np.sqrt(p @ table**2 @ q)
+        above, below = heritability * np.array([table.max(), table.min()]) ** 2
+        least, most = below / (1.0 + below), 1.0 / (1.0 + above)
+        if least <= most:
+            K = 0.5 * (least + most)
+            root = np.sqrt(heritability * K * (1.0 - K))
+            return np.outer(p, q), np.clip(K + root * table, 0.0, 1.0), float(K)
+
+
 def _balanced_labels(n_samples: int, rng: np.random.RandomState) -> Array:
     """Return +1 and -1 in equal numbers (one more +1 if odd), shuffled."""
     if n_samples < 2:
