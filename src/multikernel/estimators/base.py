@@ -308,7 +308,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             takes part in, and a view of several columns is one row; they are estimates
             where a kernel joins columns that others read alone. See
             `multikernel.inspection.sobol_indices`, which takes other samples.
-            ``table.attrs`` has the strength, the gap and the score.
+            ``table.attrs`` has the strength, the gap, the score and ``left_out_``.
 
         Raises
         ------

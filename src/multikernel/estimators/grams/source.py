@@ -19,6 +19,7 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
+from multikernel.estimators.read.extent import left_out
 from multikernel.estimators.read.matrices import naming_matrices
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
@@ -39,6 +40,9 @@ from multikernel.linalg.tables import backing
 
 WHOLE = ("by_kernel", "dense", "dense32")
 """Storages with bytes known before a fit; factors are counted during the fit."""
+
+BY_MAINS = "interactions are products of main kernels, which are held"
+"""The reason for the storage of default interactions where another one is asked for."""
 
 GIVEN = "matrices were given"
 """The reason for the storage of precomputed kernels."""
@@ -117,7 +121,13 @@ class GramSource(Source):
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
         asked = replace(self.options, tell=tell).scaled(factors)
-        options, stored = settle_storage(self, dictionary, samples, asked)
+        held = _by_mains(asked, dictionary) if self.kernels is None else asked
+        options, stored = settle_storage(self, dictionary, samples, held)
+        if held is not asked:
+            stored["storage_reason_"] = BY_MAINS
+        stored["left_out_"] = left_out(samples, dictionary, paired=self.pairs)
+        if self.verbose and stored["left_out_"]:
+            sys.stderr.write(f"{self.owner}: left out {stored['left_out_']}\n")
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
@@ -147,8 +157,12 @@ class GramSource(Source):
 
     def dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return the kernels, None for precomputed ones."""
-        paired = self.paired and holds_products(self.options)
-        return choose_dictionary(samples, bounded=self.novelty, paired=paired)
+        return choose_dictionary(samples, bounded=self.novelty, paired=self.pairs)
+
+    @property
+    def pairs(self) -> bool:
+        """Return whether default kernels may have interactions, and stay products."""
+        return self.paired and keeps_products(self.options.normalize)
 
     def _penalty_factors(
         self, dictionary: KernelDictionary | None, samples: Samples
@@ -181,14 +195,20 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
     )
 
 
-def holds_products(options: GramOptions) -> bool:
-    """Return whether interactions are held by the matrices that they are made of."""
-    storage = options.storage
-    if isinstance(storage, LowRank):
-        held = storage.folder is None
-    else:
-        held = storage in ("auto", "low_rank", "dense", "dense32")
-    return held and keeps_products(options.normalize)
+def _by_mains(options: GramOptions, dictionary: KernelDictionary | None) -> GramOptions:
+    """Return options by which default interactions are held by their mains.
+
+    A storage that holds or computes each kernel by itself would take hours for them.
+    """
+    storage, held = options.storage, {"by_kernel": "auto", "lazy": "low_rank"}
+    if not isinstance(dictionary, InteractionDictionary):
+        return options
+    if isinstance(storage, LowRank) and storage.folder is not None:
+        in_memory = replace(storage, folder=None, dtype="float64")
+        return replace(options, storage=in_memory)
+    if storage in held:
+        return replace(options, storage=held[str(storage)])
+    return options
 
 
 def storage_of(

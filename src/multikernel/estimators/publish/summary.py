@@ -158,6 +158,8 @@ def facts(model: Any) -> dict[str, Any]:
         value = getattr(model, f"{name}_", getattr(model, name, None))
         if value is not None and not callable(value):
             numbers[name] = value
+    if getattr(model, "left_out_", ""):
+        numbers["left_out"] = model.left_out_
     gap = float(np.max(model.duality_gap_))
     numbers |= {} if np.isnan(gap) else {"duality_gap": gap, "tol": model.tol}
     if hasattr(model, "best_score_"):
@@ -224,6 +226,8 @@ def _sentence(found: Mapping[str, Any]) -> str:
         parts.append(f"relative duality gap {gap} (tolerance {tol})")
     if "score" in found:
         parts.append(f"{found['scoring']} in cross-validation {shown(found['score'])}")
+    if "left_out" in found:
+        parts.append(f"left out {found['left_out']}")
     return ", ".join(parts)
 
 

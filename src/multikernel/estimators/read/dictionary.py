@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.read.extent import FEW_KERNELS, are_few, is_affordable
 from multikernel.estimators.read.kinds import features_of, refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
@@ -115,18 +116,23 @@ class KernelNames:
 
 
 def default_dictionary(
-    X: Array, sample_weight: Array | None, *, bounded: bool = False
+    X: Array,
+    sample_weight: Array | None,
+    *,
+    bounded: bool = False,
+    most: int = FEW_KERNELS,
 ) -> ListDictionary:
     """Return the dictionary that ``kernels=None`` stands for.
 
     That of `median_dictionary`; where matrices would be large, its Gaussian kernels on
     all columns together are seen through landmarks. Where it is to be `bounded`, the
-    linear kernel is left out.
+    linear kernel is left out. Kernels on single columns are there if they are at most
+    so many with all others.
     """
     # Kernels on single columns see a row that is far out in another one as usual.
     alone = () if bounded and X.shape[1] > 8 else COLUMN_MULTIPLES
     dictionary = median_dictionary(
-        X, sample_weight=sample_weight, column_multiples=alone
+        X, sample_weight=sample_weight, column_multiples=alone, max_kernels=most
     )
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
@@ -163,7 +169,10 @@ def choose_dictionary(
         # Widths and the landmarks of kernels are learnt from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
-    dictionary, views = _stated_kernels(samples, X, weights, bounded=bounded)
+    wide = paired and table.kernels is None and is_affordable(samples)
+    most = FEW_KERNELS + samples.seen.shape[1] if wide else FEW_KERNELS
+    shape = {"bounded": bounded, "most": most}
+    dictionary, views = _stated_kernels(samples, X, weights, **shape)
     if table.layout is not None:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
@@ -173,7 +182,7 @@ def choose_dictionary(
         _refuse_identifiers(dictionary, samples)
     learnt = learnt_dictionary(dictionary, X, weights)
     if table.interactions is not None or (table.kernels is None and paired):
-        return _with_interactions(samples, learnt, X, weights, views)
+        return _with_interactions(samples, learnt, X, weights, views, wide=wide)
     if views is None:
         return learnt
     assert isinstance(learnt, ListDictionary)
@@ -181,13 +190,14 @@ def choose_dictionary(
 
 
 def _stated_kernels(
-    samples: Samples, X: Array, weights: Array | None, *, bounded: bool
+    samples: Samples, X: Array, weights: Array | None, *, bounded: bool, most: int
 ) -> tuple[KernelDictionary, list[str] | None]:
     """Return the kernels before their columns are resolved, and the view of each."""
     kernels = samples.table.kernels
     if kernels is None:
         layout = samples.table.layout
-        return _default_kernels(layout, X, weights, bounded=bounded), None
+        shape = {"bounded": bounded, "most": most}
+        return _default_kernels(layout, X, weights, **shape), None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
     # At run time a protocol checks names only: an array has a length and items too.
@@ -232,12 +242,20 @@ def _with_interactions(
     X: Array,
     weights: Array | None,
     views: Sequence[str] | None,
+    *,
+    wide: bool,
 ) -> KernelDictionary:
-    """Return kernels with interactions, by default where these are not too many."""
+    """Return kernels with interactions, by default where these are not too many.
+
+    `wide` defaults have all of them.
+    """
     table = samples.table
     spec, asked = table.interactions or Interactions(), table.interactions is not None
     if not asked and not _may_be_paired(samples, learnt):
-        return learnt
+        if not wide:
+            return learnt
+        # There the strength keeps noise out, of mains and interactions alike.
+        spec = Interactions(weight=1.0)
     features, origins = _columns_as_given(table, X.shape[1])
     made = with_interactions(spec, learnt, X, weights, features, origins)
     if asked and not made.n_products:
@@ -264,10 +282,7 @@ def _may_be_paired(samples: Samples, dictionary: KernelDictionary) -> bool:
     layout = samples.table.layout
     if layout is not None and layout.sequences:
         return False
-    alone = (dictionary[m] for m in range(len(dictionary)))
-    size = sum(isinstance(kernel, ColumnKernel) for kernel in alone)
-    # Such as 20 columns of 44 000 rows, 100 of 1700, or 200 of 400.
-    return 0 < size * (size - 1) // 2 * len(samples.y) <= 2**23
+    return are_few(dictionary, len(samples.y))
 
 
 def _columns_as_given(
@@ -280,18 +295,19 @@ def _columns_as_given(
 
 
 def _default_kernels(
-    layout: Layout | None, X: Array, weights: Array | None, *, bounded: bool
+    layout: Layout | None, X: Array, weights: Array | None, *, bounded: bool, most: int
 ) -> KernelDictionary:
     """Return the default kernels of numbers, and of every column of text."""
+    shape = {"bounded": bounded, "most": most}
     if layout is None:
-        return default_dictionary(X, weights, bounded=bounded)
+        return default_dictionary(X, weights, **shape)
     position = {column: at for at, column in enumerate(layout.numeric)}
     numbers, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
     if numbers:
         among_numbers = Features(len(numbers))
         part = X[:, [position[c] for c in numbers]]
-        for kernel in default_dictionary(part, weights, bounded=bounded).kernels:
+        for kernel in default_dictionary(part, weights, **shape).kernels:
             if isinstance(kernel, ColumnKernel):
                 among = resolve_indices(kernel.columns, among_numbers)
                 kernel = ColumnKernel(kernel.kernel, [numbers[c] for c in among])

@@ -21,8 +21,13 @@ from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
+from multikernel.estimators.read.extent import is_wide
 from multikernel.estimators.scale import Scale, target_scale
-from multikernel.estimators.spicy.null_alpha import NullAlpha
+from multikernel.estimators.spicy.null_alpha import (
+    FEW_PERMUTATIONS,
+    NullAlpha,
+    permutes,
+)
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
@@ -78,12 +83,20 @@ class SparseMethod(GramMethod):
                 "sample of the rows where all of them take too long.",
                 SearchWarning,
             )
-        method = self
-        if self.null_alpha is not None:
-            strength = self.null_alpha.on(data, self.loss.of_unit())
-            method = replace(self, alpha=strength / (self.l1_ratio or 1.0))
+        method, null, loss = self, self.null_alpha, self.loss.of_unit()
+        if null is None and self._is_wide(data) and permutes(data, loss):
+            null = NullAlpha(n_permutations=FEW_PERMUTATIONS)
+        if null is not None:
+            strength = null.on(data, loss) / (self.l1_ratio or 1.0)
+            least = 0.0 if self.null_alpha is not None else self.alpha
+            method = replace(self, alpha=max(strength, least))
         scale = target_scale(owner, data.samples, self.loss.kind())
         return method.recipe_at(scale, data.samples.total_weight)
+
+    def _is_wide(self, data: Training) -> bool:
+        """Return whether default strength and kernels meet so many pairs of columns."""
+        is_default = self.by_default and self.source.kernels is None
+        return is_default and is_wide(data.dictionary, len(data.samples.y))
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""

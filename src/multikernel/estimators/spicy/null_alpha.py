@@ -17,6 +17,9 @@ from multikernel.certificates.scores import (
 from multikernel.estimators.grams.training import Training
 from multikernel.losses.base import Loss, is_shift_equivariant, is_smooth
 
+FEW_PERMUTATIONS = 19
+"""Permutations where each is a pass over many kernels: the fewest for a level of 0.05."""
+
 
 @dataclass(frozen=True)
 class NullAlpha:
@@ -80,11 +83,11 @@ class NullAlpha:
 
     def on(self, data: Training, loss: Loss) -> float:
         """Return the strength, for targets with a deviation of one."""
-        samples, owner = data.samples, data.owner
-        if not is_smooth(loss) or samples.weights is not None or not data.fit_intercept:
+        samples = data.samples
+        if not permutes(data, loss):
             raise ValueError(
-                f"{owner}: alpha='null' is for smooth losses with an intercept and "
-                "without sample or class weights; choose alpha by a search."
+                f"{data.owner}: alpha='null' is for smooth losses with an intercept "
+                "and without sample or class weights; choose alpha by a search."
             )
         targets, offset = samples.targets.T, samples.offset
         if offset is not None and is_shift_equivariant(loss):
@@ -99,3 +102,8 @@ class NullAlpha:
         forms = [forms_of_each(data.stack, group).max(axis=0) for group in groups]
         largest = np.sqrt(np.max(forms, axis=0))
         return float(np.sort(largest)[self.rank - 1]) / len(targets)
+
+
+def permutes(data: Training, loss: Loss) -> bool:
+    """Return whether permuted residuals say what noise is for such data."""
+    return is_smooth(loss) and data.samples.weights is None and data.fit_intercept

@@ -1,0 +1,104 @@
+"""How far the default dictionary goes: decided by the shape of the data alone.
+
+Kernels on all columns are always in it. Kernels on single columns, and the interactions
+of pairs, join while they are few; beyond, they join where a count of multiplications
+says that a fit with them, strength included, takes less than `LIMIT`.
+"""
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.estimators.read.samples import Samples
+from multikernel.gram.choice import STEP, readable_seconds
+from multikernel.gram.factors.growth import MOST_VALUES
+from multikernel.kernels import ColumnKernel, KernelDictionary
+from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.linalg.tables import CHUNK_BYTES, evenly_spaced
+
+FEW_KERNELS, FEW_NUMBERS = 300, 2**23
+"""Kernels, and pairs times rows, up to which pairs join whatever they cost: such as 20
+columns of 44 000 rows, 100 of 1700, or 200 of 400."""
+
+LIMIT = 30.0
+"""Seconds of a fit up to which single columns and pairs join beyond `FEW_NUMBERS`."""
+
+FIT_PASSES, COLUMN_SECONDS, RANK = 30, 4e-3, 20
+"""Passes of a fit: 19 for the strength of noise, and 11 to solve. Seconds to choose and
+factorize the kernel of a column, and the columns of its factor, if its values are many.
+Fits of 1000 and 2000 genotypes of 1000 people took 0.6 of this count."""
+
+LOOKED_AT = 1000
+"""Rows among which the values of a column are counted."""
+
+
+def fit_seconds(samples: Samples) -> float:
+    """Return the expected seconds of a default fit with all pairs of columns."""
+    X, n_targets = samples.seen, 1 if samples.shared else len(samples.targets)
+    n_rows, n_columns = len(samples.labels), X.shape[1]
+    passes = 0.5e-9 * STEP * FIT_PASSES * n_targets * n_rows
+    least = passes * n_columns**2 + COLUMN_SECONDS * n_columns
+    if least > LIMIT:
+        return least
+    return float(passes * _ranks(X).sum() ** 2 + COLUMN_SECONDS * n_columns)
+
+
+def _ranks(X: Array) -> Array:
+    """Return about the columns that the factor of each column's kernel has."""
+    ranks = np.empty(X.shape[1])
+    rows = evenly_spaced(len(X), LOOKED_AT)
+    step = max(1, CHUNK_BYTES // (8 * rows.size))
+    for start in range(0, ranks.size, step):
+        ordered = np.sort(X[rows, start : start + step], axis=0)
+        values = 1 + np.count_nonzero(ordered[1:] > ordered[:-1], axis=0)
+        few = values <= min(MOST_VALUES, rows.size // 2)
+        ranks[start : start + step] = np.where(few, np.minimum(values - 1, RANK), RANK)
+    return ranks
+
+
+def is_affordable(samples: Samples) -> bool:
+    """Return whether single columns and pairs may join however many they are."""
+    layout = samples.table.layout
+    text = layout is not None and bool(layout.sequences)
+    return not text and fit_seconds(samples) <= LIMIT
+
+
+def are_few(mains: KernelDictionary, n_rows: int) -> bool:
+    """Return whether the pairs of kernels on columns join whatever they cost."""
+    size = n_on_columns(mains)
+    return size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
+
+
+def n_on_columns(mains: KernelDictionary) -> int:
+    """Return how many kernels are on some columns only."""
+    members = map(mains.__getitem__, range(len(mains)))
+    return sum(isinstance(kernel, ColumnKernel) for kernel in members)
+
+
+def is_wide(dictionary: KernelDictionary | None, n_rows: int) -> bool:
+    """Return whether a default dictionary has more pairs than always join."""
+    has_pairs = isinstance(dictionary, InteractionDictionary)
+    return has_pairs and not are_few(dictionary.mains, n_rows)
+
+
+def left_out(
+    samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
+) -> str:
+    """Return what a default dictionary leaves out and why, empty if it is all there.
+
+    Methods whose models have all kernels are never `paired`.
+    """
+    layout = samples.table.layout
+    n_columns = samples.seen.shape[1] if layout is None else len(layout.numeric)
+    is_complete = isinstance(dictionary, InteractionDictionary) or n_columns < 2
+    if samples.table.kernels is not None or dictionary is None or is_complete:
+        return ""
+    n_alone = n_on_columns(dictionary)
+    if n_alone > 1 and not paired:
+        return ""
+    what = f"the interactions of pairs of {n_columns} columns"
+    if n_alone < 2:
+        what = f"kernels on each of {n_columns} columns" + f", and {what}" * paired
+    if not paired:
+        return f"{what}: at most {FEW_KERNELS} kernels are default"
+    seconds = readable_seconds(fit_seconds(samples))
+    return f"{what}: a fit with them would take {seconds}, and the limit is {LIMIT:g} s"
