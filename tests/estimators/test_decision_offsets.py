@@ -7,7 +7,12 @@ from functools import partial
 import cvxpy
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.linear_model import PoissonRegressor
+from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from multikernel import report
 from multikernel.estimators import (
@@ -226,10 +231,53 @@ def test_searches_score_with_the_offsets_of_validation_samples(samples):
     X, o, f, rng = samples
     y = f + 0.1 * rng.standard_normal(50) + 5.0 * o
     search = SpicyMKLRegressorCV(KERNELS, cv=3).fit(X, y, offset=6.0 * o)
-    assert search.best_score_ > 0.95
+    # Beside the offset, the score is that of the rest.
+    rest = SpicyMKLRegressorCV(KERNELS, cv=3).fit(X, y - 6.0 * o)
+    assert search.best_score_ == pytest.approx(rest.best_score_)
+    assert search.best_params_ == rest.best_params_
     labels = targets("log_loss", 3.0 * f, rng)
     counts = SpicyMKLClassifierCV(KERNELS, cv=3).fit(X, labels, offset=3.0 * o)
     assert counts.best_score_ > 0.75
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "squared_error", "quantile"])
+def test_scores_are_those_of_rates_and_routing_reaches_them(samples, loss):
+    X, o, f, rng = samples
+    y = targets({"quantile": "squared_error"}.get(loss, loss), f, rng)
+    rates, weights = y - o, np.ones(50)
+    if loss in ("poisson", "gamma"):
+        e = np.exp(o)
+        rates, weights = y / e, e if loss == "poisson" else weights
+    model = SpicyMKLRegressor(KERNELS, loss=loss, alpha=0.05, tol=1e-5)
+    model.fit(X, y, offset=o)
+    score = {
+        "poisson": partial(d2_tweedie_score, power=1),
+        "gamma": partial(d2_tweedie_score, power=2),
+        "quantile": partial(d2_pinball_score, alpha=0.5),
+    }.get(loss, r2_score)
+    known = model.predict(X, offset=np.zeros(50))
+    expected = score(rates, known, sample_weight=weights)
+    assert model.score(X, y, offset=o) == pytest.approx(expected)
+    cv, alphas = KFold(3), [0.05, 0.02]
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(offset=True).set_score_request(offset=True)
+        grid = GridSearchCV(model, {"alpha": alphas}, cv=cv).fit(X, y, offset=o)
+        piped = make_pipeline(StandardScaler(), model.set_predict_request(offset=True))
+        piped.fit(X, y, offset=o)
+        scores = cross_val_score(piped, X, y, cv=cv, params={"offset": o})
+        assert np.isfinite(scores).all()
+        assert piped.score(X, y, offset=o) > 0.1
+        assert piped.predict(X, offset=o).shape == (50,)
+    plain = SpicyMKLRegressorCV(KERNELS, loss=loss, cv=cv, alphas=alphas, tol=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchWarning)
+        plain.fit(X, y, offset=o)
+    np.testing.assert_allclose(
+        grid.cv_results_["mean_test_score"],
+        plain.cv_results_["mean_test_score"],
+        rtol=0.05,
+        atol=1e-3,
+    )
 
 
 def test_columns_and_an_offset(samples):

@@ -161,7 +161,6 @@ def test_counts_have_intervals_of_counts(data):
     ("cv", "given", "sentence"),
     [
         (FOLDS, {"sample_weight": np.arange(60) + 1.0}, "sample_weight differs"),
-        (GroupKFold(3), {"groups": np.arange(60) % 6}, "leave intervals or groups"),
         (RepeatedKFold(n_splits=3, n_repeats=2), {}, "validates 2 of the 6"),
         (ShuffleSplit(1, random_state=0), {}, "validates 0 of the 1"),
     ],
@@ -171,6 +170,19 @@ def test_what_residuals_say_nothing_of_is_refused(data, cv, given, sentence):
     model = SpicyMKLRegressorCV(KERNELS, alphas=[0.1], cv=cv, intervals=True)
     with pytest.raises(ValueError, match=sentence):
         model.fit(X, y, **given)
+
+
+def test_groups_have_the_intervals_of_their_folds(data):
+    X, y, X_new, _ = data
+    groups = np.arange(60) % 6
+    settings = {"alphas": [0.1, 0.03], "intervals": True}
+    folds = list(GroupKFold(3).split(X, y, groups))
+    by_list = SpicyMKLRegressorCV(KERNELS, cv=folds, **settings).fit(X, y)
+    by_groups = SpicyMKLRegressorCV(KERNELS, cv=3, **settings)
+    np.testing.assert_array_equal(
+        by_groups.fit(X, y, groups=groups).predict_interval(X_new),
+        by_list.predict_interval(X_new),
+    )
 
 
 def test_what_cannot_be_answered_is_refused(data):

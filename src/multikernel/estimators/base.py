@@ -376,13 +376,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Return the decision values, shape (n_samples, n_outputs)."""
         state: FittedModel | None = vars(self).get("_state")
         if state is not None and state.known is not None and state.known[0] is X:
-            f = state.known[1]  # a search has left them for X, offsets included
-        else:
-            model, checked = self._model_and_data(X)
-            f = model.decision_values(checked)
-            if offset is None:
-                warn_without_offset(self)
+            return state.known[1]  # a search has left them for X, offsets included
+        model, checked = self._model_and_data(X)
+        f = model.decision_values(checked)
         if offset is None:
+            warn_without_offset(self)
             return f
         owner, alike = type(self).__name__, not hasattr(self, "classes_")
         warn_order(owner, X, offset=offset)

@@ -1,6 +1,7 @@
 """Classification and regression: what targets become, and what comes back."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -151,7 +152,9 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         """
         return log_probabilities(self._decision_values(X, offset), self._state.link)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    ) -> float:
         """Return the accuracy.
 
         Parameters
@@ -162,6 +165,9 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
             The classes, or labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Known parts of the decision values, as in ``fit``; zero when None.
 
         Returns
         -------
@@ -169,7 +175,12 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
             Share of samples whose class, or whole set of labels, is predicted.
         """
         y = scored_targets(self, X, y, sample_weight)
-        return float(super().score(X, y, sample_weight))
+        if offset is None:
+            return float(super().score(X, y, sample_weight))
+        from sklearn.metrics import accuracy_score
+
+        predicted = self.predict(X, offset)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         """Say that several labels are welcome where outputs have a selection."""
@@ -305,12 +316,17 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         """
         return one_column(self._decision_values(X, offset))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    ) -> float:
         """Return the share of the deviance that predictions explain.
 
         That is R^2, and for the losses "quantile", "poisson" and "gamma" the D^2 of
         `sklearn.metrics.d2_pinball_score` and `sklearn.metrics.d2_tweedie_score`; of
-        several targets the mean.
+        several targets the mean. With an offset it is the share beside the best
+        constant with that offset: the score of ``y - offset``, and for "poisson" and
+        "gamma" that of the rates ``y / exp(offset)``, weighted by exp(offset) for
+        "poisson".
 
         Parameters
         ----------
@@ -320,6 +336,9 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             The targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Known parts of the decision values, as in ``fit``; zero when None.
 
         Returns
         -------
@@ -329,9 +348,16 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         y = scored_targets(self, X, y, sample_weight)
         state = vars(self).get("_state")
         deviance = None if state is None else state.deviance
-        if deviance is None:
+        if deviance is None and offset is None:
             return float(super().score(X, y, sample_weight))
-        return _explained_deviance(y, self.predict(X), sample_weight, *deviance)
+        predicted = self.predict(X, offset)
+        pair = [np.reshape(v, (len(predicted), -1)).T for v in (y, predicted)]
+        weights = [sample_weight] * len(pair[0])
+        if offset is not None:
+            shape = pair[0].T.shape
+            known = check_offset(type(self).__name__, offset, *shape, alike=True).T
+            pair, weights = _beside(known, pair, weights, deviance)
+        return _explained_deviance(*pair, weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that several targets are welcome where these have a selection."""
@@ -340,24 +366,41 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         return tags
 
 
-def _explained_deviance(
-    y: Any, predicted: Array, sample_weight: Any, kind: str, number: float
-) -> float:
-    """Return the D^2 of predictions; see `FittedModel`."""
-    from sklearn.metrics import d2_pinball_score, d2_tweedie_score
+def _beside(
+    offset: Array,
+    pair: list[Array],
+    weights: list[Any],
+    deviance: tuple[str, float] | None,
+) -> tuple[list[Array], list[Any]]:
+    """Return targets and predictions less offsets, or as rates, with their weights.
 
-    keywords: dict[str, Any] = {"sample_weight": sample_weight}
+    The deviance of rates y / e with weights e^(2 - power) is that of y.
+    """
+    if deviance is None or deviance[0] != "tweedie":
+        return [values - offset for values in pair], weights
+    exposures = np.exp(offset)
+    each = [1.0 if w is None else np.asarray(w) for w in weights]
+    powers = exposures ** (2.0 - deviance[1])
+    weights = [w * power for w, power in zip(each, powers, strict=True)]
+    return [values / exposures for values in pair], weights
+
+
+def _explained_deviance(
+    y: Array, predicted: Array, weights: list[Any], deviance: tuple[str, float] | None
+) -> float:
+    """Return the mean R^2, or D^2 (see `FittedModel`), over rows of outputs."""
+    from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
+
+    kind, number = deviance or ("", 0.0)
+    score: Any = r2_score
     if kind == "pinball":
-        score, keywords["alpha"] = d2_pinball_score, number
-    else:
-        score, keywords["power"] = d2_tweedie_score, number
-    targets = np.asarray(y).reshape(len(predicted), -1).T
-    columns = predicted.reshape(len(predicted), -1).T
-    pairs = zip(targets, columns, strict=True)
+        score = partial(d2_pinball_score, alpha=number)
+    elif kind:
+        score = partial(d2_tweedie_score, power=number)
     # Of constant targets there is no deviance to explain, and r2_score says the same.
     explained = [
-        score(*pair, **keywords) if np.ptp(pair[0]) else float(np.all(np.equal(*pair)))
-        for pair in pairs
+        score(a, b, sample_weight=w) if np.ptp(a) else float(np.all(a == b))
+        for a, b, w in zip(y, predicted, weights, strict=True)
     ]
     return float(np.mean(explained))
 

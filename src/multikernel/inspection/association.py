@@ -49,7 +49,7 @@ from multikernel.inspection.pipelines import (
 )
 from multikernel.inspection.resampling import warn_repeated
 from multikernel.linalg import EPS
-from multikernel.losses.base import is_smooth
+from multikernel.losses.base import is_shift_equivariant, is_smooth
 
 OWNER = "kernel_tests"
 
@@ -200,6 +200,7 @@ def kernel_tests(
     y: Any,
     *,
     covariates: Any = None,
+    offset: Any = None,
     n_permutations: int = 999,
     groups: Any = None,
     permute: str = "within",
@@ -227,6 +228,8 @@ def kernel_tests(
         What targets may depend on without any kernel, (n_samples, n_covariates):
         numbers, and in a data frame of pandas categories, which are coded. Unpenalized
         columns of the model are covariates too.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values, as in ``fit``, such as log(exposure).
     n_permutations : int, default=999
         Number of permutations; the smallest p-value is 1 / (n_permutations + 1).
     groups : array-like of shape (n_samples,), default=None
@@ -301,9 +304,9 @@ def kernel_tests(
     check_parameter(OWNER, "n_permutations", n_permutations, count)
     check_parameter(OWNER, "analytic", analytic, FLAG)
     check_parameter(OWNER, "permute", permute, OneOf(("within", "groups")))
-    warn_order(OWNER, X, groups=groups, covariates=covariates)
+    warn_order(OWNER, X, groups=groups, covariates=covariates, offset=offset)
     estimator, data, y, named = _model_and_data(model, X, y)
-    training = _matrices(estimator, data, y)
+    training = _matrices(estimator, data, y, offset)
     stack = training.stack
     null = _null_model(training, estimator, covariates)
     random = check_random_state(random_state)
@@ -385,7 +388,7 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
     return estimator, data, y, named
 
 
-def _matrices(estimator: BaseMKL, X: Any, y: Any) -> Training:
+def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
     """Return the samples and their matrices, every sample by itself."""
     source = estimator._method().source
     if not isinstance(source, GramSource):
@@ -394,7 +397,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any) -> Training:
             f"{type(estimator).__name__} are nodes of a graph."
         )
     source = replace(source, merges_copies=False, parts=False)
-    training = source.prepare(read(estimator, source, X, y))
+    training = source.prepare(read(estimator, source, X, y, offset=offset))
     if training.samples.weights is not None:
         raise ValueError(f"{OWNER} takes no class_weight: leave it out of the model.")
     return training
@@ -415,7 +418,11 @@ def _null_model(
             f"{OWNER} needs a loss with a slope and a curvature, such as "
             f"'squared_error', 'log_loss' or 'poisson', got {estimator.loss!r}."
         )
-    targets = scores.in_unit(loss, training.samples.targets.T)
+    targets, offset = training.samples.targets.T, training.samples.offset
+    if offset is not None and is_shift_equivariant(loss):
+        targets, offset = targets - offset, None
+    targets = scores.in_unit(loss, targets)
     if not (np.ptp(targets, axis=0) > 8.0 * EPS * np.abs(targets).max(axis=0)).any():
         raise ValueError(f"{OWNER}: y is constant; it must have two different values.")
-    return scores.null_model(loss, targets, covariates_of(OWNER, training, covariates))
+    columns = covariates_of(OWNER, training, covariates)
+    return scores.null_model(loss, targets, columns, offset)

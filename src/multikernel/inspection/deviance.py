@@ -9,10 +9,15 @@ from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter, check_weights
 from multikernel.certificates import best_intercepts
 from multikernel.estimators.parameters import find_joint_loss, find_loss
-from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, last_step
-from multikernel.inspection.split import VarianceSplit, contributions, split_of
+from multikernel.inspection.split import (
+    VarianceSplit,
+    contributions,
+    given_offset,
+    resampled_weights,
+    split_of,
+)
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.base import is_smooth
 
@@ -31,6 +36,8 @@ def deviance_split(
     *,
     n_resamples: int = 1000,
     sample_weight: Any = None,
+    groups: Any = None,
+    offset: Any = None,
     random_state: Any = None,
 ) -> VarianceSplit:
     r"""Split the explained deviance of a fitted model by kernel, view or column.
@@ -42,7 +49,8 @@ def deviance_split(
     .. math:: -\frac{\sum_i w_i \int_0^1 \ell'(y_i, f_{t,i}) \, dt \; f_{m,i}}
         {\sum_i w_i \ell(y_i, c)},
 
-    where terms have mean zero (the split of Aumann and Shapley [1]_). For the squared
+    where terms have mean zero (the split of Aumann and Shapley [1]_). With an offset,
+    it is added to c and f. For the squared
     loss it is `r2_score_split`. Shares and the share of the level of predictions, which
     no term answers for, sum to D²: one minus the loss over the constant's loss.
 
@@ -62,6 +70,10 @@ def deviance_split(
         Resamples of the samples, for intervals; the constant is of all samples.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
+    groups : array-like of shape (n_samples,), default=None
+        A label for each sample, such as its patient: resamples are of whole groups.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values, as in ``predict``.
     random_state : int, RandomState or None, default=None
         Draws the resamples.
 
@@ -106,23 +118,24 @@ def deviance_split(
     y = known_targets(model, X, y, sample_weight)
     loss, targets = _loss_and_targets(model, y)
     contribution = contributions(estimator, X, by)
-    warn_without_offset(model)
+    known = given_offset(OWNER, model, offset, targets)
     terms = contribution.terms.reshape(*targets.shape, -1)
     weights = check_weights(sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
     f = terms.sum(axis=2) + np.ravel(model.intercept_)
-    falls, constant, after = _falls(loss, targets, terms, f, weights)
+    falls, constant, after = _falls(loss, targets, terms, f, weights, known)
     before = np.tensordot(weights, constant, axes=1)
     if not np.all(before > 0.0):
         raise ValueError(f"{OWNER}: y is constant, and has no deviance to split.")
     shares = np.tensordot(weights, falls, axes=1) / before[:, None]
     d2 = 1.0 - np.tensordot(weights, after, axes=1) / before
-    counts = check_random_state(random_state).multinomial(
-        np.count_nonzero(weights), (weights > 0.0) / np.sum(weights > 0.0), n_resamples
-    )
-    drawn = np.tensordot(counts * weights, falls, axes=1)
-    drawn /= np.tensordot(counts * weights, constant, axes=1)[..., None]
-    return split_of(model, contribution.names, shares, d2, drawn, "D²")
+    random = check_random_state(random_state)
+    drawn = [
+        np.tensordot(w, falls, axes=1) / np.tensordot(w, constant, axes=1)[..., None]
+        for w in resampled_weights(random, n_resamples, weights, groups)
+    ]
+    names = contribution.names
+    return split_of(model, names, shares, d2, np.concatenate(drawn), "D²")
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
@@ -151,19 +164,20 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 
 
 def _falls(
-    loss: Loss, y: Array, terms: Array, f: Array, weights: Array
+    loss: Loss, y: Array, terms: Array, f: Array, weights: Array, offset: Array
 ) -> tuple[Array, Array, Array]:
     """Return by how much each term lowers the loss of each sample, and losses.
 
     They are (n_samples, n_outputs, n_terms), and for the constant and the model
-    (n_samples, n_outputs); of all outputs together where the loss couples them.
+    (n_samples, n_outputs); of all outputs together where the loss couples them. The
+    constant and the decision values `f` are both beside the offset.
     """
     together = is_coupled(loss)
     columns = y if together or y.shape[1] > 1 else y[:, 0]
-    each = weighted(loss, weights)
-    constants, _ = best_intercepts(each, columns, np.zeros_like(columns))
+    each, offset = weighted(loss, weights), offset.reshape(columns.shape)
+    constants, _ = best_intercepts(each, columns, offset)
     start = np.array(np.broadcast_to(constants, y.shape)).reshape(columns.shape)
-    end = f.reshape(columns.shape)
+    start, end = start + offset, f.reshape(columns.shape) + offset
     slopes = np.zeros(columns.shape)
     for node, weight in zip(NODES, WEIGHTS, strict=True):
         between = start + 0.5 * (1.0 + node) * (end - start)

@@ -1,6 +1,6 @@
 """Permutation importance of groups of columns: of views, or of kernels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Indices
 from multikernel._validation import Number, check_parameter, check_weights, shown
-from multikernel.estimators.read.targets import known_targets
+from multikernel.estimators.read.targets import check_groups, known_targets
 from multikernel.inspection import pipelines
 
 Groups = Mapping[str, Sequence[Any]]
@@ -25,6 +25,8 @@ def group_permutation_importance(
     n_repeats: int = 5,
     scoring: Any = None,
     sample_weight: Any = None,
+    sample_groups: Any = None,
+    offset: Any = None,
     random_state: Any = None,
 ) -> Bunch:
     """Return by how much the score falls where columns are shuffled together.
@@ -53,6 +55,12 @@ def group_permutation_importance(
         The score; the estimator's own when None.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the score.
+    sample_groups : array-like of shape (n_samples,), default=None
+        A label for each sample, such as its patient. Then whole groups are permuted:
+        the rows of a group get the columns of another group's rows, in their order,
+        and from the first one again in a longer group.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values, for the estimator's own score.
     random_state : int, RandomState or None, default=None
         Draws the permutations.
 
@@ -65,7 +73,8 @@ def group_permutation_importance(
     Raises
     ------
     ValueError
-        If a group is empty, a column is unknown, or there is no group.
+        If a group is empty, a column is unknown, there is no group, or `offset` comes
+        with `scoring`.
 
     Examples
     --------
@@ -91,13 +100,20 @@ def group_permutation_importance(
     data = pipelines.data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if offset is not None:
+        weights["offset"] = offset
+        if scoring is not None:
+            raise ValueError(
+                f"{owner}: offset is for the estimator's own score, got "
+                f"scoring={shown(scoring)}: leave scoring out."
+            )
     names, members = _group_columns(owner, model, groups)
-    random = check_random_state(random_state)
+    draw = _orders(owner, sample_groups, len(y), check_random_state(random_state))
     base = score(model, data, y, **weights)
     importances = np.empty((len(names), n_repeats))
     for group, columns in enumerate(members):
         for repeat in range(n_repeats):
-            order = random.permutation(len(y))
+            order = draw()
             shuffled = _shuffled(data, columns, order)
             importances[group, repeat] = base - score(model, shuffled, y, **weights)
     return Bunch(
@@ -106,6 +122,29 @@ def group_permutation_importance(
         importances_mean=importances.mean(axis=1),
         importances_std=importances.std(axis=1),
     )
+
+
+def _orders(
+    owner: str, groups: Any, n_samples: int, random: np.random.RandomState
+) -> Callable[[], Indices]:
+    """Return a function that draws where each sample gets its columns from."""
+    if groups is None:
+        return lambda: random.permutation(n_samples)
+    labels = check_groups(groups, n_samples)
+    codes = np.unique(labels, return_inverse=True)[1]
+    members = [np.flatnonzero(codes == code) for code in range(1 + codes.max())]
+    if len(members) < 2:
+        raise ValueError(
+            f"{owner}: sample_groups holds one group, and two are needed to exchange."
+        )
+
+    def draw() -> Indices:
+        order = np.empty(n_samples, dtype=np.intp)
+        for rows, other in zip(members, random.permutation(len(members)), strict=True):
+            order[rows] = np.resize(members[other], rows.size)
+        return order
+
+    return draw
 
 
 def _group_columns(

@@ -196,6 +196,8 @@ def bootstrap(
     n_resamples: int = 100,
     *,
     sample_weight: Any = None,
+    groups: Any = None,
+    offset: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Bootstrap:
@@ -217,6 +219,11 @@ def bootstrap(
         Number of fits, at least 2.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights, as in ``fit``.
+    groups : array-like of shape (n_samples,), default=None
+        A label for each sample, such as its patient. Whole groups are drawn
+        then, as many as there are; resamples that lack a class are drawn again.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values, as in ``fit``.
     n_jobs : int, default=None
         Fits that are solved at a time, on threads that share the kernels; -1 for as
         many as there are cores.
@@ -258,7 +265,8 @@ def bootstrap(
     random = check_random_state(random_state)
     draw = partial(draws_with_replacement, int(n_resamples), random)
     keep = "variance_shares_", "kernel_weights_", "active_kernels_", "_model"
-    refits = refit(owner, model, (X, y, sample_weight), draw, keep, n_jobs)
+    data = X, y, sample_weight, groups, offset
+    refits = refit(owner, model, data, draw, keep, n_jobs)
     return Bootstrap(
         named(refits.names).everything,
         refits.stacked("variance_shares_"),

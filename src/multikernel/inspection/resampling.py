@@ -20,12 +20,17 @@ from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.progress import watching
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import check_model
 from multikernel.linalg.tables import row_keys
 from multikernel.problem import Solution
+
+MOST_DRAWS = 100
+"""Draws of whole groups until each holds every class: one class in two of many groups
+is in both halves of a pair with probability 1/2, so that 100 draws suffice."""
 
 
 def interval_ends(owner: str, level: float) -> tuple[float, float]:
@@ -59,7 +64,7 @@ class Refits:
 def refit(
     owner: str,
     estimator: Any,
-    data: tuple[Any, Any, Any],
+    data: tuple[Any, Any, Any, Any, Any],
     draw: Draw,
     keep: tuple[str, ...],
     n_jobs: int | None,
@@ -67,9 +72,9 @@ def refit(
     """Fit a model on all samples, and on every resample from there.
 
     Kernels are computed once; every resample is cut from them as the folds of a search
-    are, and its kernels are normalised by what it says alone. The `data` are X, y and
-    sample weights as ``fit`` takes them, `keep` the fitted attributes to keep of each;
-    ``_model`` is what predicts.
+    are, and its kernels are normalised by what it says alone. The `data` are X, y,
+    sample weights, groups and offsets as ``fit`` takes them, `keep` the fitted
+    attributes to keep of each; ``_model`` is what predicts.
     """
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     _check_estimator(owner, estimator)
@@ -81,7 +86,8 @@ def refit(
         # One sentence for all of them comes below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         training = source.prepare(read(estimator, source, *data))
-        warn_repeated(owner, training.samples, "aggregate each group into one row")
+        if training.samples.groups is None:
+            warn_repeated(owner, training.samples, "pass groups")
         with training.naming_errors():
             resamples = Resamples(estimator, method, training)
             counts = draw(training.samples)
@@ -195,45 +201,85 @@ def halves(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
     """Draw complementary pairs of halves, with the share of every class in each."""
-    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
-    for group in strata(samples, "halves"):
-        size = group.size // 2
-        for pair in range(0, n_resamples, 2):
-            order = random.permutation(group)
-            counts[pair, order[:size]] = 1
-            counts[pair + 1, order[size : 2 * size]] = 1
-    return counts
+    units, unit_of = strata(samples, "halves")
+
+    def draw(n_drawn: int) -> Indices:
+        counts = np.zeros((n_drawn, 1 + unit_of.max()), dtype=np.intp)
+        for stratum in units:
+            size = stratum.size // 2
+            for pair in range(0, n_drawn, 2):
+                order = random.permutation(stratum)
+                counts[pair, order[:size]] = 1
+                counts[pair + 1, order[size : 2 * size]] = 1
+        return counts[:, unit_of]
+
+    return _with_all_classes(draw, n_resamples, 2, samples)
 
 
 def draws_with_replacement(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Draw as many samples as there are, of every class as many as it has."""
-    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
-    for group in strata(samples, "resamples"):
-        even = np.full(group.size, 1.0 / group.size)
-        counts[:, group] = random.multinomial(group.size, even, size=n_resamples)
-    return counts
+    """Draw as many samples or groups as there are, of every class as many as it has."""
+    units, unit_of = strata(samples, "resamples")
+
+    def draw(n_drawn: int) -> Indices:
+        counts = np.zeros((n_drawn, 1 + unit_of.max()), dtype=np.intp)
+        for stratum in units:
+            even = np.full(stratum.size, 1.0 / stratum.size)
+            counts[:, stratum] = random.multinomial(stratum.size, even, size=n_drawn)
+        return counts[:, unit_of]
+
+    return _with_all_classes(draw, n_resamples, 1, samples)
 
 
-def strata(samples: Samples, what: str) -> list[Indices]:
-    """Return the samples of every class, or all where there are none, or several each.
+def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
+    """Return the units to draw in strata, and the unit of each sample.
 
-    A class of less than two samples is refused; the message says what is drawn from it.
+    A unit is a sample, or a whole group. A stratum is a class where each unit is of one
+    class. A class of less than two units is refused; the message says what is drawn.
     """
     # In the order of the input: the fit's order depends on the last digits of the data.
     order = np.argsort(samples.rows)
+    unit_of, unit = np.empty(order.size, dtype=np.intp), "sample"
+    unit_of[order] = np.arange(order.size)
+    if samples.groups is not None:
+        labels = check_groups(samples.groups, samples.y.shape[0])[samples.rows]
+        unit_of, unit = np.unique(labels, return_inverse=True)[1], "group"
+    units = np.unique(unit_of)
+    if units.size < 2:
+        raise ValueError(f"groups holds one group, and {what} need at least two.")
     if samples.classes is None or samples.several:
-        return [order]
-    groups = []
-    for code, label in enumerate(samples.classes.tolist()):
-        groups.append(order[samples.labels[order] == code])
-        if groups[-1].size < 2:
+        return [units], unit_of
+    classes = samples.classes.tolist()
+    found = [np.unique(unit_of[samples.labels == c]) for c in range(len(classes))]
+    for label, members in zip(classes, found, strict=True):
+        if members.size < 2:
             raise ValueError(
-                f"Class {label!r} has one sample, and {what} need two of every class "
+                f"Class {label!r} has one {unit}, and {what} need two of every class "
                 "at least."
             )
-    return groups
+    pure = sum(members.size for members in found) == units.size
+    return (found if pure else [units]), unit_of
+
+
+def _with_all_classes(
+    draw: Callable[[int], Indices], n_resamples: int, size: int, samples: Samples
+) -> Indices:
+    """Return draws that hold every class; sets of `size` that lack one are redrawn."""
+    counts = draw(n_resamples)
+    if samples.groups is None or samples.classes is None or samples.several:
+        return counts
+    indicators = np.arange(samples.classes.size) == samples.labels[:, None]
+    for _ in range(MOST_DRAWS):
+        lacks = (counts @ indicators == 0).any(axis=1)
+        lacks = np.repeat(lacks.reshape(-1, size).any(axis=1), size)
+        if not lacks.any():
+            return counts
+        counts[lacks] = draw(np.count_nonzero(lacks))
+    raise ValueError(
+        f"groups: {MOST_DRAWS} draws of whole groups lack a class, because few groups "
+        "hold it. Use more groups, or leave the class out."
+    )
 
 
 def _check_labels(samples: Samples) -> None:

@@ -1,6 +1,6 @@
 """Held-out variance, split among the terms of a model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,8 @@ from multikernel.estimators.publish.columns import (
 )
 from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels, view_members
-from multikernel.estimators.read.targets import known_targets
+from multikernel.estimators.read.samples import check_offset
+from multikernel.estimators.read.targets import check_groups, known_targets
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
 from multikernel.inspection.resampling import interval_ends
 from multikernel.linalg.tables import row_chunks
@@ -47,7 +48,9 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     -------
     found : Bunch
         ``terms`` of shape (n_samples, [n_outputs, ]n_terms), which with the intercept
-        sum to predictions or decision values, and ``names``, a list.
+        sum to predictions or decision values, and ``names``, a list. Columns without a
+        penalty come last, each times its coefficient, as "age (unpenalized)"; by view
+        they are one term, "unpenalized columns".
 
     Raises
     ------
@@ -73,7 +76,31 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     check_parameter("contributions", "by", by, OneOf(("kernel", "view", "column")))
     before, model = last_step(estimator)
     check_model("contributions", model)
-    terms = np.asarray(model.contributions(data_at_model(before, X)))
+    data = data_at_model(before, X)
+    found = _kernel_terms(model, np.asarray(model.contributions(data)), by)
+    free, names = _unpenalized_terms(model, data)
+    if names and by == "view":
+        free, names = free.sum(axis=-1, keepdims=True), ["unpenalized columns"]
+    terms = np.concatenate([found.terms, free], axis=-1) if names else found.terms
+    return Bunch(terms=terms, names=found.names + names)
+
+
+def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
+    """Return the terms of columns without a penalty, and their names; [] if none."""
+    names = getattr(model, "unpenalized_names_", [])
+    if not names:
+        return np.empty(0), []
+    fitted, checked = model._model_and_data(X)
+    origins = fitted.design.origins
+    columns = fitted.design(checked) + (0.0 if origins is None else origins)
+    # (n_samples, 1, n_columns) times (n_outputs, n_columns), without a single output.
+    terms = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)
+    one = np.ndim(model.unpenalized_coef_) == 1
+    return terms[:, 0] if one else terms, [f"{name} (unpenalized)" for name in names]
+
+
+def _kernel_terms(model: Any, terms: Array, by: str) -> Bunch:
+    """Return the terms of kernels by kernel, view or column, and their names."""
     active = model.active_kernels_
     if by == "kernel":
         names = model.kernel_names_
@@ -246,6 +273,8 @@ def variance_split(
     *,
     n_resamples: int = 1000,
     sample_weight: Any = None,
+    groups: Any = None,
+    offset: Any = None,
     random_state: Any = None,
 ) -> VarianceSplit:
     """Split the R² of a fitted model on given samples by kernel, view or column.
@@ -260,11 +289,16 @@ def variance_split(
         Their targets.
     by : {"kernel", "view", "column"}, default="kernel"
         What the variance is split among: kernels, views, or columns and the
-        interactions of columns, each with all kernels on them.
+        interactions of columns, each with all kernels on them. Columns without a
+        penalty are terms of their own, see `contributions`.
     n_resamples : int, default=1000
         Resamples of the samples, for intervals.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
+    groups : array-like of shape (n_samples,), default=None
+        A label for each sample, such as its patient: resamples are of whole groups.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values, as in ``predict``.
     random_state : int, RandomState or None, default=None
         Draws the resamples.
 
@@ -277,7 +311,8 @@ def variance_split(
     TypeError
         If the estimator is no regressor of this library.
     ValueError
-        If data or parameters are wrong, or a target is constant.
+        If data or parameters are wrong, a target is constant, or predictions are no
+        sums of terms, as with the losses "poisson" and "gamma": use `deviance_split`.
 
     See Also
     --------
@@ -304,25 +339,51 @@ def variance_split(
         raise TypeError(
             f"{owner} splits the R² of regressors, and {type(model).__name__} is none."
         )
+    if model._fitted().link == "log":
+        raise ValueError(
+            f"{owner} splits predictions that are sums of terms, and those of "
+            f"loss={model._state.loss} are exponentials: use deviance_split."
+        )
     contribution = contributions(estimator, X, by)
-    warn_without_offset(model)
     y = np.asarray(known_targets(model, X, y, sample_weight), dtype=np.float64)
+    y = y - given_offset(owner, model, offset, y.reshape(len(y), -1)).reshape(y.shape)
     targets, terms, weights = _checked(y, contribution.terms, sample_weight)
     shares, variances = _whole_shares(targets, terms, weights)
     errors = targets - terms.sum(axis=2) - np.ravel(model.intercept_)
     r2 = 1.0 - np.average(errors**2, axis=0, weights=weights) / variances
     random = check_random_state(random_state)
+    draws = resampled_weights(random, n_resamples, weights, groups)
+    drawn = np.concatenate([_shares(targets, terms, w)[0] for w in draws])
+    return split_of(model, contribution.names, shares, r2, drawn)
+
+
+def given_offset(owner: str, model: Any, offset: Any, values: Array) -> Array:
+    """Return offsets of decision values, of the shape of `values`; zeros for None."""
+    if offset is None:
+        warn_without_offset(model)
+        return np.zeros(values.shape)
+    alike = not hasattr(model, "classes_")
+    return check_offset(owner, offset, *values.shape, alike=alike)
+
+
+def resampled_weights(
+    random: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
+) -> Iterator[Array]:
+    """Yield the weights of samples, or whole groups, drawn with replacement.
+
+    They have shape (n_chunk, n_samples), and n_resamples rows in all.
+    """
+    unit_of = np.arange(len(weights))
+    if groups is not None:
+        labels = check_groups(groups, len(weights))
+        unit_of = np.unique(labels, return_inverse=True)[1]
     # A sample without weight is none, and makes no resample larger.
-    drawable = (weights > 0.0).astype(np.float64)
-    n = int(drawable.sum())
-    resampled = []
-    chances = drawable / drawable.sum()
+    drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
+    n_units, chances = int(drawable.sum()), drawable / drawable.sum()
     for chunk in row_chunks(n_resamples, len(weights)):
         size = len(range(n_resamples)[chunk])
-        counts = random.multinomial(n, chances, size=size)
-        resampled.append(_shares(targets, terms, counts * weights)[0])
-    drawn = np.concatenate(resampled)
-    return split_of(model, contribution.names, shares, r2, drawn)
+        counts = random.multinomial(n_units, chances, size=size)
+        yield counts[:, unit_of] * weights
 
 
 def split_of(

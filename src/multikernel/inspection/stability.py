@@ -147,6 +147,8 @@ def stability_selection(
     *,
     threshold: float = 0.75,
     sample_weight: Any = None,
+    groups: Any = None,
+    offset: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Stability:
@@ -176,6 +178,11 @@ def stability_selection(
         Share of the halves from which on a kernel counts as stable, above 0.5.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights, as in ``fit``; samples keep theirs in a half.
+    groups : array-like of shape (n_samples,), default=None
+        A label for each sample, such as its patient. A group is in one half
+        of a pair then, and halves have equal numbers of groups.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values, as in ``fit``.
     n_jobs : int, default=None
         Halves that are solved at a time, on threads that share the kernels; -1 for
         as many as there are cores.
@@ -223,7 +230,7 @@ def stability_selection(
     before, model = last_step(estimator)
     X, named = refitted_steps(before, X, y)
     draw = partial(halves, int(n_resamples), check_random_state(random_state))
-    data = X, y, sample_weight
+    data = X, y, sample_weight, groups, offset
     refits = refit(owner, model, data, draw, ("active_kernels_",), n_jobs)
     selections = np.zeros((n_resamples, refits.names.n_kernels), dtype=bool)
     for selection, attributes in zip(selections, refits.found, strict=True):

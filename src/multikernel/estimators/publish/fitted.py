@@ -280,8 +280,9 @@ def warn_without_offset(model: Any) -> None:
     if model._state.has_offset:
         warn_user(
             f"{type(model).__name__} was fitted with an offset, but none was passed, "
-            "so the result assumes an offset of zero: call predict(X, offset=...), and "
-            "score these predictions."
+            "so the result assumes an offset of zero: call predict(X, offset=...) or "
+            "score(X, y, offset=...). Cross-validation by scikit-learn needs metadata "
+            "routing and set_score_request(offset=True)."
         )
 
 

@@ -200,12 +200,6 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
             f"{owner}: intervals=True counts the residual of every sample once, and "
             "sample_weight differs between samples: leave one of them out."
         )
-    if samples.groups is not None:
-        raise ValueError(
-            f"{owner}: intervals=True holds for new samples that stand to the training "
-            "samples as these to one another, which groups say they do not: leave "
-            "intervals or groups out."
-        )
     counts = np.zeros(samples.rows.size, dtype=np.intp)
     for _, test in splits:
         np.add.at(counts, test, 1)

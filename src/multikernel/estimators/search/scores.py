@@ -109,9 +109,12 @@ class FoldScorer:
         everyone = np.arange(samples.rows.size)
         self.lacks_class = learnt_classes(samples, everyone) is not None
         self.refusal = ""
-        self.y, self.arguments = samples.y[samples.rows], {}
+        self.y = samples.y[samples.rows]
+        self.arguments: dict[str, Any] = {}
         if samples.sample_weight is not None and takes(self.scorer, 3, "sample_weight"):
             self.arguments["sample_weight"] = samples.sample_weight
+        if samples.offset is not None and scoring is None and not classes:
+            self.arguments["offset"] = samples.offset
 
     def judge(self, solved: Solved, f: Array) -> tuple[float, float]:
         """Return the score and the mean loss of a model by its decision values."""

@@ -82,7 +82,10 @@ class TargetScorer:
     def scores(self, f: Array, targets: Indices) -> Array:
         """Return the scores of decision values of some targets, (n_test, n_chosen)."""
         if self.metric is not None:
-            return self.metric(self.y[:, targets], f, self.weights)
+            y, offset = self.y[:, targets], self.fold.outside.offset
+            if offset is not None and self.search.scoring is None:
+                y, f = y - offset[:, targets], f - offset[:, targets]
+            return self.metric(y, f, self.weights)
         scores = []
         for t, values in zip(targets.tolist(), f.T, strict=True):
             if t not in self._alone:
