@@ -4,6 +4,7 @@ import base64
 import importlib
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from multikernel._typing import Array
 from multikernel.display._style import DASHED, color, headline, literal, tidy
 from multikernel.estimators.publish.summary import html_table
 from multikernel.estimators.read.targets import known_targets
+from multikernel.inspection.pipelines import data_at_model, last_step
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,11 +40,28 @@ BIN_ROWS = 20
 rows is 0.11."""
 
 
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers of a model, a pipeline or a search to rows, with their offsets."""
+
+    model: Any
+    X: Any
+    offset: Any = None
+
+    def __call__(self, method: str, *y: Any) -> Any:
+        """Return what a method answers; `y` are targets to score against."""
+        if self.offset is None:
+            return getattr(self.model, method)(self.X, *y)
+        before, last = last_step(self.model)
+        data = data_at_model(before, self.X)
+        return getattr(last, method)(data, *y, offset=self.offset)
+
+
 def outcomes_on(
-    model: Any, inner: Any, X: Any, y: Any, predicted: Any
+    ask: Answers, inner: Any, y: Any, predicted: Any
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return scores, and headings with what compares predictions and targets."""
-    novelty = is_outlier_detector(inner)
+    novelty, model, X = is_outlier_detector(inner), ask.model, ask.X
     if X is None or (y is None and not novelty):
         return {}, []
     if y is None:
@@ -53,7 +72,7 @@ def outcomes_on(
             "report: y of novelty detection must hold 1 for what is usual and -1 for "
             "what is not."
         )
-    scores = _scores(model, X, y, predicted)
+    scores = _scores(ask, inner, y, predicted)
     if novelty:
         words = [np.where(v == 1, "inside", "outside") for v in (y, predicted)]
         return scores, [("Confusion matrix", _confusion(words[0], *words))]
@@ -64,7 +83,7 @@ def outcomes_on(
     parts = [("Confusion matrix", _confusion(inner.classes_, y, predicted))]
     # A class that the model does not know has no probability.
     if hasattr(model, "predict_proba") and np.isin(y, inner.classes_).all():
-        chances = np.asarray(model.predict_proba(X))
+        chances = np.asarray(ask("predict_proba"))
         scores["log loss"] = metrics.log_loss(y, chances, labels=inner.classes_)
         if len(y) >= 2 * BIN_ROWS:
             parts.append(("Calibration", _calibration(inner.classes_, y, chances)))
@@ -185,15 +204,16 @@ def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
     return display
 
 
-def _scores(model: Any, X: Any, y: Array, predicted: Array) -> dict[str, Any]:
+def _scores(ask: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, Any]:
     """Return the scores of predictions."""
     scores: dict[str, Any] = {}
+    model = ask.model
     if y.ndim == 1 and (is_classifier(model) or is_outlier_detector(model)):
         scores["accuracy"] = metrics.accuracy_score(y, predicted)
         scores["balanced accuracy"] = metrics.balanced_accuracy_score(y, predicted)
         classes = getattr(model, "classes_", [-1, 1])
         if len(classes) == 2 and hasattr(model, "decision_function"):
-            values = model.decision_function(X)
+            values = ask("decision_function")
             positive = y == classes[1]
             if 0 < positive.sum() < positive.size:
                 scores["area under the ROC curve"] = metrics.roc_auc_score(
@@ -202,6 +222,9 @@ def _scores(model: Any, X: Any, y: Array, predicted: Array) -> dict[str, Any]:
     elif is_classifier(model):
         scores["accuracy of whole rows"] = metrics.accuracy_score(y, predicted)
     else:
+        if ask.offset is not None or inner._state.deviance is not None:
+            beside = " beside the offset" if ask.offset is not None else ""
+            scores[f"deviance explained{beside}"] = ask("score", y)
         scores["R²"] = metrics.r2_score(y, predicted)
         scores["mean absolute error"] = metrics.mean_absolute_error(y, predicted)
         scores["root mean squared error"] = metrics.root_mean_squared_error(

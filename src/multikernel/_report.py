@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from multikernel import _cautions
-from multikernel._outcomes import CURVE_SIZE, MOST_CURVES, outcomes_on, picture_of
+from multikernel._outcomes import (
+    CURVE_SIZE,
+    MOST_CURVES,
+    Answers,
+    outcomes_on,
+    picture_of,
+)
 from multikernel._outcomes_of_times import outcomes_of_times
 from multikernel.display import (
     ContributionDisplay,
@@ -47,14 +53,16 @@ def report(
     y: Any = None,
     path: PathLike | None = None,
     *,
+    offset: Any = None,
     bootstrap: Bootstrap | None = None,
     split: VarianceSplit | None = None,
 ) -> str:
     """Return what a fitted model is and says as one self-contained HTML page.
 
-    What was fitted, the certificate, scores, a confusion matrix or
-    pictures of predictions and residuals (for times to an event, Kaplan-Meier curves of
-    predicted thirds, and calibration at the median time), tables of kernels and views,
+    What was fitted, the certificate, coefficients of columns without a penalty, scores,
+    a confusion matrix or pictures of predictions and residuals (for times to an event,
+    Kaplan-Meier curves of predicted thirds, and calibration at the median time), tables
+    of kernels and views,
     pictures of weights, views, path, shape functions and the largest interactions of
     columns, and what the fit and this page warn of: rows that the model was fitted on,
     one class for all rows, shares outside their own intervals.
@@ -75,6 +83,8 @@ def report(
     path : str or path-like, default=None
         A file to write as well, whole or not at all, and never over one of matrices
         that X is read from. Links are followed, and pipes written to.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values of X, as in ``predict``.
     bootstrap : Bootstrap, default=None
         Fits of the same model to resamples, from `multikernel.bootstrap`: tables and
         pictures of kernels and views then say where 90 % of the values lie.
@@ -119,11 +129,12 @@ def report(
     _check_same_kernels(inner, bootstrap, split)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        predicted = None if X is None else np.asarray(model.predict(X))
+        ask = Answers(model, X, offset)
+        predicted = None if X is None else ask("predict")
         if y is not None and summary.predicts_times(inner):
             scores, outcomes = outcomes_of_times(model, X, y)
         else:
-            scores, outcomes = outcomes_on(model, inner, X, y, predicted)
+            scores, outcomes = outcomes_on(ask, inner, y, predicted)
         pictures = list(_pictures(model, inner, X, bootstrap))
         if split is not None:
             drawn = picture_of(VarianceSplitDisplay(split).plot)
@@ -235,6 +246,8 @@ def _check_same_kernels(
         )
     if split is not None:
         names = {*inner.kernel_names_, *getattr(inner, "kernel_views_", ())}
+        free = [row["column"] for row in summary.unpenalized_rows(inner)]
+        names |= {*free, "unpenalized columns"} if free else set()
         if has_columns(inner):
             names |= {*term_names(column_members(inner), column_names(inner))}
         if not names.issuperset(split.names):
@@ -266,6 +279,10 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
             columns |= _intervals(columns, model, by, fits)
         table = summary.html_table(columns)
         yield f"{by.capitalize()}s", f'<div class="box">{table}</div>'
+    free = summary.unpenalized_rows(model)
+    if free:
+        table = summary.html_table(summary.table_columns(free))
+        yield "Columns without a penalty", f'<div class="box">{table}</div>'
 
 
 def _intervals(

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
+from multikernel import (
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    estimate_cost,
+    regularization_path,
+    report,
+)
 from multikernel.inspection import (
     bootstrap,
     contributions,
@@ -161,6 +167,34 @@ def test_tests_of_kernels_are_beside_offsets():
     untold = kernel_tests(poisson, np.log(exposure)[:, None], counts, **settings)
     assert told.p_values[0] > 0.01
     assert untold.p_values[0] < 1e-6
+
+
+def test_summary_and_report_have_unpenalized_coefficients_and_offsets():
+    X, y, random = data()
+    exposure = random.uniform(0.5, 20.0, len(y))
+    counts, offset = random.poisson(exposure * np.exp(y - 1.0)), np.log(exposure)
+    views = {"a": [0, 1], "known": Unpenalized(2)}
+    model = SpicyMKLRegressor(views, alpha=0.02, loss="poisson")
+    model.fit(X, counts, offset=offset)
+    for by in ("kernel", "view"):
+        row = model.summary(by).iloc[-1]
+        assert row[by] == "x2 (unpenalized)"
+        assert row["coefficient"] == model.unpenalized_coef_[0]
+    assert "coefficient" in model._repr_html_()
+    split = deviance_split(model, X, counts, "view", offset=offset)
+    page = report(model, X, counts, offset=offset, split=split)
+    assert "x2 (unpenalized)" in page
+    score = model.score(X, counts, offset=offset)
+    head = "deviance explained beside the offset"
+    assert f"<th>{head}</th><td>{score:.3g}</td>" in page
+    assert "without" not in page.split("<h2>Warnings")[1]
+    path = regularization_path(model, X, counts, offset=offset, n_alphas=3)
+    model.set_params(alpha=path.path.alphas[0] * 1.01)
+    with pytest.warns(UserWarning, match="no kernel"):
+        model.fit(X, counts, offset=offset)
+    estimate_cost(model, X, counts, offset=offset)
+    with pytest.raises(ValueError, match="offset must have shape"):
+        estimate_cost(model, X, counts, offset=offset[:-1])
 
 
 @pytest.mark.parametrize("by", ["kernel", "view", "column"])

@@ -26,7 +26,9 @@ from multikernel.estimators.publish.summary import (
     data_frame,
     facts,
     fitted_html,
-    summary_columns,
+    summary_rows,
+    table_columns,
+    unpenalized_rows,
     view_sums,
 )
 from multikernel.estimators.read.doubts import warn_order
@@ -308,6 +310,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             takes part in, and a view of several columns is one row; they are estimates
             where a kernel joins columns that others read alone. See
             `multikernel.inspection.sobol_indices`, which takes other samples.
+            Columns without a penalty follow in rows of their own, such as "age
+            (unpenalized)", with a ``coefficient``, which kernels and views have not.
             ``table.attrs`` has the strength, the gap, the score and ``left_out_``.
 
         Raises
@@ -319,7 +323,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             it does not hold the training values of its columns, as it does with
             `Interactions`.
         """
-        table = data_frame(summary_columns(self, by, outputs))
+        rows = summary_rows(self, by, outputs)
+        count = {"n_kernels": 0} if by == "view" else {}
+        for row in unpenalized_rows(self) if by != "column" else ():
+            rows.append({by: row.pop("column"), **row, **count})
+        table = data_frame(table_columns(rows))
         table.attrs |= facts(self)
         return table
 

@@ -58,7 +58,7 @@ class FitCost:
         return f"{sentence} {self.advice}" if self.advice else sentence
 
 
-def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
+def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> FitCost:
     """Return what a fit would take in time and memory, without making it.
 
     Parameters are checked, kernels are chosen as a fit chooses them, and the ranks of
@@ -75,6 +75,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Targets; two classes, or one target, when left out. Only how many problems they
         make counts.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Checked as in ``fit``; it adds nothing to the cost.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None) -> FitCost:
     if y is None:
         # Of one problem: two classes, or positive numbers.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
-    samples = read(model, source, X, y)
+    samples = read(model, source, X, y, offset=offset)
     dictionary, X = source.dictionary(samples), samples.X
     if dictionary is None:
         seconds = Costs(X.shape[2], X.shape[0], 0).dense().seconds

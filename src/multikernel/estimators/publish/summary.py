@@ -57,6 +57,25 @@ def summary_rows(
     return rows
 
 
+def unpenalized_rows(model: Any) -> list[dict[str, Any]]:
+    """Return the coefficient of each column without a penalty, a row per output."""
+    names = getattr(model, "unpenalized_names_", [])
+    if not names:
+        return []
+    each = np.atleast_2d(model.unpenalized_coef_)
+    return [
+        head | {"column": f"{name} (unpenalized)", "coefficient": float(value)}
+        for head, values in zip(_heads(model, len(each)), each, strict=True)
+        for name, value in zip(names, values, strict=True)
+    ]
+
+
+def table_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of rows that may lack some values, which are nan."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return {key: [row.get(key, np.nan) for row in rows] for key in keys}
+
+
 def _together(model: Any, outputs: str | None) -> bool:
     """Return whether rows are about all outputs together."""
     one_selection = np.ndim(model.kernel_weights_) == 1
@@ -210,6 +229,8 @@ def fitted_html(model: Any) -> str:
     sentence = f"{_sentence(facts(model))}."
     bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
     tables = "".join(html_table(summary_columns(model, by)) for by in bys)
+    free = unpenalized_rows(model)
+    tables += html_table(table_columns(free)) if free else ""
     return (
         f"<div><p>{html.escape(sentence)}</p>{tables}<p>Shares of the "
         "variance sum to one; a negative one belongs to a term that works against the "

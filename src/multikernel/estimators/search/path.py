@@ -158,6 +158,8 @@ def regularization_path(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
+    offset: Any = None,
     n_alphas: int = 50,
     alpha_min_ratio: float = 1e-2,
     callback: Callback | None = None,
@@ -175,6 +177,10 @@ def regularization_path(
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Targets, as in ``fit``.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, as in ``fit``.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values, as in ``fit``.
     n_alphas : int, default=50
         Number of strengths, at least 2.
     alpha_min_ratio : float, default=1e-2
@@ -234,7 +240,8 @@ def regularization_path(
         raise ValueError(f"{type(estimator).__name__} {method.why_no_path}")
     assert isinstance(method, GramMethod)
     method = method.along_path()
-    training = method.source.prepare(read(estimator, method.source, X, y))
+    known = {"sample_weight": sample_weight, "offset": offset}
+    training = method.source.prepare(read(estimator, method.source, X, y, **known))
     with training.naming_errors():
         recipe = method.recipe(training)
         problems, _ = problems_of(recipe, training)
