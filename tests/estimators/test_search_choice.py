@@ -3,21 +3,30 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from multikernel import estimators
 from multikernel.estimators import (
     FixedWeightsMKLClassifierCV,
+    FixedWeightsMKLRegressorCV,
     GroupOMPClassifierCV,
+    GroupOMPRegressorCV,
     HKLClassifierCV,
+    HKLRegressorCV,
     LocalRademacherMKLClassifierCV,
+    LocalRademacherMKLRegressorCV,
     LpMKLClassifier,
     LpMKLClassifierCV,
+    LpMKLRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
+    SpicyMKLOrdinalCV,
     SpicyMKLRegressorCV,
+    SpicyMKLSurvivalCV,
 )
 from multikernel.estimators.search.choice import best_candidate
 from multikernel.exceptions import SearchWarning
@@ -265,3 +274,58 @@ def test_the_end_of_a_grid_names_what_widens_it(kind, settings, named):
     search = getattr(estimators, kind)(cv=2, **settings)
     with pytest.warns(SearchWarning, match=f"a better one, {named}|{named}"):
         search.fit(X, np.sin(2.0 * X[:, 0]))
+
+
+ONE_ERROR = {"refit": "one_standard_error", "cv": 4}
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "search",
+    [
+        SpicyMKLRegressorCV(n_alphas=12, **ONE_ERROR),
+        LpMKLRegressorCV(Cs=[0.01, 0.1, 1.0, 10.0], ps=[1.0, 2.0], **ONE_ERROR),
+        GroupOMPRegressorCV(alphas=[0.01, 0.1], **ONE_ERROR),
+        HKLRegressorCV(n_alphas=4, max_kernels=12, **ONE_ERROR),
+        FixedWeightsMKLRegressorCV(Cs=[0.01, 0.1, 1.0, 10.0], **ONE_ERROR),
+        LocalRademacherMKLRegressorCV(thetas=[1, 4], Cs=[0.1, 1.0], **ONE_ERROR),
+        SpicyMKLSurvivalCV(n_alphas=8, **ONE_ERROR),
+        SpicyMKLOrdinalCV(n_alphas=8, **ONE_ERROR),
+    ],
+    ids=lambda search: type(search).__name__,
+)
+def test_one_standard_error_chooses_the_simplest_of_the_best(search):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, 3))
+    y = X[:, 0] + 0.3 * X[:, 1] + random.normal(size=80)
+    if isinstance(search, SpicyMKLSurvivalCV):
+        y = pd.DataFrame({"event": random.uniform(size=80) < 0.7, "time": np.exp(y)})
+    if isinstance(search, SpicyMKLOrdinalCV):
+        y = np.digitize(y, [-0.5, 0.5])
+    results = search.fit(X, y).cv_results_
+    folds = np.stack([results[f"split{k}_test_score"] for k in range(4)])
+    mean, best = folds.mean(axis=0), np.nanargmax(folds.mean(axis=0))
+    error = folds[:, best].std(ddof=1) / 2.0
+    near = np.flatnonzero(mean >= mean[best] - error)
+    simplest = near[np.argmin(results["mean_n_active"][near])]
+    assert search.best_index_ == simplest
+    assert search.best_params_ == results["params"][simplest]
+    assert search.predict(X).shape == (80,)
+    plain = clone(search).set_params(refit=True).fit(X, y)
+    fewer = results["mean_n_active"][[simplest, plain.best_index_]]
+    assert fewer[0] <= fewer[1]
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_targets_choose_the_simplest_of_the_best_each():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3))
+    Y = np.column_stack([X[:, 0], X[:, 1]]) + random.normal(size=(60, 2))
+    settings = {"alphas": [0.3, 0.1, 0.03, 0.01], **ONE_ERROR}
+    apart = SpicyMKLRegressorCV(selection="separate", **settings).fit(X, Y)
+    for k in range(2):
+        alone = SpicyMKLRegressorCV(**settings).fit(X, Y[:, k])
+        assert apart.best_params_["alpha"][k] == alone.best_params_["alpha"]
+    with pytest.raises(ValueError, match="True or False, or 'one_standard_error'"):
+        SpicyMKLRegressorCV(refit="simplest").fit(X, Y)

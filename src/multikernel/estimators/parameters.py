@@ -280,6 +280,9 @@ raises it: ``benchmarks/defaults`` (sums), AUC on three precomputed sets 0.833 w
 
 _SEVERAL = AnyOf((NOTHING, STRENGTHS))
 
+SIMPLEST = "one_standard_error"
+"""Value of ``refit`` of a search that chooses the simplest of nearly the best."""
+
 CHECKS: Mapping[str, Check] = {
     "C": AnyOf((NOTHING, POSITIVE)),
     "Cs": _SEVERAL,
@@ -300,7 +303,7 @@ CHECKS: Mapping[str, Check] = {
     "storage": storage_choice,
     "max_bytes": AnyOf((NOTHING, COUNT)),
     "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
-    "refit": FLAG,
+    "refit": AnyOf((FLAG, OneOf((SIMPLEST,)))),
     "intervals": FLAG,
     "verbose": AnyOf((FLAG, Number(0, integer=True))),
     "random_state": AnyOf(

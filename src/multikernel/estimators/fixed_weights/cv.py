@@ -123,8 +123,11 @@ class FixedWeightsMKLClassifierCV(
         stands for 1/32, 1/8, 1/2, 2, ..., 128 over the sum of the weights (one, of a
         rule) times the mean variance of the kernels; four times as large for
         "log_loss", which curves less. With one value "single" chooses the kernel alone.
-    refit : bool, default=True
+    refit : bool or "one_standard_error", default=True
         Whether to solve for all C on all samples, and to be the model at ``C_``.
+        "one_standard_error" does it for the simplest of the best: the model with the
+        fewest kernels, or else the first, whose mean score is within one standard error
+        of the best one's.
 
     Attributes
     ----------
@@ -189,8 +192,11 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         the sum of the weights (one, of a rule) times the mean variance of the kernels.
         With one value "single" chooses the kernel alone.
-    refit : bool, default=True
+    refit : bool or "one_standard_error", default=True
         Whether to solve for all C on all samples, and to be the model at ``C_``.
+        "one_standard_error" does it for the simplest of the best: the model with the
+        fewest kernels, or else the first, whose mean score is within one standard error
+        of the best one's.
 
     Attributes
     ----------

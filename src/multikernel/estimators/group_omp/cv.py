@@ -184,9 +184,12 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     max_kernels : int or None, default=None
         The largest number of kernels to try, the smallest is none; when None as many
         as the selection takes before none improves the fit by more than ``tol``.
-    refit : bool, default=True
+    refit : bool or "one_standard_error", default=True
         Whether to select on all samples, and to be the model with ``max_kernels_``
         kernels at ``alpha_``.
+        "one_standard_error" does it for the simplest of the best: the model with the
+        fewest kernels, or else the first, whose mean score is within one standard error
+        of the best one's.
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
@@ -255,9 +258,12 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     max_kernels : int or None, default=None
         The largest number of kernels to try, the smallest is none; when None as many
         as the selection takes before none improves the fit by more than ``tol``.
-    refit : bool, default=True
+    refit : bool or "one_standard_error", default=True
         Whether to select on all samples, and to be the model with ``max_kernels_``
         kernels at ``alpha_``.
+        "one_standard_error" does it for the simplest of the best: the model with the
+        fewest kernels, or else the first, whose mean score is within one standard error
+        of the best one's.
     tol : float, default=1e-3
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half

@@ -177,9 +177,12 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     n_starts : int, default=3
         Starting weights of "dc" for every pair: the neighbour's solution, or the
         solution of "conv" for the first one; equal ones; and then random ones.
-    refit : bool, default=True
+    refit : bool or "one_standard_error", default=True
         Whether to solve for ``theta_`` and all C on all samples, and to be the model at
         ``C_``.
+        "one_standard_error" does it for the simplest of the best: the model with the
+        fewest kernels, or else the first, whose mean score is within one standard error
+        of the best one's.
 
     Attributes
     ----------
@@ -252,9 +255,12 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     n_starts : int, default=3
         Starting weights of "dc" for every pair: the neighbour's solution, or the
         solution of "conv" for the first one; equal ones; and then random ones.
-    refit : bool, default=True
+    refit : bool or "one_standard_error", default=True
         Whether to solve for ``theta_`` and all C on all samples, and to be the model at
         ``C_``.
+        "one_standard_error" does it for the simplest of the best: the model with the
+        fewest kernels, or else the first, whose mean score is within one standard error
+        of the best one's.
 
     Attributes
     ----------

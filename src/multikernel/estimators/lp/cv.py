@@ -228,9 +228,12 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     ----------
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
-    refit : bool, default=True
+    refit : bool or "one_standard_error", default=True
         Whether to solve for ``p_`` on all samples, from the smallest C up, and to be
         the model at ``C_``.
+        "one_standard_error" does it for the simplest of the best: the model with the
+        fewest kernels, or else the first, whose mean score is within one standard error
+        of the best one's.
 
     Attributes
     ----------
@@ -292,9 +295,12 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     ----------
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
-    refit : bool, default=True
+    refit : bool or "one_standard_error", default=True
         Whether to solve for ``p_`` on all samples, from the smallest C up, and to be
         the model at ``C_``.
+        "one_standard_error" does it for the simplest of the best: the model with the
+        fewest kernels, or else the first, whose mean score is within one standard error
+        of the best one's.
 
     Attributes
     ----------

@@ -1,5 +1,6 @@
 """Which candidate a search chooses, what is said of it, and which ones are left out."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import listed
+from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.scores import Scores, comparable
 from multikernel.exceptions import SearchWarning, warn_user
@@ -24,6 +26,22 @@ def best_candidate(results: Mapping[str, Any]) -> int:
     ties = filled if filled.size else ties
     losses = comparable(results["mean_test_loss"][ties])
     return int(ties[np.argmin(np.where(np.isnan(losses), np.inf, losses))])
+
+
+def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
+    """Return the simplest candidate within one standard error of the best mean score.
+
+    The error is that of the best one's mean over the folds. The simplest one has the
+    fewest kernels on average, and is the first of several.
+    """
+    folds = [results[name][best] for name in results if SPLIT_SCORE.fullmatch(name)]
+    n_folds = int(np.count_nonzero(np.isfinite(folds)))
+    if n_folds < 2:
+        return best
+    error = results["std_test_score"][best] / np.sqrt(n_folds - 1)
+    least = comparable(results["mean_test_score"][[best]] - error)
+    near = np.flatnonzero(comparable(results["mean_test_score"]) >= least)
+    return int(near[np.argmin(comparable(results["mean_n_active"][near]))])
 
 
 def said(params: Mapping[str, Any]) -> str:
@@ -123,9 +141,10 @@ def warn_choice(
     """
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
+        by = " by a standard error" if parameters["refit"] == SIMPLEST else ""
         warn_user(
             f"{owner} chose {said(params)}, a model without any kernel: none "
-            "scored better than the constant.",
+            f"scored better than the constant{by}.",
             SearchWarning,
         )
         return
@@ -173,3 +192,7 @@ def no_better(
     best = int(np.argmax(mean))
     waited = mean.size - 1 - best >= max(2, round(patience * len(chain)))
     return bool(waited and mean[best] > mean[0])
+
+
+SPLIT_SCORE = re.compile(r"split\d+_test_score")
+"""Names of the scores of one fold in ``cv_results_``."""

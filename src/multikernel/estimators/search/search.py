@@ -19,13 +19,14 @@ from multikernel.estimators.method import (
     Solved,
     Source,
 )
-from multikernel.estimators.parameters import loss_of
+from multikernel.estimators.parameters import SIMPLEST, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import (
     against_one_class,
     best_candidate,
     predicted_alike,
+    simplest_candidate,
     warn_choice,
     warn_unscored,
 )
@@ -47,6 +48,7 @@ from multikernel.estimators.search.target_scores import (
     TargetScorer,
     best_of_targets,
     mean_over_choices,
+    simplest_of_targets,
     target_means,
 )
 from multikernel.estimators.search.targets import fold_of_targets, warn_choices
@@ -161,6 +163,8 @@ class Search:
         if candidates.blocks is not None:
             return self._publish_each(fit, results)
         best, samples = best_candidate(results), fit.data.samples
+        if self.model.refit == SIMPLEST:
+            best = simplest_candidate(results, best)
         alike, params = predicted_alike(scores, best, samples), results["params"][best]
         score = float(results["mean_test_score"][best])
         attributes = self._chosen(fit, results, best, params, score, alike)
@@ -176,6 +180,8 @@ class Search:
         """Return the attributes of a choice for each target."""
         means, candidates = target_means(fit.scores), fit.trial.candidates
         best = best_of_targets(means, fit.scores)
+        if self.model.refit == SIMPLEST:
+            best = simplest_of_targets(means, fit.scores)
         params = {name: each[best] for name, each in candidates.columns().items()}
         reached = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
         attributes = self._chosen(fit, results, best, params, float(reached.mean()))
@@ -377,7 +383,7 @@ class SearchCV(BaseMKL):
     cv: Any = None
     scoring: Any = None
     n_jobs: int | None = None
-    refit: bool = True
+    refit: bool | str = True
 
     def fit(
         self,

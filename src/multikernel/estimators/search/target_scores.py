@@ -10,7 +10,7 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.fit import find_link
 from multikernel.estimators.method import Fold, Solved
 from multikernel.estimators.parameters import loss_of
-from multikernel.estimators.search.choice import best_candidate
+from multikernel.estimators.search.choice import best_candidate, simplest_candidate
 from multikernel.estimators.search.scores import FoldScorer, Scores, losses_of
 from multikernel.estimators.search.targets import fold_of_targets
 
@@ -200,6 +200,19 @@ def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
         if near.any():
             choices[t] = way[np.argmax(near)]
     return choices
+
+
+def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
+    """Return the simplest choice of every target, as `simplest_candidate` has it."""
+    best = _best_alone(means)
+    deviations = np.nanstd(scores.scores, axis=0)
+    for t in range(best.size):
+        folds = scores.scores[:, :, t]
+        results = {name: values[:, t] for name, values in means.items()}
+        results |= {f"split{k}_test_score": row for k, row in enumerate(folds)}
+        results["std_test_score"] = deviations[:, t]
+        best[t] = simplest_candidate(results, int(best[t]))
+    return best
 
 
 def _middles(best: Indices, losses: Array) -> Indices:
