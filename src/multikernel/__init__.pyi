@@ -83,6 +83,7 @@ from .inspection.importance import (
     group_permutation_importance as group_permutation_importance,
 )
 from .inspection.intervals import bootstrap as bootstrap
+from .inspection.nested import nested_cross_validate as nested_cross_validate
 from .inspection.split import (
     r2_score_split as r2_score_split,
     variance_split as variance_split,

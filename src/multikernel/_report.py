@@ -35,7 +35,7 @@ from multikernel.estimators.publish.columns import (
     has_columns,
     term_names,
 )
-from multikernel.inspection import Bootstrap, VarianceSplit
+from multikernel.inspection import Bootstrap, NestedScores, VarianceSplit
 from multikernel.inspection.pipelines import final_estimator
 from multikernel.linalg.tables import backing
 from multikernel.persistence import PathLike
@@ -56,6 +56,7 @@ def report(
     offset: Any = None,
     bootstrap: Bootstrap | None = None,
     split: VarianceSplit | None = None,
+    nested: NestedScores | None = None,
 ) -> str:
     """Return what a fitted model is and says as one self-contained HTML page.
 
@@ -91,6 +92,10 @@ def report(
     split : VarianceSplit, default=None
         Shares of held-out variance of the same model, from
         `multikernel.variance_split`, to be drawn.
+    nested : NestedScores, default=None
+        Scores of a search with the settings of this model on outer folds, from
+        `multikernel.nested_cross_validate`, and how often kernels and views were in
+        use there.
 
     Returns
     -------
@@ -149,6 +154,7 @@ def report(
     sections = [
         ("Certificate", _certificate(inner)),
         *([("Scores", _facts(scores) + _on(X))] if scores else []),
+        *([] if nested is None else [("Nested cross-validation", _nested(nested))]),
         *outcomes,
         *_tables(inner, bootstrap),
         *pictures,
@@ -283,6 +289,20 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
     if free:
         table = summary.html_table(summary.table_columns(free))
         yield "Columns without a penalty", f'<div class="box">{table}</div>'
+
+
+def _nested(nested: NestedScores) -> str:
+    """Return outer scores, the choices of the folds, and the uses of kernels."""
+    scores, chosen = nested.scores, summary.table_columns(nested.best_params)
+    facts = {
+        f"mean {nested.scoring}": nested.mean,
+        "standard deviation over folds": nested.spread,
+    }
+    folds = {"outer fold": list(range(len(scores))), "score": scores.tolist()}
+    tables = [summary.html_table(folds | chosen, all_in=None)]
+    bys = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
+    tables += [summary.html_table(nested.columns(by)) for by in bys]
+    return _facts(facts) + "".join(f'<div class="box">{t}</div>' for t in tables)
 
 
 def _intervals(

@@ -2,6 +2,10 @@ from .association import KernelTests as KernelTests, kernel_tests as kernel_test
 from .deviance import deviance_split as deviance_split
 from .importance import group_permutation_importance as group_permutation_importance
 from .intervals import Bootstrap as Bootstrap, bootstrap as bootstrap
+from .nested import (
+    NestedScores as NestedScores,
+    nested_cross_validate as nested_cross_validate,
+)
 from .posterior import TermPosterior as TermPosterior, term_posterior as term_posterior
 from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
 from .split import (

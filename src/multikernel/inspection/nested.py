@@ -1,0 +1,304 @@
+"""Nested cross-validation: scores beyond a search, and how often kernels are in use."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _safe_split
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import OneOf, check_parameter, printable, shown
+from multikernel.estimators.publish.summary import (
+    MOST_ROWS,
+    data_frame,
+    default_score,
+    view_members,
+)
+from multikernel.estimators.search.splits import folds_of
+from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+
+OWNER = "nested_cross_validate"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NestedScores:
+    """Scores of a whole search on outer folds, and the kernels that it used there.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_folds,)
+        Scores on the validation side of each outer fold.
+    scoring : str
+        What the scores are.
+    best_params : tuple of dict
+        The parameters that the search chose in each fold; empty without a search.
+    kernel_names : tuple of str
+        Kernels in use in at least one fold. A name is that of the first such fold:
+        widths learnt from the samples differ between folds.
+    selections : ndarray of bool of shape (n_folds, n_kernels)
+        The kernels in use in each fold.
+    variance_shares : ndarray of shape (n_folds, n_kernels)
+        Their shares of the variance of the model of each fold, on its training
+        samples; means over several outputs.
+    kernel_views : tuple of str or None, default=None
+        The view of each of these kernels, where there are views.
+    view_names : tuple of str, default=()
+        All views, in use or not.
+
+    See Also
+    --------
+    nested_cross_validate : Makes it.
+    """
+
+    scores: Array
+    scoring: str
+    best_params: tuple[Mapping[str, Any], ...]
+    kernel_names: tuple[str, ...]
+    selections: NDArray[np.bool_]
+    variance_shares: Array
+    kernel_views: tuple[str, ...] | None = None
+    view_names: tuple[str, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """Return the mean score over the outer folds."""
+        return float(self.scores.mean())
+
+    @property
+    def spread(self) -> float:
+        """Return the standard deviation of the scores over the outer folds.
+
+        It is nan for a single fold.
+        """
+        return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else np.nan
+
+    def summary(self, by: str = "kernel") -> Any:
+        """Return how often each kernel or view was in use, as a data frame.
+
+        Parameters
+        ----------
+        by : {"kernel", "view"}, default="kernel"
+            What a row is about.
+
+        Returns
+        -------
+        table : pandas DataFrame
+            ``kernel`` or ``view`` its name, ``in_use`` the share of the outer folds
+            whose model used it, and mean, smallest and largest ``variance_share`` over
+            the folds, zero where it is not in use. Rows are sorted by ``in_use``.
+
+        Raises
+        ------
+        ValueError
+            If `by` is something else, or the model has no views.
+        ImportError
+            If pandas is not installed.
+        """
+        return data_frame(self.columns(by))
+
+    def columns(self, by: str = "kernel") -> dict[str, list[Any]]:
+        """Return the columns of the summary.
+
+        Parameters
+        ----------
+        by : {"kernel", "view"}, default="kernel"
+            What a row is about.
+
+        Returns
+        -------
+        columns : dict of str to list
+        """
+        check_parameter(type(self).__name__, "by", by, OneOf(("kernel", "view")))
+        names, used, shares = self.kernel_names, self.selections, self.variance_shares
+        if by == "view":
+            if self.kernel_views is None:
+                raise ValueError(
+                    "The models have no views: give kernels as a mapping from names "
+                    "to columns, or use by='kernel'."
+                )
+            names, members = self.view_names, view_members(self.kernel_views)
+            places = [members.get(view, []) for view in names]
+            used = np.stack([used[:, m].any(axis=1) for m in places], axis=1)
+            shares = np.stack([shares[:, m].sum(axis=1) for m in places], axis=1)
+        in_use, mean = used.mean(axis=0), shares.mean(axis=0)
+        order = np.lexsort([-np.abs(mean), -in_use]).tolist()
+        return {
+            by: [names[m] for m in order],
+            "in_use": in_use[order].tolist(),
+            "variance_share": mean[order].tolist(),
+            "smallest_share": shares.min(axis=0, initial=np.inf)[order].tolist(),
+            "largest_share": shares.max(axis=0, initial=-np.inf)[order].tolist(),
+        }
+
+    def __repr__(self) -> str:
+        """Return the scores, and how often views or kernels were in use."""
+        n_folds, by = (
+            len(self.scores),
+            "kernel" if self.kernel_views is None else "view",
+        )
+        head = (
+            f"{self.scoring} {self.mean:.3g} on average over {n_folds} outer folds, "
+            f"standard deviation {self.spread:.2g}, from {self.scores.min():.3g} to "
+            f"{self.scores.max():.3g}; share of the folds in use, and of the variance"
+        )
+        columns = self.columns(by)
+        rows = zip(
+            columns["in_use"], columns["variance_share"], columns[by], strict=True
+        )
+        lines = [f"{used:7.0%} {share:7.3f}  {name}" for used, share, name in rows]
+        return printable("\n".join([head, *lines[:MOST_ROWS]]))
+
+
+def nested_cross_validate(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = None,
+    scoring: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    offset: Any = None,
+) -> NestedScores:
+    """Score a search on outer folds, each with a search of its own on the rest.
+
+    The score that a search reports is that of the best of many candidates, on the folds
+    that it was chosen by, and too good on average. Here samples that score a model had
+    no part in its choice.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A search of this library, or a pipeline that ends in one, whose steps are fitted
+        in every fold as well. It is neither fitted nor changed. A model with fixed
+        parameters gives a plain cross-validation.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data, as in ``fit``.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, as in ``fit``.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The outer folds; None stands for five. The ``cv`` of the search are the inner
+        ones.
+    scoring : str, callable or None, default=None
+        The score of outer folds; that of the estimator when None. What the search
+        chooses by is its own ``scoring``.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, for fits, and for scores if `scoring` is None.
+    groups : array-like of shape (n_samples,), default=None
+        A label for each sample, such as its patient. Inner and outer folds keep each
+        group together, as in ``fit`` of a search.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Known parts of the decision values, as in ``fit``, for the estimator's own
+        score.
+
+    Returns
+    -------
+    nested : NestedScores
+
+    Raises
+    ------
+    TypeError
+        If the estimator is no multiple kernel model, nor a pipeline that ends in one.
+    ValueError
+        If data or parameters are wrong, or `offset` comes with `scoring`.
+
+    Examples
+    --------
+    >>> from multikernel import SpicyMKLRegressorCV
+    >>> from multikernel.datasets import make_additive_regression
+    >>> from multikernel.inspection import nested_cross_validate
+    >>> X, y = make_additive_regression(120, random_state=0)
+    >>> views = {"signal": [0, 1, 2], "noise": [3, 4, 5]}
+    >>> search = SpicyMKLRegressorCV(views, n_alphas=10, cv=3)
+    >>> nested = nested_cross_validate(search, X, y, cv=3)
+    >>> nested.scores.shape
+    (3,)
+    >>> nested.summary("view")["view"].tolist()
+    ['signal', 'noise']
+    """
+    _, inner = last_step(estimator)
+    check_model(OWNER, inner)
+    if offset is not None and scoring is not None:
+        raise ValueError(
+            f"{OWNER}: offset is for the estimator's own score, got "
+            f"scoring={shown(scoring)}: leave scoring out."
+        )
+    stratify = is_classifier(inner) and np.ndim(y) == 1
+    labels = np.asarray(y) if stratify else np.zeros(len(y))
+    splits = list(folds_of(cv, labels, groups, stratify=stratify))
+    given = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
+    if not hasattr(inner, "cv"):
+        del given["groups"]
+    given = {name: value for name, value in given.items() if value is not None}
+    models, scores = [], []
+    for train, test in splits:
+        fitted = _fitted(estimator, X, y, given, train)
+        models.append(last_step(fitted)[1])
+        held_out = _safe_split(estimator, X, y, test, train)
+        scores.append(_score(fitted, *held_out, scoring, given, test))
+    names = [getattr(m, "best_params_", {}) for m in models]
+    measure = default_score(models[0]) if scoring is None else scoring
+    if scoring is None and models[0]._state.deviance is not None:
+        measure = "deviance explained"
+    label = measure if isinstance(measure, str) else shown(measure)
+    return NestedScores(np.array(scores), label, tuple(names), *_uses(models))
+
+
+def _fitted(
+    estimator: Any, X: Any, y: Any, given: Mapping[str, Any], train: Indices
+) -> Any:
+    """Return a copy of an estimator that is fitted on some of the samples."""
+    prefix, model = "", estimator
+    while hasattr(model, "steps"):
+        name, model = model.steps[-1]
+        prefix += f"{name}__"
+    parts = {f"{prefix}{k}": _safe_indexing(v, train) for k, v in given.items()}
+    fold = clone(estimator)
+    return fold.fit(*_safe_split(estimator, X, y, train), **parts)
+
+
+def _score(
+    fitted: Any, X: Any, y: Any, scoring: Any, given: Mapping[str, Any], test: Indices
+) -> float:
+    """Return the score of a model on the samples that a fold left out."""
+    if scoring is not None:
+        return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
+    before, model = last_step(fitted)
+    known = {k: _safe_indexing(v, test) for k, v in given.items() if k != "groups"}
+    return float(model.score(data_at_model(before, X), y, **known))
+
+
+def _uses(
+    models: list[Any],
+) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
+    """Return names, uses, shares and views of the kernels in use in any fold.
+
+    Kernels of two folds are the same if they have the same number, or in graphs and
+    where folds have different numbers of kernels, the same name.
+    """
+    sizes = {model._state.names.n_kernels for model in models}
+    by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)
+    found: dict[Any, tuple[str, str | None]] = {}
+    rows: list[dict[Any, float]] = []
+    every: dict[str, None] = {}
+    for model in models:
+        active, views = model.active_kernels_.tolist(), model._state.names.views
+        names = model._fitted().names(active)
+        keys = names if by_name else active
+        shares = np.atleast_2d(model.variance_shares_).mean(axis=0)
+        rows.append({k: float(shares[m]) for k, m in zip(keys, active, strict=True)})
+        for key, name, m in zip(keys, names, active, strict=True):
+            found.setdefault(key, (name, None if views is None else views[m]))
+        every |= dict.fromkeys(views or ())
+    shares = np.array([[row.get(key, 0.0) for key in found] for row in rows])
+    used = np.array([[key in row for key in found] for row in rows], dtype=bool)
+    shape = len(models), len(found)
+    views_found = tuple(view or "" for _, view in found.values()) if every else None
+    names_found = tuple(name for name, _ in found.values())
+    uses = used.reshape(shape), shares.reshape(shape)
+    return names_found, *uses, views_found, tuple(every)
