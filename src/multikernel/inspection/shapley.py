@@ -1,0 +1,423 @@
+"""Exact Shapley values of fitted models, over the values of background samples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+
+from multikernel._install import how_to_install
+from multikernel._typing import Array, Indices
+from multikernel._validation import printable
+from multikernel.estimators.publish.columns import (
+    column_names,
+    held_columns,
+    kernels_in_use,
+)
+from multikernel.estimators.publish.predict import AdditiveModel, KernelGrams
+from multikernel.gram.factors.features import ProductFeatures
+from multikernel.gram.steps import inverse_roots
+from multikernel.inspection.expansions import (
+    ChosenFeatures,
+    Expansion,
+    Factor,
+    expansion_of,
+    factor_kernels,
+    is_additive,
+    kernel_of,
+    uncentered,
+)
+from multikernel.inspection.pipelines import (
+    check_model,
+    data_at_model,
+    in_given_units,
+    last_step,
+)
+from multikernel.kernels import ColumnKernel, GaussianKernel, Kernel, ProductKernel
+from multikernel.kernels.base import kernel_diagonal, kernel_name
+from multikernel.kernels.columns import Features, resolve_indices
+from multikernel.linalg.tables import row_chunks
+from multikernel.linalg.threads import compiled
+
+MOST_COLUMNS = 10
+"""Columns of a kernel without a closed form whose 1024 coalitions are all evaluated:
+50 rows with 50 background samples and 100 training samples take a second."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapleyValues:
+    """Shapley values, with the fields of a ``shap.Explanation``.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_columns[, n_outputs])
+        What every column adds to the decision value, or prediction, of a sample.
+    base_values : ndarray of shape (n_samples[, n_outputs])
+        The mean over the background, the same for every sample. With the values of all
+        columns it sums to the decision value.
+    data : ndarray of shape (n_samples, n_columns)
+        The samples, in the units before the scalers of a pipeline.
+    feature_names : tuple of str
+        Names of the columns.
+    output_names : tuple of str, default=()
+        Names of the outputs, where there are several.
+    """
+
+    values: Array
+    base_values: Array
+    data: Any
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...] = ()
+
+    def explanation(self, output: str | None = None) -> Any:
+        """Return the values as a ``shap.Explanation``, which ``shap.plots`` take.
+
+        Parameters
+        ----------
+        output : str, default=None
+            One of ``output_names``, where there are several outputs; None returns all,
+            which few plots accept.
+
+        Returns
+        -------
+        explanation : shap.Explanation
+
+        Raises
+        ------
+        ImportError
+            If shap is not installed.
+        ValueError
+            If there is no such output.
+        """
+        try:
+            from shap import Explanation
+        except ImportError as error:
+            raise ImportError(
+                f"explanation() requires shap: {how_to_install('shap')}."
+            ) from error
+        values, base, names = self.values, self.base_values, list(self.output_names)
+        if output is not None:
+            if output not in names:
+                raise ValueError(
+                    f"output={output!r} is not an output of these Shapley values: "
+                    f"choose one of {names}."
+                )
+            values, base = (a[..., names.index(output)] for a in (values, base))
+        return Explanation(
+            values,
+            base,
+            self.data,
+            feature_names=list(self.feature_names),
+            output_names=names if values.ndim > 2 else None,
+        )
+
+    def __repr__(self) -> str:
+        """Return the columns with the largest mean sizes, averaged over outputs."""
+        each = self.values.reshape(*self.values.shape[:2], -1)
+        sizes = np.abs(each).mean(axis=(0, 2))
+        lines = [
+            f"{sizes[k]:10.3g}  {self.feature_names[k]}"
+            for k in np.argsort(-sizes, kind="stable")[:10]
+        ]
+        return printable("\n".join([" mean size  column", *lines]))
+
+
+def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
+    r"""Return the exact Shapley values of a fitted model.
+
+    A coalition S of columns has the value
+
+    .. math:: v_x(S) = \frac1B \sum_{b=1}^B f(x_S, z^b_{\bar S}),
+
+    where columns outside S come from a background sample z (interventional, or
+    marginal, expectation; eq. 1 of [1]_ with the distribution of the background). A
+    column receives its mean marginal value over all orders of the columns. The model is
+    a sum of terms, Shapley values are linear, and each term reads few columns or is a
+    product, so that nothing is sampled:
+
+    - a term on one column adds :math:`f_m(x) - \operatorname{mean}_b f_m(z^b)`;
+    - a term on two columns is divided by inclusion and exclusion over its four
+      coalitions;
+    - a Gaussian kernel on d columns, or a product of kernels on single columns, is a
+      product of factors :math:`p_i` (sample) and :math:`q_i` (background) for every
+      training sample, whose Shapley value :math:`(p_i - q_i) \int_0^1 \prod_{j \ne i}
+      (u p_j + (1 - u) q_j)\,du` is exact with d / 2 Gauss-Legendre nodes [2]_;
+    - a linear or category kernel is a sum over its columns;
+    - of any other kernel on at most 10 columns all coalitions are evaluated.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted multiple kernel model, or a pipeline or search that ends in one.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Samples to explain.
+    background : array-like or data frame of shape (n_background, n_features)
+        Samples that columns outside a coalition come from, such as 100 to 1000 training
+        samples. Time grows with their number where a kernel joins three columns or
+        more.
+
+    Returns
+    -------
+    values : ShapleyValues
+        Values of all columns that reach the model; zero for columns that it does not
+        read. With the base values they sum to ``decision_function``, or to ``predict``
+        of a regressor; with a log link to its logarithm, and without offsets.
+
+    Raises
+    ------
+    TypeError
+        If the estimator holds no multiple kernel model.
+    ValueError
+        If kernels are given matrices or nodes of a graph, or a kernel on more than 10
+        columns has no exact form; the message names the kernel.
+
+    See Also
+    --------
+    contributions : Terms by kernel, view or set of columns, of which no background is
+        subtracted.
+    sobol_indices : Shares of a model's variance.
+
+    References
+    ----------
+    .. [1] Lundberg, S. M. and Lee, S.-I. (2017). A unified approach to interpreting
+       model predictions. Advances in Neural Information Processing Systems 30.
+    .. [2] Owen, G. (1972). Multilinear extensions of games. Management Science 18,
+       64-79, eq. 3. https://doi.org/10.1287/mnsc.18.5.64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLRegressor
+    >>> from multikernel.inspection import shapley_values
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> model = SpicyMKLRegressor(alpha=0.01).fit(X, np.sin(X[:, 0]) + X[:, 1])
+    >>> found = shapley_values(model, X[:5], X)
+    >>> found.values.shape, found.feature_names
+    ((5, 3), ('x0', 'x1', 'x2'))
+    >>> total = found.base_values + found.values.sum(axis=1)
+    >>> bool(np.allclose(total, model.predict(X[:5])))
+    True
+    """
+    before, model = last_step(estimator)
+    check_model("shapley_values", model)
+    kernels_in_use(model, "Shapley values")
+    rows = data_at_model(before, X)
+    additive, table = model._model_and_data(rows)
+    _, others = model._model_and_data(data_at_model(before, background))
+    if not len(others):
+        raise ValueError("background has no rows: at least one sample is needed.")
+    players = _players(model, table.shape[1])
+    values = np.zeros((len(table), model.n_features_in_, additive.n_outputs))
+    for chunk in row_chunks(len(table), 4 * additive.coefs.shape[1]):
+        _Games(additive, table[chunk], others, players).add_to(values[chunk])
+    base = np.repeat(additive.decision_values(others).mean(axis=0)[None], len(table), 0)
+    data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
+    if before is not None and data.dtype.kind in "fiu":
+        data = in_given_units(before, data)
+    single = base.shape[1] == 1
+    return ShapleyValues(
+        values[..., 0] if single else values,
+        base[:, 0] if single else base,
+        data.reshape(len(table), -1),
+        tuple(column_names(model)),
+        () if single else tuple(model.output_names_),
+    )
+
+
+def _players(model: Any, width: int) -> Indices:
+    """Return the column of the data that every column of a model's table comes from."""
+    held = held_columns(model)
+    n_sequences = len(getattr(model, "sequence_features_", ()))
+    n_numbers = len(held) - n_sequences
+    places = np.arange(width)
+    beyond = n_numbers + (places - n_numbers) % max(1, n_sequences)
+    return held[np.where(places < n_numbers, places, beyond)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Games:
+    """The terms of a model as games between columns, for rows of a table.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    table, others : ndarray of shape (n_rows, width), (n_background, width)
+        Samples and background.
+    players : ndarray of shape (width,)
+        The column of the data that every column of these tables comes from.
+    """
+
+    model: AdditiveModel
+    table: Array
+    others: Array
+    players: Indices
+    _held: dict[tuple[int, int], Array] = field(default_factory=dict)
+
+    @cached_property
+    def _shared(self) -> frozenset[int]:
+        """Return the identities of factors that products at the same points share."""
+        grams = self.model.grams
+        if not isinstance(grams, KernelGrams):
+            return frozenset()
+        products = [k for k in grams.kernels if isinstance(k, ProductKernel)]
+        return frozenset(id(factor) for k in products for factor in k.kernels)
+
+    def add_to(self, values: Array) -> None:
+        """Add the Shapley values of all terms, (n_rows, n_features, n_outputs)."""
+        for position in range(self.model.n_active):
+            self._add_term(position, values)
+        design, effects = self.model.design, self.model.effects
+        if design is not None and effects is not None:
+            apart = design(self.table) - design(self.others).mean(axis=0)
+            for column, place in enumerate(design.places):
+                effect = apart[:, column, None] * effects[column]
+                values[:, self.players[place]] += effect
+
+    def _add_term(self, position: int, values: Array) -> None:
+        """Add the Shapley values of one term, by the form that its kernel has."""
+        kernel = kernel_of(self.model.grams, position)
+        involved = sorted(
+            {p for factor in factor_kernels(kernel) for p in self._of(factor)}
+        )
+        if len(involved) == 1 or is_additive(kernel, self.model.grams):
+            self._add_columns(position, involved, values)
+            return
+        term = expansion_of(self.model, position)
+        term = None if term is None else uncentered(term)
+        parts = None if term is None else self._parts(term.kernel)
+        if term is not None and parts is not None:
+            add = self._add_pair if len(parts) == 2 else self._add_product
+            add(term, parts, values)
+            return
+        if len(involved) > MOST_COLUMNS:
+            raise ValueError(
+                f"Shapley values: {kernel_name(kernel)} reads {len(involved)} columns "
+                "together and has no exact form. Linear, category and Gaussian kernels "
+                f"have one, and any kernel on at most {MOST_COLUMNS} columns. Use "
+                "contributions(model, X), which returns the terms of kernels."
+            )
+        self._add_coalitions(position, involved, values)
+
+    def _of(self, kernel: Kernel) -> set[int]:
+        """Return the columns of the data that a kernel reads, which is no product."""
+        columns = kernel.columns if isinstance(kernel, ColumnKernel) else slice(None)
+        places = resolve_indices(columns, Features(len(self.players)))
+        return set(self.players[list(places)].tolist())
+
+    def _parts(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
+        """Return the factors of a kernel by player, None if one is of several."""
+        parts: dict[int, list[Factor]] = {}
+        factors = factor_kernels(kernel)
+        values: Sequence[Factor] = factors
+        if isinstance(kernel, ProductFeatures):
+            every = [ChosenFeatures(k, slice(None))(self.table[:1]) for k in factors]
+            grid = np.indices([row.shape[1] for row in every]).reshape(2, -1)
+            values = [ChosenFeatures(k, g) for k, g in zip(factors, grid, strict=True)]
+        for factor, value in zip(factors, values, strict=True):
+            of_factor = sorted(self._of(factor))
+            if len(of_factor) == 1:
+                parts.setdefault(of_factor[0], []).append(value)
+                continue
+            inner = factor.kernel if isinstance(factor, ColumnKernel) else factor
+            if type(inner) is not GaussianKernel:
+                return None
+            columns = getattr(factor, "columns", slice(None))
+            for place in resolve_indices(columns, Features(len(self.players))):
+                player = int(self.players[place])
+                parts.setdefault(player, []).append(ColumnKernel(inner, place))
+        return parts
+
+    def _mixed(self, rows: Array, other: Array, present: Sequence[int]) -> Array:
+        """Return rows in which the columns of absent players come from `other`."""
+        columns = np.isin(self.players, list(present))
+        return np.where(columns, rows, other)
+
+    def _values(self, rows: Array, position: int) -> Array:
+        """Return the values of one term, shape (n_rows, n_outputs)."""
+        return self.model.terms(rows, [position])[:, :, 0]
+
+    def _add_columns(
+        self, position: int, involved: Sequence[int], values: Array
+    ) -> None:
+        """Add the values of a term that is a sum over its columns."""
+        first = self.others[0]
+        for player in involved:
+            at_rows = self._values(self._mixed(self.table, first, [player]), position)
+            others = self._mixed(self.others, first, [player])
+            values[:, player] += at_rows - self._values(others, position).mean(axis=0)
+
+    def _add_pair(
+        self, term: Expansion, parts: dict[int, list[Factor]], values: Array
+    ) -> None:
+        """Add the values of a product for two players, by inclusion and exclusion."""
+        (i, first), (j, second) = parts.items()
+        p_i, q_i = self._factors(term, first)
+        p_j, q_j = self._factors(term, second)
+        nothing = (q_i * q_j).mean(axis=0) @ term.coefs
+        of_i = p_i @ (q_j.mean(axis=0)[:, None] * term.coefs)
+        of_j = p_j @ (q_i.mean(axis=0)[:, None] * term.coefs)
+        of_both = (p_i * p_j) @ term.coefs
+        values[:, i] += 0.5 * (of_i - nothing + of_both - of_j)
+        values[:, j] += 0.5 * (of_j - nothing + of_both - of_i)
+
+    def _add_product(
+        self, term: Expansion, parts: dict[int, list[Factor]], values: Array
+    ) -> None:
+        """Add the values of a product for three players or more."""
+        nodes, shares = leggauss((len(parts) + 1) // 2)
+        quadrature = 0.5 * (nodes + 1.0), 0.5 * shares
+        present, absent = zip(
+            *(self._factors(term, kernels) for kernels in parts.values()), strict=True
+        )
+        turned = np.stack([q.T for q in absent])
+        part = np.zeros((len(parts), len(self.table), values.shape[2]))
+        add = compiled("multikernel.linalg.coalitions", "add_product_games")
+        add(np.stack(present), turned, np.array(term.coefs), *quadrature, part)
+        values[:, list(parts)] += part.transpose(1, 0, 2)
+
+    def _add_coalitions(
+        self, position: int, involved: Sequence[int], values: Array
+    ) -> None:
+        """Add the values of any term on few columns, from all of their coalitions."""
+        n, n_others = len(involved), len(self.others)
+        for chunk in row_chunks(len(self.table), n_others * self.table.shape[1]):
+            rows = np.repeat(self.table[chunk], n_others, axis=0)
+            others = np.tile(self.others, (len(rows) // n_others, 1))
+            for size in range(n + 1):
+                for present in combinations(involved, size):
+                    each = self._values(self._mixed(rows, others, present), position)
+                    mean = each.reshape(-1, n_others, each.shape[1]).mean(axis=1)
+                    for player in involved:
+                        # The coalitions with and without a player differ by it alone.
+                        inside = player in present
+                        orders = n * comb(n - 1, size - 1 if inside else size)
+                        values[chunk, player] += (1 if inside else -1) * mean / orders
+
+    def _factors(
+        self, term: Expansion, kernels: Sequence[Factor]
+    ) -> tuple[Array, Array]:
+        """Return a player's factor at all points, of the rows and of the background."""
+        present, absent = (
+            np.prod([self._factor(rows, term, kernel) for kernel in kernels], axis=0)
+            for rows in (self.table, self.others)
+        )
+        return present, absent
+
+    def _factor(self, rows: Array, term: Expansion, kernel: Factor) -> Array:
+        """Return one factor at all points; the ones that many terms share are held."""
+        key = id(rows), id(kernel)
+        shared = id(kernel) in self._shared
+        if shared and key in self._held:
+            return self._held[key]
+        values = np.asarray(kernel(rows, term.points))
+        if term.cosine:
+            assert isinstance(kernel, Kernel)
+            values = values * inverse_roots(kernel_diagonal(kernel, rows))[:, None]
+        if shared:
+            self._held[key] = values
+        return values

@@ -1,0 +1,47 @@
+"""Compiled loop: Shapley values of products, in which every player has a factor."""
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.linalg.jit import loop
+
+
+@loop()
+def add_product_games(
+    present: Array,
+    absent: Array,
+    coefs: Array,
+    nodes: Array,
+    shares: Array,
+    values: Array,
+) -> None:
+    """Add the Shapley values of sums of product games, (n_players, n_rows, n_outputs).
+
+    `present` has shape (n_players, n_rows, n_points), `absent` (n_players, n_points,
+    n_background), `coefs` (n_points, n_outputs); `nodes` and `shares` are a quadrature.
+    """
+    n_players, n_rows, n_points = present.shape
+    n_background, n_outputs = absent.shape[2], coefs.shape[1]
+    mixed = np.empty(n_players)
+    slopes = np.empty(n_players)
+    for row in range(n_rows):
+        for point in range(n_points):
+            slopes[:] = 0.0
+            for other in range(n_background):
+                for node in range(nodes.size):
+                    u = nodes[node]
+                    before = shares[node] / n_background
+                    for i in range(n_players):
+                        p, q = present[i, row, point], absent[i, point, other]
+                        mixed[i] = u * p + (1.0 - u) * q
+                    # Products of all other factors, without a division by zero.
+                    after = 1.0
+                    for i in range(n_players - 1, -1, -1):
+                        mixed[i], after = after, after * mixed[i]
+                    for i in range(n_players):
+                        p, q = present[i, row, point], absent[i, point, other]
+                        slopes[i] += (p - q) * before * mixed[i]
+                        before *= u * p + (1.0 - u) * q
+            for i in range(n_players):
+                for output in range(n_outputs):
+                    values[i, row, output] += slopes[i] * coefs[point, output]
