@@ -51,7 +51,7 @@ EXTRAS = {
     "cli": "import typer, rich, pandas, pyarrow, skops; "
     "from multikernel.cli import main; sys.argv = ['multikernel', '--help']; main()",
     "plot": "import matplotlib; matplotlib.use('agg'); "
-    "mk.KernelWeightsDisplay.from_estimator(model)",
+    "mk.display.KernelWeightsDisplay.from_estimator(model)",
     "persistence": "mk.save(model, 'model.skops'); "
     "assert (mk.load('model.skops').predict(X) == model.predict(X)).all()",
     "dask": "import dask.array, dask.dataframe, distributed",

@@ -7,7 +7,8 @@ from multikernel.gram import DenseStack
 from multikernel.losses import HingeLoss, SquaredLoss
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1, SquaredBlockNorm
-from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, SpicyMKL
+from multikernel.solvers import SpicyMKL
+from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY
 
 TOL = 1e-8
 

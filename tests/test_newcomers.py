@@ -223,7 +223,7 @@ def notebook(log):
     X = scaler.fit_transform(X)
     model = mk.SpicyMKLClassifierCV(n_alphas=5, cv=2)
     model.fit(X, y, callback=mk.ProgressBar(file=log, every=0.0))
-    picture = mk.KernelWeightsDisplay.from_estimator(model)
+    picture = mk.display.KernelWeightsDisplay.from_estimator(model)
     page = mk.report(make_pipeline(scaler, model), X_new, y_new)
     return model, picture, page
 

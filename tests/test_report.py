@@ -16,7 +16,6 @@ from sklearn.preprocessing import StandardScaler
 
 import multikernel
 from multikernel import (
-    ContributionDisplay,
     FixedWeightsMKLRegressorCV,
     GroupOMPRegressor,
     HKLRegressor,
@@ -32,6 +31,7 @@ from multikernel import (
     stack_grams,
     variance_split,
 )
+from multikernel.display import ContributionDisplay
 from multikernel.kernels import (
     GaussianKernel,
     Interactions,

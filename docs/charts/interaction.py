@@ -6,7 +6,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.model_selection import train_test_split
 
-from multikernel import ContributionDisplay, SpicyMKLRegressor
+from multikernel import SpicyMKLRegressor
+from multikernel.display import ContributionDisplay
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((400, 30))

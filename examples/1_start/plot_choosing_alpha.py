@@ -17,12 +17,8 @@ every fold.
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from multikernel import (
-    RegularizationPathDisplay,
-    SpicyMKLClassifier,
-    SpicyMKLClassifierCV,
-    regularization_path,
-)
+from multikernel import SpicyMKLClassifier, SpicyMKLClassifierCV, regularization_path
+from multikernel.display import RegularizationPathDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X = StandardScaler().set_output(transform="pandas").fit_transform(X.iloc[:, 20:])

@@ -33,7 +33,7 @@ print(f"the objective can be lowered by {mkl.duality_gap_:.3%} at most")
 # What it looks at
 # ----------------
 
-from multikernel import KernelWeightsDisplay
+from multikernel.display import KernelWeightsDisplay
 
 KernelWeightsDisplay.from_estimator(mkl)
 
@@ -44,6 +44,6 @@ KernelWeightsDisplay.from_estimator(mkl)
 # Every point is a model with a bound on what any other choice of functions could gain.
 # One pass is one reading of all Gram matrices.
 
-from multikernel import ConvergenceDisplay
+from multikernel.display import ConvergenceDisplay
 
 ConvergenceDisplay.from_estimator(mkl, x="passes")

@@ -14,7 +14,8 @@ share one selection: a group is of use to all or left out.
 import numpy as np
 import pandas as pd
 
-from multikernel import KernelWeightsDisplay, SpicyMKLRegressor, SpicyMKLRegressorCV
+from multikernel import SpicyMKLRegressor, SpicyMKLRegressorCV
+from multikernel.display import KernelWeightsDisplay
 from multikernel.kernels import LinearKernel
 
 rng = np.random.default_rng(0)

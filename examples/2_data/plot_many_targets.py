@@ -20,7 +20,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from multikernel import SpicyMKLRegressor, VarianceSplitDisplay, variance_split
+from multikernel import SpicyMKLRegressor, variance_split
+from multikernel.display import VarianceSplitDisplay
 from multikernel.kernels import GaussianKernel
 
 images = load_digits(as_frame=True)

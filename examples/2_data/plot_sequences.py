@@ -13,7 +13,8 @@ twists.
 
 import numpy as np
 
-from multikernel import KernelWeightsDisplay, SpicyMKLClassifier
+from multikernel import SpicyMKLClassifier
+from multikernel.display import KernelWeightsDisplay
 from multikernel.kernels.sequence import (
     ProfileKernel,
     SpectrumKernel,

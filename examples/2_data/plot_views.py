@@ -16,7 +16,8 @@ a resampling bounds how many of the chosen ones owe their place to chance.
 
 from sklearn.datasets import load_breast_cancer
 
-from multikernel import KernelWeightsDisplay, SpicyMKLClassifier, StabilityDisplay
+from multikernel import SpicyMKLClassifier
+from multikernel.display import KernelWeightsDisplay, StabilityDisplay
 from multikernel.inspection import bootstrap, stability_selection
 from multikernel.kernels import GaussianKernel, per_column
 

@@ -9,12 +9,8 @@ looked at, with a band that says how much it would move on other samples.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
 
-from multikernel import (
-    ContributionDisplay,
-    ExplanationDisplay,
-    SpicyMKLRegressor,
-    SpicyMKLRegressorCV,
-)
+from multikernel import SpicyMKLRegressor, SpicyMKLRegressorCV
+from multikernel.display import ContributionDisplay, ExplanationDisplay
 from multikernel.kernels import GaussianKernel, per_column
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)

@@ -13,7 +13,8 @@ certificate counts all of them, the ones never looked at included.
 
 import numpy as np
 
-from multikernel import HKLRegressor, HullDisplay
+from multikernel import HKLRegressor
+from multikernel.display import HullDisplay
 from multikernel.kernels.graph import PolynomialGrid
 
 rng = np.random.default_rng(0)

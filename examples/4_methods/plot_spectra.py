@@ -13,11 +13,8 @@ the tails of the spectra in place of the traces.
 
 import numpy as np
 
-from multikernel import (
-    LocalRademacherMKLClassifier,
-    LpMKLClassifier,
-    TailSpectrumDisplay,
-)
+from multikernel import LocalRademacherMKLClassifier, LpMKLClassifier
+from multikernel.display import TailSpectrumDisplay
 from multikernel.kernels import ColumnKernel, GaussianKernel
 
 rng = np.random.default_rng(0)

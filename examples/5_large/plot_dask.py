@@ -16,7 +16,8 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from multikernel import ConvergenceDisplay, SpicyMKLClassifier
+from multikernel import SpicyMKLClassifier
+from multikernel.display import ConvergenceDisplay
 from multikernel.kernels import GaussianKernel, ParameterGrid
 
 rng = np.random.default_rng(0)

@@ -23,7 +23,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from multikernel import ContributionDisplay, SpicyMKLClassifier
+from multikernel import SpicyMKLClassifier
+from multikernel.display import ContributionDisplay
 from multikernel.kernels import GaussianKernel, ParameterGrid
 
 n_rows = 2_000

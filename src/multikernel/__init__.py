@@ -1,12 +1,22 @@
 """Multiple kernel learning with certified optimality.
 
-Names are listed in `__init__.pyi` and loaded when they are first asked for, here and in
-the packages whose names users import: an estimator loads what it fits with, a picture
-what it draws, and the command line speaks at once.
+`__init__.pyi` lists the names of this package; each is imported when it is first used.
+The packages below this one do the same, so that the command line starts quickly.
 """
+
+import importlib.util
 
 import lazy_loader
 
 __version__ = "1.0.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, _list_names, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __dir__() -> list[str]:
+    """Return the classes and functions of this package, without its modules."""
+    return [
+        name
+        for name in _list_names()
+        if importlib.util.find_spec(f"{__name__}.{name}") is None
+    ]

@@ -94,7 +94,7 @@ def report(
         `multikernel.variance_split`, to be drawn.
     nested : NestedScores, default=None
         Scores of a search with the settings of this model on outer folds, from
-        `multikernel.nested_cross_validate`, and how often kernels and views were in
+        `multikernel.inspection.nested_cross_validate`, and how often kernels and views were in
         use there.
 
     Returns

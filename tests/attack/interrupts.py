@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import multikernel as mk
 from multikernel.kernels import GaussianKernel
 from multikernel.losses import CrammerSingerLoss
-from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY
+from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY
 
 Array = NDArray[np.float64]
 Fit = Callable[[], Any]

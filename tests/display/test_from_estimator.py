@@ -10,20 +10,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import (
-    ConvergenceDisplay,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
-    KernelWeightsDisplay,
     LpMKLRegressor,
     LpMKLRegressorCV,
-    RegularizationPathDisplay,
-    SparsityPathDisplay,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
     regularization_path,
 )
 from multikernel.datasets import make_additive_regression
+from multikernel.display import (
+    ConvergenceDisplay,
+    KernelWeightsDisplay,
+    RegularizationPathDisplay,
+    SparsityPathDisplay,
+)
 from multikernel.kernels import GaussianKernel, per_column
 
 KERNELS = per_column(GaussianKernel(0.5), 4)

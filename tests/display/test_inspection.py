@@ -9,17 +9,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import (
-    ContributionDisplay,
-    ExplanationDisplay,
     GroupOMPRegressor,
-    KernelWeightsDisplay,
-    RegularizationPathDisplay,
-    SparsityPathDisplay,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
-    StabilityDisplay,
     bootstrap,
+)
+from multikernel.display import (
+    ContributionDisplay,
+    ExplanationDisplay,
+    KernelWeightsDisplay,
+    RegularizationPathDisplay,
+    SparsityPathDisplay,
+    StabilityDisplay,
 )
 from multikernel.inspection import Stability
 from multikernel.kernels import (

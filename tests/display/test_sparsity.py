@@ -7,13 +7,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel import (
-    GroupOMPRegressor,
-    GroupOMPRegressorCV,
-    SparsityPathDisplay,
-    SpicyMKLRegressor,
-)
+from multikernel import GroupOMPRegressor, GroupOMPRegressorCV, SpicyMKLRegressor
 from multikernel.datasets import make_additive_regression
+from multikernel.display import SparsityPathDisplay
 from multikernel.kernels import GaussianKernel, per_column
 
 SCORES = np.random.default_rng(0).random((3, 5, 4))

@@ -34,7 +34,7 @@ from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import build_stack
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
 from multikernel.persistence import load, save
-from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY
+from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY
 
 KERNELS = ParameterGrid(
     [GaussianKernel(0.7), GaussianKernel(2.0), PolynomialKernel(2)],

@@ -12,8 +12,6 @@ from multikernel.gram.checks import kernel_shapes
 from multikernel.problem import Problem
 from multikernel.regularizers import SparseBlockNorm, SquaredBlockNorm
 from multikernel.solvers import (
-    LP_SOLVERS,
-    SPARSE_ONLY,
     UFOMKL,
     FixedWeights,
     GroupOMP,
@@ -25,6 +23,7 @@ from multikernel.solvers import (
     solve_path,
     ufo_exponent,
 )
+from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY
 from multikernel.solvers.one_class import OneClass
 from multikernel.testing import check_gram_stack
 

@@ -13,10 +13,10 @@ from multikernel import (
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
     SpicyMKLSurvivalCV,
-    nested_cross_validate,
     report,
     stack_grams,
 )
+from multikernel.inspection import nested_cross_validate
 from multikernel.kernels import GaussianKernel
 
 pytestmark = pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")

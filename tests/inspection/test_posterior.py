@@ -11,8 +11,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import (
-    ContributionDisplay,
-    ExplanationDisplay,
     FixedWeightsMKLRegressor,
     GroupOMPRegressor,
     HKLRegressor,
@@ -21,6 +19,7 @@ from multikernel import (
     SpicyMKLRegressor,
     bootstrap,
 )
+from multikernel.display import ContributionDisplay, ExplanationDisplay
 from multikernel.inspection import term_posterior
 from multikernel.kernels import GaussianKernel, LinearKernel, Unpenalized, per_column
 

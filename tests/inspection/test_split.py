@@ -14,12 +14,12 @@ from sklearn.preprocessing import StandardScaler
 from multikernel import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
-    VarianceSplitDisplay,
     bootstrap,
     report,
     stability_selection,
     variance_split,
 )
+from multikernel.display import VarianceSplitDisplay
 from multikernel.exceptions import DictionaryWarning
 from multikernel.inspection import (
     SobolIndices,

@@ -21,14 +21,21 @@ def documented() -> dict[str, Any]:
 
 
 def name_lines() -> Iterator[str]:
-    """Describe every object of the reference."""
+    """Describe every object of the reference; classes share lines of equal members."""
+    members: dict[str, list[str]] = {}
     for name, item in documented().items():
+        short = name.removeprefix("multikernel.")
         if inspect.isclass(item):
-            yield from _class_lines(name, item)
+            yield f"class {short}{_builtin_base(item)}{_parameter_names(item)}"
+            for line in _member_lines(item):
+                members.setdefault(line, []).append(short)
         elif callable(item):
-            yield f"function {name}{_signature(item)}"
+            yield f"function {short}{_signature(item)}"
         else:
-            yield f"constant {name} = {_shown(item)}"
+            yield f"constant {short} = {_shown(item)}"
+    yield ""
+    for line, classes in sorted(members.items()):
+        yield f"{line}: {', '.join(classes)}"
 
 
 def _listed(page: Path) -> Iterator[str]:
@@ -45,18 +52,34 @@ def _resolved(name: str) -> Any:
     return getattr(importlib.import_module(module), last)
 
 
-def _class_lines(name: str, cls: type) -> Iterator[str]:
+def _builtin_base(cls: type) -> str:
+    """Return the class of Python that `except`, or unpacking, relies on."""
     bases = [base for base in cls.__mro__[1:] if base.__module__ == "builtins"]
-    # Python's own classes are what `except`, and unpacking, rely on.
-    own = "" if bases == [object] else f"({bases[0].__name__})"
-    yield f"class {name}{own}"
-    if not _is_protocol(cls) and not issubclass(cls, Enum | BaseException):
-        for parameter in _parameters(cls):
-            yield f"    {parameter}"
+    return "" if bases == [object] else f"({bases[0].__name__})"
+
+
+def _member_lines(cls: type) -> Iterator[str]:
+    """Return parameters with their defaults, attributes and methods, one a line."""
+    if _has_parameters(cls):
+        for parameter in _bare(inspect.signature(cls)).parameters.values():
+            yield f"parameter {str(parameter).replace('=', ' = ', 1)}"
     for attribute in sorted({*_attributes(cls), *_documented_attributes(cls)}):
-        yield f"    .{attribute}"
+        yield f"attribute {attribute}"
     for method, signature in sorted(_methods(cls)):
-        yield f"    {method}{signature}"
+        yield f"method {method}{signature}"
+
+
+def _parameter_names(cls: type) -> str:
+    """Return the names of parameters in their order, and which need their names."""
+    if not _has_parameters(cls):
+        return ""
+    parameters = inspect.signature(cls).parameters.values()
+    without = [parameter.replace(default=parameter.empty) for parameter in parameters]
+    return str(_bare(inspect.Signature(without)))
+
+
+def _has_parameters(cls: type) -> bool:
+    return not _is_protocol(cls) and not issubclass(cls, Enum | BaseException)
 
 
 def _is_protocol(cls: type) -> bool:
@@ -98,17 +121,6 @@ def _methods(cls: type) -> Iterator[tuple[str, str]]:
     for name, item in _public_members(cls).items():
         if isinstance(item, classmethod | staticmethod) or inspect.isfunction(item):
             yield name, _signature(getattr(cls, name))
-
-
-def _parameters(call: Any) -> list[str]:
-    """Return parameters with their defaults, one a line, and the marks between them."""
-    inside = _bare(inspect.signature(call))
-    lines: list[str] = []
-    for parameter in inside.parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in lines:
-            lines.append("*")
-        lines.append(str(parameter).replace("=", " = ", 1))
-    return lines
 
 
 def _signature(call: Any) -> str:

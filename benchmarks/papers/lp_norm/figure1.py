@@ -30,7 +30,7 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from multikernel.problem import Solution, Status
-from multikernel.solvers import LP_SOLVERS
+from multikernel.solvers.lp_choice import LP_SOLVERS
 
 mpl.use("Agg")
 mpl.rcParams.update(

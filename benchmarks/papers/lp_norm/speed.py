@@ -25,7 +25,7 @@ from common import (
     svc_seconds,
 )
 
-from multikernel.solvers import LP_SOLVERS, choose_lp_solver
+from multikernel.solvers.lp_choice import LP_SOLVERS, choose_lp_solver
 
 P_VALUES = (1.0, 4 / 3, 2.0, 4.0)
 HEADER = (

@@ -28,11 +28,6 @@ from .lp import (
     InterleavedNewton as InterleavedNewton,
     SquaredForm as SquaredForm,
 )
-from .lp_choice import (
-    LP_SOLVERS as LP_SOLVERS,
-    SPARSE_ONLY as SPARSE_ONLY,
-    choose_lp_solver as choose_lp_solver,
-)
 from .spicy import SpicyMKL as SpicyMKL
 from .weight_rules import (
     alignment_weights as alignment_weights,

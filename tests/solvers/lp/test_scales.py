@@ -8,7 +8,7 @@ from multikernel.gram import DenseStack
 from multikernel.machines import Newton
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
-from multikernel.solvers import LP_SOLVERS
+from multikernel.solvers.lp_choice import LP_SOLVERS
 
 N_SAMPLES, N_KERNELS = 40, 12
 

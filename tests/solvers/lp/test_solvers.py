@@ -19,7 +19,6 @@ from multikernel.kernels import random_subset_gaussians
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1, SquaredBlockNorm
 from multikernel.solvers import (
-    LP_SOLVERS,
     SILP,
     Alternating,
     CuttingPlane,
@@ -27,9 +26,9 @@ from multikernel.solvers import (
     InterleavedNewton,
     SimpleMKL,
     SpicyMKL,
-    choose_lp_solver,
     solve_path,
 )
+from multikernel.solvers.lp_choice import LP_SOLVERS, choose_lp_solver
 from multikernel.testing import check_solution, check_solver
 
 SOLVER_CLASSES = tuple(LP_SOLVERS.values())

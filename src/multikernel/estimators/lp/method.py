@@ -18,8 +18,8 @@ from multikernel.estimators.scale import target_scale
 from multikernel.losses import Loss, SmoothConjugateLoss
 from multikernel.losses.base import link_of
 from multikernel.regularizers import SquaredBlockNorm
-from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, Solver
-from multikernel.solvers.lp_choice import lp_solver
+from multikernel.solvers import Solver
+from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, lp_solver
 
 STANDARD_C = 2.0
 """C of ``C=None`` in multiples of `margin_unit`. Mean accuracy over 20 sets is 0.873,
