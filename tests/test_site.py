@@ -1,4 +1,4 @@
-"""The reference documents every promised name, and every name that their texts mention."""
+"""The reference documents every promised name and every name in their docstrings."""
 
 import ast
 import importlib

@@ -67,7 +67,7 @@ class OneClassMethod:
 class OneClassMKL(OutlierMixin, BaseMKL):
     r"""Novelty and outlier detection with lp-norm weights of the kernels.
 
-    Minimises, over weights of p-norm at most one, functions of the kernels' spaces and
+    Minimizes, over weights of p-norm at most one, functions of the kernels' spaces and
     an offset [1]_,
 
     .. math::
@@ -75,41 +75,41 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         \sum_i s_i \max\Bigl(0, b - \sum_m f_m(x_i)\Bigr)
 
     with sample weights s: the one-class machine of `sklearn.svm.OneClassSVM` on a
-    combination of kernels that is learnt with it. Every fit ends with a duality gap, a
-    bound on the distance of ``objective_`` to the optimum. The combination is held in
-    memory.
+    combination of kernels that is learned at the same time. Every fit ends with a
+    duality gap, a bound on the distance of ``objective_`` to the optimum. The combined
+    Gram matrix is stored in memory.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates, as other estimators take them. None stands for Gaussians of a
-        few widths on all columns together, which must be standardised, and with up to
-        eight columns on each alone. All are bounded, so that a row far from all others
-        is unusual. A linear kernel is not: the farther out a row is on the side of the
-        mean, the more usual it is.
+        The candidate kernels, as for other estimators. None selects Gaussian kernels of
+        a few widths on all columns together, which must be standardized, and for up to
+        eight columns also on each column alone. These kernels are bounded, so a sample
+        far from all others is unusual. A linear kernel is unbounded: samples far out on
+        the side of the mean count as usual.
     nu : float, default=0.5
-        Share of the training samples that may lie outside, in (0, 1], at most; at
-        least that share are on or outside the border.
+        Upper bound on the share of training samples outside the boundary, in (0, 1]; at
+        least this share is on or outside the boundary.
     p : float, default=2.0
-        Norm of the kernel weights, at least 1, maybe infinite, which is the sum of all
-        kernels. At 1 few kernels are selected; near 1 those that are nearly constant
-        are favoured, as they see no sample as unusual.
+        Order of the norm of the kernel weights, at least 1; infinite gives the sum of
+        all kernels. With p = 1 few kernels are selected. Near 1, kernels that are
+        almost constant are preferred because no sample is unusual to them.
     max_iter : int, default=200
-        Iterations, each of a machine and a pass over all kernels, at most.
+        Maximum number of iterations; each fits one machine and passes over all kernels.
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels, not negative, of p-norm one.
+        Nonnegative kernel weights with p-norm one.
     dual_coef_ : ndarray of shape (n_samples,)
-        The feasible dual point that proves ``duality_gap_``: not negative, with a sum
-        of one. At the optimum f_m is ``kernel_weights_[m]`` times K_m times it.
+        Feasible dual point a that proves ``duality_gap_``: nonnegative, with sum one.
+        At the optimum f_m = ``kernel_weights_[m]`` K_m a.
     intercept_ : ndarray of shape (1,)
         Minus the offset.
     offset_ : float
         The offset b: `decision_function` is `score_samples` minus it.
     objective_ : float
-        The objective above.
+        Objective of the model.
 
     See Also
     --------

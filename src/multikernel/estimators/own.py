@@ -106,9 +106,9 @@ class OwnParameters:
 @documented("mean loss, classifiers")
 @dataclass(eq=False, repr=False)
 class MKLClassifier(OwnParameters, ClassifierMKL):
-    r"""Classification with any loss, penalty and solver, also of one's own.
+    r"""Classification with any loss, penalty and solver, including your own.
 
-    Minimises, over functions of the kernels' spaces and an intercept,
+    Minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -120,18 +120,18 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     Parameters
     ----------
     regularizer : BlockRegularizer or None, default=None
-        The penalty on the block norms, beside the mean loss: its ``alpha`` does not
-        depend on the number of samples. None stands for ``BlockL1(0.01)``.
+        Penalty on the block norms, added to the mean loss, so its ``alpha`` does not
+        depend on the number of samples. None means ``BlockL1(0.01)``.
     solver : Solver or None, default=None
-        The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
+        Solver with its tolerance. None means ``SpicyMKL()``.
 
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        The strength of the default penalty, where none was given.
+        Strength of the default penalty; only if ``regularizer`` is None.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights of the kernels, non-negative, as the penalty scales them;
-        with more than two classes one row per class, as all attributes that say so.
+        Nonnegative kernel weights in the scale of the penalty; with more than two
+        classes one row per class.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus the penalty.
 
@@ -142,8 +142,8 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
 
     See Also
     --------
-    multikernel.testing.check_loss : Says whether a loss keeps its promises.
-    SpicyMKLClassifier : The sparse model, by its own parameters.
+    multikernel.testing.check_loss : Checks a loss of your own.
+    SpicyMKLClassifier : The sparse model with its own parameters.
 
     Examples
     --------
@@ -172,9 +172,9 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
 @documented("mean loss, regressors")
 @dataclass(eq=False, repr=False)
 class MKLRegressor(OwnParameters, RegressorMKL):
-    r"""Regression with any loss, penalty and solver, also of one's own.
+    r"""Regression with any loss, penalty and solver, including your own.
 
-    Minimises, over functions of the kernels' spaces and an intercept,
+    Minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -186,23 +186,23 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     Parameters
     ----------
     regularizer : BlockRegularizer or None, default=None
-        The penalty on the block norms, beside the mean loss: its ``alpha`` does not
-        depend on the number of samples. None stands for `BlockL1` with the default
-        alpha of `SpicyMKLRegressor`, 0.02 times the deviation of the targets for the
-        squared loss.
+        Penalty on the block norms, added to the mean loss, so its ``alpha`` does not
+        depend on the number of samples. None means `BlockL1` with the default alpha of
+        `SpicyMKLRegressor`: 0.02 times the standard deviation of y for the squared
+        loss.
     solver : Solver or None, default=None
-        The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
+        Solver with its tolerance. None means ``SpicyMKL()``.
 
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        The strength of the default penalty, where none was given.
+        Strength of the default penalty; only if ``regularizer`` is None.
     epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels, non-negative, as the penalty scales them.
+        Nonnegative kernel weights in the scale of the penalty.
     dual_coef_ : ndarray of shape (n_samples,)
-        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m times it.
+        Feasible dual point a that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m a.
     objective_ : float
         Mean loss plus the penalty.
 
@@ -213,8 +213,8 @@ class MKLRegressor(OwnParameters, RegressorMKL):
 
     See Also
     --------
-    multikernel.testing.check_loss : Says whether a loss keeps its promises.
-    SpicyMKLRegressor : The sparse model, by its own parameters.
+    multikernel.testing.check_loss : Checks a loss of your own.
+    SpicyMKLRegressor : The sparse model with its own parameters.
 
     Examples
     --------

@@ -106,28 +106,22 @@ class WeightedSearchCV(SearchCV):
 class FixedWeightsMKLClassifierCV(
     WeightedClassification, WeightedSearchCV, ClassifierMKL
 ):
-    r"""Classification with weights that no solver learns, C chosen on folds.
+    r"""Classification with fixed weights, C chosen by cross-validation.
 
-    The problem is stated in `FixedWeightsMKLClassifier`. On every fold the weights are
-    computed from its training samples, and the problem is solved for all values of C in
-    turn, each from the solution before; the C with the best mean validation score is
-    taken. With ``kernel_weights="single"`` every kernel is tried alone, with all values
-    of C: the model is the best single kernel. Kernels are computed once, and what they
-    learn from samples without labels is learnt once; each fold normalises them by its
-    own training samples.
+    Each fold computes the weights from its training samples and solves the problem of
+    `FixedWeightsMKLClassifier` for all values of C, with warm starts. The search
+    chooses the C with the best mean validation score. With ``kernel_weights="single"``
+    each kernel alone is a candidate with all values of C, and the model is the best
+    single kernel. Kernels are fitted and Gram matrices computed once, without labels;
+    each fold normalizes them by its own training samples.
 
     Parameters
     ----------
     Cs : sequence of float, default=None
-        Values of C to try, positive. None
-        stands for 1/32, 1/8, 1/2, 2, ..., 128 over the sum of the weights (one, of a
-        rule) times the mean variance of the kernels; four times as large for
-        "log_loss", which curves less. With one value "single" chooses the kernel alone.
-    refit : bool or "one_standard_error", default=True
-        Whether to solve for all C on all samples, and to be the model at ``C_``.
-        "one_standard_error" does it for the simplest of the best: the model with the
-        fewest kernels, or else the first, whose mean score is within one standard error
-        of the best one's.
+        Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
+        by the sum of the weights (one for a rule) times the mean variance of the
+        kernels, and times four for "log_loss". If there is one value, "single" chooses
+        the kernel only.
 
     Attributes
     ----------
@@ -135,11 +129,12 @@ class FixedWeightsMKLClassifierCV(
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     kernel_ : int
-        For "single" only: the kernel that was chosen, its place in ``kernel_names_``.
+        Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
+        Norms, weights, objectives and gaps on all samples. The strengths of the path
+        are 1 / C.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made for all C together.
+        Total number of outer iterations over all C.
     machine_gap_
 
     See Also
@@ -176,27 +171,21 @@ class FixedWeightsMKLClassifierCV(
 @documented("fixed weights", "fixed weights, regressors")
 @dataclass(eq=False, repr=False, kw_only=True)
 class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, RegressorMKL):
-    r"""Regression with weights that no solver learns, C chosen on folds.
+    r"""Regression with fixed weights, C chosen by cross-validation.
 
-    The problem is stated in `FixedWeightsMKLRegressor`. On every fold the weights are
-    computed from its training samples, and the problem is solved for all values of C in
-    turn, each from the solution before; the C with the best mean validation score is
-    taken. With ``kernel_weights="single"`` every kernel is tried alone, with all values
-    of C: the model is the best single kernel. Kernels are computed once, and what they
-    learn from samples without labels is learnt once; each fold normalises them by its
-    own training samples.
+    Each fold computes the weights from its training samples and solves the problem of
+    `FixedWeightsMKLRegressor` for all values of C, with warm starts. The search chooses
+    the C with the best mean validation score. With ``kernel_weights="single"`` each
+    kernel alone is a candidate with all values of C, and the model is the best single
+    kernel. Kernels are fitted and Gram matrices computed once, without labels; each
+    fold normalizes them by its own training samples.
 
     Parameters
     ----------
     Cs : sequence of float, default=None
-        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
-        the sum of the weights (one, of a rule) times the mean variance of the kernels.
-        With one value "single" chooses the kernel alone.
-    refit : bool or "one_standard_error", default=True
-        Whether to solve for all C on all samples, and to be the model at ``C_``.
-        "one_standard_error" does it for the simplest of the best: the model with the
-        fewest kernels, or else the first, whose mean score is within one standard error
-        of the best one's.
+        Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
+        by the sum of the weights (one for a rule) times the mean variance of the
+        kernels. If there is one value, "single" chooses the kernel only.
 
     Attributes
     ----------
@@ -205,11 +194,12 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     kernel_ : int
-        For "single" only: the kernel that was chosen, its place in ``kernel_names_``.
+        Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
+        Norms, weights, objectives and gaps on all samples. The strengths of the path
+        are 1 / C.
     n_iter_ : int
-        Outer iterations made for all C together.
+        Total number of outer iterations over all C.
     machine_gap_
 
     See Also

@@ -57,19 +57,19 @@ class WeightedRegression:
 @documented("fixed weights", "fixed weights, classifiers")
 @dataclass(eq=False, repr=False)
 class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
-    r"""Classification with a sum of kernels whose weights no solver learns.
+    r"""Classification with a sum of kernels with fixed weights.
 
-    Minimises, over functions of the kernels' spaces and an intercept,
+    Minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s: a machine such as `sklearn.svm.SVC` with the weighted sum of
-    all kernels, normalised, as its kernel. The weights theta are equal, given, or
-    computed by a rule from kernels and targets alone [2]_, [3]_. It is what learnt
-    weights have to beat. Equal weights are `LpMKLClassifier` with p = inf and the same
-    ``normalize`` [1]_.
+    with sample weights s: for the hinge loss this is `sklearn.svm.SVC` with the
+    weighted sum of the normalized kernels. The weights theta are equal, given, or
+    computed by a rule from the kernels and targets alone [2]_, [3]_. Use this estimator
+    as the baseline for learned weights. Equal weights are `LpMKLClassifier` with p =
+    inf and the same ``normalize`` [1]_.
 
     Attributes
     ----------
@@ -116,19 +116,19 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
 @documented("fixed weights", "fixed weights, regressors")
 @dataclass(eq=False, repr=False)
 class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
-    r"""Regression with a sum of kernels whose weights no solver learns.
+    r"""Regression with a sum of kernels with fixed weights.
 
-    Minimises, over functions of the kernels' spaces and an intercept,
+    Minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s: a machine such as `sklearn.svm.SVR` with the weighted sum of
-    all kernels, normalised, as its kernel. The weights theta are equal, given, or
-    computed by a rule from kernels and targets alone [2]_. It is what learnt weights
-    have to beat. Equal weights are `LpMKLRegressor` with p = inf and the same
-    ``normalize`` [1]_.
+    with sample weights s: for the epsilon-insensitive loss this is `sklearn.svm.SVR`
+    with the weighted sum of the normalized kernels. The weights theta are equal, given,
+    or computed by a rule from the kernels and targets alone [2]_. Use this estimator as
+    the baseline for learned weights. Equal weights are `LpMKLRegressor` with p = inf
+    and the same ``normalize`` [1]_.
 
     Attributes
     ----------

@@ -170,26 +170,19 @@ class GreedySearchCV(SearchCV):
 class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
-    On every fold the kernels are selected for all strengths side by side, and every
-    prefix of every selection is a candidate: one path per fold and strength scores
-    all numbers of kernels. Kernels are computed once and cut for the folds; each fold
-    normalises them by its own training samples, as `GroupOMPClassifier` fitted on them
-    would do.
+    Each fold selects kernels for all strengths at the same time. Each prefix of a
+    selection is a candidate, so one path per fold and strength scores all numbers of
+    kernels. The Gram matrices are computed once; each fold normalizes them by its own
+    training samples, as `GroupOMPClassifier` does.
 
     Parameters
     ----------
     alphas : sequence of float, default=None
-        Strengths of the ridge penalty on the mean loss to try, positive. None stands
-        for 1e-4, 1e-3, 1e-2, 1e-1 and 1.
+        Candidate strengths of the ridge penalty, positive. None means 1e-4, 1e-3, 1e-2,
+        1e-1 and 1.
     max_kernels : int or None, default=None
-        The largest number of kernels to try, the smallest is none; when None as many
-        as the selection takes before none improves the fit by more than ``tol``.
-    refit : bool or "one_standard_error", default=True
-        Whether to select on all samples, and to be the model with ``max_kernels_``
-        kernels at ``alpha_``.
-        "one_standard_error" does it for the simplest of the best: the model with the
-        fewest kernels, or else the first, whose mean score is within one standard error
-        of the best one's.
+        Largest candidate number of kernels; the smallest is zero. With None, ``tol``
+        stops the selection.
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
@@ -198,13 +191,13 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     ----------
     alpha_
     max_kernels_ : int
-        The number of kernels that was chosen: the fewest with the best mean score,
-        then the largest alpha.
+        Chosen number of kernels: the smallest one with the best mean score, then the
+        largest alpha.
     alphas_
     selection_order_
     improvements_
     active_kernels_ : ndarray of shape (n_selected,)
-        The selected kernels, ascending.
+        Indices of the selected kernels, ascending.
     objective_ : float
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
@@ -244,43 +237,36 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
 class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
-    On every fold the kernels are selected for all strengths side by side, and every
-    prefix of every selection is a candidate: one path per fold and strength scores
-    all numbers of kernels. Kernels are computed once and cut for the folds; each fold
-    normalises them by its own training samples, as `GroupOMPRegressor` fitted on them
-    would do.
+    Each fold selects kernels for all strengths at the same time. Each prefix of a
+    selection is a candidate, so one path per fold and strength scores all numbers of
+    kernels. The Gram matrices are computed once; each fold normalizes them by its own
+    training samples, as `GroupOMPRegressor` does.
 
     Parameters
     ----------
     alphas : sequence of float, default=None
-        Strengths of the ridge penalty on the mean loss to try, positive, as
-        `GroupOMPRegressor` has it. None stands for 1e-4, 1e-3, 1e-2, 1e-1 and 1.
+        Candidate strengths of the ridge penalty, positive, as ``alpha`` of
+        `GroupOMPRegressor`. None means 1e-4, 1e-3, 1e-2, 1e-1 and 1.
     max_kernels : int or None, default=None
-        The largest number of kernels to try, the smallest is none; when None as many
-        as the selection takes before none improves the fit by more than ``tol``.
-    refit : bool or "one_standard_error", default=True
-        Whether to select on all samples, and to be the model with ``max_kernels_``
-        kernels at ``alpha_``.
-        "one_standard_error" does it for the simplest of the best: the model with the
-        fewest kernels, or else the first, whose mean score is within one standard error
-        of the best one's.
+        Largest candidate number of kernels; the smallest is zero. With None, ``tol``
+        stops the selection.
     tol : float, default=1e-3
-        The precision: stop when no kernel improves the fit by more than this share of
-        the largest improvement that a kernel could offer to the constant model, half
-        the variance of the target for the squared loss.
+        Precision of the selection, not a duality gap: stop when no kernel improves the
+        fit by more than this share of the largest possible improvement over the
+        constant model. For the squared loss that is half the variance of the target.
 
     Attributes
     ----------
     epsilon_
     alpha_
     max_kernels_ : int
-        The number of kernels that was chosen: the fewest with the best mean score,
-        then the largest alpha.
+        Chosen number of kernels: the smallest one with the best mean score, then the
+        largest alpha.
     alphas_
     selection_order_
     improvements_
     active_kernels_ : ndarray of shape (n_selected,)
-        The selected kernels, ascending.
+        Indices of the selected kernels, ascending.
     intercept_ : ndarray of shape (n_outputs,)
         The intercept.
     objective_ : float

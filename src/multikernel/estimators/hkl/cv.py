@@ -46,22 +46,21 @@ class HullSearchCV(SearchCV):
 class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
-    The problem is solved on every fold for all
-    strengths in turn, each from the hull before, and the strength with the best mean
-    validation score is taken. Columns are standardised and graphs bound on each fold's
-    own training samples, as `HKLClassifier` fitted on them would do.
+    Each fold solves the problem of `HKLClassifier` for all strengths, each starting
+    from the previous hull. The search chooses the strength with the best mean
+    validation score. Each fold standardizes columns and fits graphs on its own training
+    samples.
 
     Parameters
     ----------
     alphas : sequence of float, default=None
-        Strengths to try; a grid evenly spaced in the logarithm from 1 downwards, when
-        None.
+        Candidate strengths. None creates a logarithmic grid that descends from 1.
     n_alphas : int, default=11
-        Strengths of that grid.
+        Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-5
-        Its last strength over the first, in (0, 1].
+        Ratio of the last strength of the default grid to the first, in (0, 1].
     n_jobs : int or None, default=None
-        Folds that are fitted at the same time, by threads; -1 stands for all cores.
+        Number of folds fitted in parallel, by threads; -1 uses all cores.
 
     Attributes
     ----------
@@ -69,37 +68,36 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     alphas_
     hull_path_ : HullPath
         Norms, objectives and gaps along the path on all samples, which ends at the
-        choice.
+        chosen strength.
     hull_ : list of nodes
-        The nodes of the model, closed under ancestors; with more than two classes
-        the nodes of any class.
+        Nodes of the model, closed under ancestors; with more than two classes the union
+        over the classes.
     selected_nodes_
     node_norms_
     node_degrees_
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Weights of the kernels in the combination that the model is the solution for;
-        with more than two classes one row per class, as all attributes that say so.
+        Kernel weights of the model; with more than two classes one row per class.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Norms of the functions f_m in the spaces of their normalised kernels.
+        Norm of each function f_m in the space of its normalized kernel.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The feasible dual point that proves ``duality_gap_``.
+        Feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercept, for functions that are centred on the training samples.
+        Intercept, for functions that are centered on the training samples.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over all nodes of the graph, also those that were never
-        looked at. Without `certify` it may be above ``tol``.
+        Relative duality gap over all nodes of the graph, including nodes that the
+        search did not visit. It may exceed ``tol`` unless `certify` is True.
     reduced_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over the nodes that were looked at; above ``tol`` only
-        with a warning.
+        Relative duality gap over the visited nodes; the fit warns if it exceeds
+        ``tol``.
     n_searched_ : int or ndarray of shape (n_classes,)
-        How many these were at the end.
+        Number of visited nodes.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Rounds of the search along the path on all samples.
+        Number of rounds of the search along the path on all samples.
     status_ : str
-        Why the search stopped, the worst of all classes: the name of a `Status` in
-        small letters, such as "converged" or "noise_limited".
+        Reason why the search stopped, the worst over all classes: the name of a
+        `Status` in lower case, such as "converged" or "noise_limited".
 
     See Also
     --------
@@ -130,22 +128,21 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
 class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
-    The problem is solved on every fold for all
-    strengths in turn, each from the hull before, and the strength with the best mean
-    validation score is taken. Columns are standardised and graphs bound on each fold's
-    own training samples, as `HKLRegressor` fitted on them would do.
+    Each fold solves the problem of `HKLRegressor` for all strengths, each starting from
+    the previous hull. The search chooses the strength with the best mean validation
+    score. Each fold standardizes columns and fits graphs on its own training samples.
 
     Parameters
     ----------
     alphas : sequence of float, default=None
-        Strengths to try, as `HKLRegressor` has them; a grid evenly spaced in the
-        logarithm from 1 downwards, when None.
+        Candidate strengths, as ``alpha`` of `HKLRegressor`. None creates a logarithmic
+        grid that descends from 1.
     n_alphas : int, default=11
-        Strengths of that grid.
+        Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-5
-        Its last strength over the first, in (0, 1].
+        Ratio of the last strength of the default grid to the first, in (0, 1].
     n_jobs : int or None, default=None
-        Folds that are fitted at the same time, by threads; -1 stands for all cores.
+        Number of folds fitted in parallel, by threads; -1 uses all cores.
 
     Attributes
     ----------
@@ -154,34 +151,34 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     alphas_
     hull_path_ : HullPath
         Norms, objectives and gaps along the path on all samples, which ends at the
-        choice.
+        chosen strength.
     hull_ : list of nodes
-        The nodes of the model, closed under ancestors.
+        Nodes of the model, closed under ancestors.
     selected_nodes_
     node_norms_
     node_degrees_
     kernel_weights_ : ndarray of shape (n_hull,)
-        Weights of the kernels in the combination that the model is the solution for.
+        Kernel weights of the model.
     block_norms_ : ndarray of shape (n_hull,)
-        Norms of the functions f_m in the spaces of their normalised kernels.
+        Norm of each function f_m in the space of its normalized kernel.
     dual_coef_ : ndarray of shape (n_samples,)
-        The feasible dual point that proves ``duality_gap_``.
+        Feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,)
-        The intercept, for functions that are centred on the training samples.
+        Intercept, for functions that are centered on the training samples.
     objective_ : float
         Mean loss plus penalty.
     duality_gap_ : float
-        Relative duality gap over all nodes of the graph, also those that were never
-        looked at. Without `certify` it may be above ``tol``.
+        Relative duality gap over all nodes of the graph, including nodes that the
+        search did not visit. It may exceed ``tol`` unless `certify` is True.
     reduced_gap_ : float
-        Relative duality gap over the nodes that were looked at; above ``tol`` only
-        with a warning.
+        Relative duality gap over the visited nodes; the fit warns if it exceeds
+        ``tol``.
     n_searched_ : int
-        How many these were at the end.
+        Number of visited nodes.
     n_iter_ : int
-        Rounds of the search along the path on all samples.
+        Number of rounds of the search along the path on all samples.
     status_ : str
-        Why the search stopped: the name of a `Status` in small letters, such as
+        Reason why the search stopped: the name of a `Status` in lower case, such as
         "converged" or "noise_limited".
 
     See Also

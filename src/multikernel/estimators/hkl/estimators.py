@@ -59,7 +59,7 @@ class HullRegression:
 class HKLClassifier(HullClassification, ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
-    Minimises, over functions of all nodes v and an intercept,
+    Minimizes, over functions of all nodes v and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -67,8 +67,9 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
     with sample weights s and D(v) the descendants of v. A node enters only after all
-    its ancestors, an interaction only after all its parts: so graphs of more nodes
-    than there are atoms can be searched, and ``duality_gap_`` counts every one of them.
+    its ancestors, so an interaction enters only after all its parts. The search
+    therefore visits few nodes of a graph that may be far too large to enumerate;
+    ``duality_gap_`` covers all of its nodes.
 
     Parameters
     ----------
@@ -79,35 +80,34 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     ----------
     alpha_
     hull_ : list of nodes
-        The nodes of the model, closed under ancestors; with more than two classes
-        the nodes of any class.
+        Nodes of the model, closed under ancestors; with more than two classes the union
+        over the classes.
     selected_nodes_
     node_norms_
     node_degrees_
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Weights of the kernels in the combination that the model is the solution for;
-        with more than two classes one row per class, as all attributes that say so.
+        Kernel weights of the model; with more than two classes one row per class.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Norms of the functions f_m in the spaces of their normalised kernels.
+        Norm of each function f_m in the space of its normalized kernel.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The feasible dual point that proves ``duality_gap_``.
+        Feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercept, for functions that are centred on the training samples.
+        Intercept, for functions that are centered on the training samples.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over all nodes of the graph, also those that were never
-        looked at. Without `certify` it may be above ``tol``.
+        Relative duality gap over all nodes of the graph, including nodes that the
+        search did not visit. It may exceed ``tol`` unless `certify` is True.
     reduced_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over the nodes that were looked at; above ``tol`` only
-        with a warning.
+        Relative duality gap over the visited nodes; the fit warns if it exceeds
+        ``tol``.
     n_searched_ : int or ndarray of shape (n_classes,)
-        How many these were at the end.
+        Number of visited nodes.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Rounds of the search.
+        Number of rounds of the search.
     status_ : str
-        Why the search stopped, the worst of all classes: the name of a `Status` in
-        small letters, such as "converged" or "noise_limited".
+        Reason why the search stopped, the worst over all classes: the name of a
+        `Status` in lower case, such as "converged" or "noise_limited".
 
     See Also
     --------
@@ -142,7 +142,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
 class HKLRegressor(HullRegression, RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
-    Minimises, over functions of all nodes v and an intercept,
+    Minimizes, over functions of all nodes v and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -150,8 +150,9 @@ class HKLRegressor(HullRegression, RegressorMKL):
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
     with sample weights s and D(v) the descendants of v. A node enters only after all
-    its ancestors, an interaction only after all its parts: so graphs of more nodes
-    than there are atoms can be searched, and ``duality_gap_`` counts every one of them.
+    its ancestors, so an interaction enters only after all its parts. The search
+    therefore visits few nodes of a graph that may be far too large to enumerate;
+    ``duality_gap_`` covers all of its nodes.
 
     Parameters
     ----------
@@ -165,32 +166,32 @@ class HKLRegressor(HullRegression, RegressorMKL):
     alpha_
     epsilon_
     hull_ : list of nodes
-        The nodes of the model, closed under ancestors.
+        Nodes of the model, closed under ancestors.
     selected_nodes_
     node_norms_
     node_degrees_
     kernel_weights_ : ndarray of shape (n_hull,)
-        Weights of the kernels in the combination that the model is the solution for.
+        Kernel weights of the model.
     block_norms_ : ndarray of shape (n_hull,)
-        Norms of the functions f_m in the spaces of their normalised kernels.
+        Norm of each function f_m in the space of its normalized kernel.
     dual_coef_ : ndarray of shape (n_samples,)
-        The feasible dual point that proves ``duality_gap_``.
+        Feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,)
-        The intercept, for functions that are centred on the training samples.
+        Intercept, for functions that are centered on the training samples.
     objective_ : float
         Mean loss plus penalty.
     duality_gap_ : float
-        Relative duality gap over all nodes of the graph, also those that were never
-        looked at. Without `certify` it may be above ``tol``.
+        Relative duality gap over all nodes of the graph, including nodes that the
+        search did not visit. It may exceed ``tol`` unless `certify` is True.
     reduced_gap_ : float
-        Relative duality gap over the nodes that were looked at; above ``tol`` only
-        with a warning.
+        Relative duality gap over the visited nodes; the fit warns if it exceeds
+        ``tol``.
     n_searched_ : int
-        How many these were at the end.
+        Number of visited nodes.
     n_iter_ : int
-        Rounds of the search.
+        Number of rounds of the search.
     status_ : str
-        Why the search stopped: the name of a `Status` in small letters, such as
+        Reason why the search stopped: the name of a `Status` in lower case, such as
         "converged" or "noise_limited".
 
     See Also

@@ -164,54 +164,47 @@ class TailSearchCV(SearchCV):
 class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, ClassifierMKL):
     r"""Classification by local Rademacher MKL, C and theta cross-validated.
 
-    The problem of `LocalRademacherMKLClassifier` is solved on every fold
-    for all pairs of C and theta in turn, each from a neighbour's solution, and the pair
-    with the best mean validation score is taken. One spectrum of each kernel serves all
-    pairs. Kernels are computed once and cut for the folds; each fold normalises them by
-    its own training samples.
+    Each fold solves the problem of `LocalRademacherMKLClassifier` for all pairs of C
+    and theta, with warm starts. The search chooses the pair with the best mean
+    validation score. The Gram matrices are computed once; each fold normalizes them by
+    its own training samples and computes one spectrum of each kernel for all pairs.
 
     Parameters
     ----------
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
-        Numbers of free eigenvalues to try; with 0 the model is `LpMKLClassifier`.
+        Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLClassifier`.
     n_starts : int, default=3
-        Starting weights of "dc" for every pair: the neighbour's solution, or the
-        solution of "conv" for the first one; equal ones; and then random ones.
-    refit : bool or "one_standard_error", default=True
-        Whether to solve for ``theta_`` and all C on all samples, and to be the model at
-        ``C_``.
-        "one_standard_error" does it for the simplest of the best: the model with the
-        fewest kernels, or else the first, whose mean score is within one standard error
-        of the best one's.
+        Number of starts of "dc" for each pair: first the solution of a neighboring pair
+        (for the first pair, of "conv"), then equal weights, then random weights.
 
     Attributes
     ----------
     C_
     theta_ : int
-        Its theta.
+        Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
-        All values of C that were tried, ascending.
+        All candidate values of C, ascending.
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``theta_``; its
-        strengths are 1 / C, and its gaps of "dc" belong to the convex problems.
+        Norms, weights, objectives and gaps on all samples for ``theta_``. The strengths
+        of the path are 1 / C; gaps of "dc" are those of the convex problems.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The feasible dual point of the (last) convex problem, from -C to C for the
-        hinge and the logistic loss, zero at samples of weight zero.
+        Feasible dual point of the (last) convex problem; from -C to C for the hinge and
+        the logistic loss, zero at samples of weight zero.
     objective_ : float or ndarray of shape (n_classes,)
-        That of `LocalRademacherMKLClassifier`: penalty plus C times the sum of the
-        losses.
+        Objective of `LocalRademacherMKLClassifier`: the penalty plus C times the sum of
+        the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap of "conv"; nan for "dc", which has none.
+        Relative duality gap of "conv"; nan for "dc".
     subproblem_gap_ : float or ndarray of shape (n_classes,)
-        For "dc" only: relative duality gap of the last convex problem.
+        Relative duality gap of the last convex problem; only for "dc".
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
-        For "dc" only: the objectives that the starts led to, ascending.
+        Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of all kernels over n, beyond 0, 1, ... eigenvalues.
+        Tail sums of each kernel beyond 0, 1, ... eigenvalues, divided by n.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made for all C together.
+        Total number of outer iterations over all C.
 
     See Also
     --------
@@ -242,57 +235,51 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
 class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
 
-    The problem of `LocalRademacherMKLRegressor` is solved on every fold
-    for all pairs of C and theta in turn, each from a neighbour's solution, and the pair
-    with the best mean validation score is taken. One spectrum of each kernel serves all
-    pairs. Kernels are computed once and cut for the folds; each fold normalises them by
-    its own training samples.
+    Each fold solves the problem of `LocalRademacherMKLRegressor` for all pairs of C and
+    theta, with warm starts. The search chooses the pair with the best mean validation
+    score. The Gram matrices are computed once; each fold normalizes them by its own
+    training samples and computes one spectrum of each kernel for all pairs.
 
     Parameters
     ----------
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
-        Numbers of free eigenvalues to try; with 0 the model is `LpMKLRegressor`.
+        Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLRegressor`.
     n_starts : int, default=3
-        Starting weights of "dc" for every pair: the neighbour's solution, or the
-        solution of "conv" for the first one; equal ones; and then random ones.
-    refit : bool or "one_standard_error", default=True
-        Whether to solve for ``theta_`` and all C on all samples, and to be the model at
-        ``C_``.
-        "one_standard_error" does it for the simplest of the best: the model with the
-        fewest kernels, or else the first, whose mean score is within one standard error
-        of the best one's.
+        Number of starts of "dc" for each pair: first the solution of a neighboring pair
+        (for the first pair, of "conv"), then equal weights, then random weights.
 
     Attributes
     ----------
     epsilon_
     C_
     theta_ : int
-        Its theta.
+        Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
-        All values of C that were tried, ascending.
+        All candidate values of C, ascending.
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``theta_``; its
-        strengths are 1 / C, and its gaps of "dc" belong to the convex problems.
+        Norms, weights, objectives and gaps on all samples for ``theta_``. The strengths
+        of the path are 1 / C; gaps of "dc" are those of the convex problems.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        The weights mu of the kernels of trace n, non-negative, on the constraint.
+        Nonnegative weights mu of the kernels, which are scaled to trace n, on the
+        boundary of the constraint.
     dual_coef_ : ndarray of shape (n_samples,)
-        The feasible dual point of the (last) convex problem, from -C to C for the
+        Feasible dual point of the (last) convex problem; from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero.
     objective_ : float
-        That of `LocalRademacherMKLRegressor`: penalty plus C times the sum of the
-        losses.
+        Objective of `LocalRademacherMKLRegressor`: the penalty plus C times the sum of
+        the losses.
     duality_gap_ : float
-        Relative duality gap of "conv"; nan for "dc", which has none.
+        Relative duality gap of "conv"; nan for "dc".
     subproblem_gap_ : float
-        For "dc" only: relative duality gap of the last convex problem.
+        Relative duality gap of the last convex problem; only for "dc".
     start_objectives_ : ndarray of shape (n_starts,)
-        For "dc" only: the objectives that the starts led to, ascending.
+        Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of all kernels over n, beyond 0, 1, ... eigenvalues.
+        Tail sums of each kernel beyond 0, 1, ... eigenvalues, divided by n.
     n_iter_ : int
-        Outer iterations made for all C together.
+        Total number of outer iterations over all C.
 
     See Also
     --------

@@ -67,58 +67,58 @@ class TailRegression:
 class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
 
-    Minimises, over functions of the kernels' spaces, an intercept and kernel weights
+    Minimizes, over functions of the kernels' spaces, an intercept and kernel weights
     :math:`\mu \ge 0`,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m} + C \sum_i s_i\,
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s, where what bounds the weights is not the trace of kernels but
-    the tail of their spectrum: the leading theta eigenvalues are free, as they are in
-    the local Rademacher complexity. Kernels have the trace n beforehand. Then "conv"
-    asks that
+    with sample weights s. The constraint on the weights does not contain the traces of
+    the kernels but the tail sums of their spectra: like the local Rademacher
+    complexity, it does not count the leading theta eigenvalues. Kernels are scaled to
+    trace n. "conv" requires
 
     .. math::
         \Bigl\| \Bigl( \mu_m \, \tfrac1n \sum_{j > \theta} \lambda_j(K_m)
         \Bigr)_m \Bigr\|_p \le 1,
 
-    which is lp-norm learning with kernels divided by their tails. It is convex, and
-    every fit ends with a duality gap. "dc" bounds the tail of the combined kernel,
-    :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le 1` where p is 1
-    (`TailDC` has the norm for other p). That is not convex: convex problems are solved
-    in turn, each with its gap, ``objective_`` falls in each of them, and the best of
-    `n_starts` stationary points is kept. It has no certificate. With ``theta=0`` both
-    are `LpMKLClassifier` with ``normalize="trace"``.
+    which is lp-norm learning with kernels divided by their tails. This problem is
+    convex, and every fit ends with a duality gap. "dc" bounds the tail of the combined
+    kernel, :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le 1` where p
+    is 1 (`TailDC` has the norm for other p). This problem is not convex. "dc" solves a
+    sequence of convex problems, each with its own gap, and each decreases
+    ``objective_``. The model is the best of `n_starts` stationary points and has no
+    certificate. With ``theta=0`` both are `LpMKLClassifier` with ``normalize="trace"``.
 
     Parameters
     ----------
     n_starts : int, default=3
-        Starting weights of "dc": first the result of "conv", then equal ones, then
-        random ones.
+        Number of starts of "dc": the first starts from the result of "conv", the second
+        from equal weights, the others from random weights.
 
     Attributes
     ----------
     C_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The feasible dual point of the (last) convex problem, from -C to C for the
-        hinge and the logistic loss, zero at samples of weight zero.
+        Feasible dual point of the (last) convex problem; from -C to C for the hinge and
+        the logistic loss, zero at samples of weight zero.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap of "conv"; nan for "dc", which has none.
+        Relative duality gap of "conv"; nan for "dc".
     subproblem_gap_ : float or ndarray of shape (n_classes,)
-        For "dc" only: relative duality gap of the last convex problem.
+        Relative duality gap of the last convex problem; only for "dc".
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
-        For "dc" only: the objectives that the starts led to, ascending.
+        Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of all kernels over n, beyond 0, 1, ..., theta eigenvalues.
+        Tail sums of each kernel beyond 0, 1, ..., theta eigenvalues, divided by n.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made; of "dc" convex problems solved, from all starts.
+        Number of outer iterations; for "dc", number of convex problems over all starts.
 
     See Also
     --------
     LocalRademacherMKLClassifierCV : Chooses C and theta by cross-validation.
-    LpMKLClassifier : The same with traces in place of tails.
-    multikernel.gram.TailNormalizer : What "conv" does, for every estimator.
+    LpMKLClassifier : The same problem with traces in place of tail sums.
+    multikernel.gram.TailNormalizer : The normalization of "conv", for every estimator.
 
     References
     ----------
@@ -156,61 +156,62 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
 class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.
 
-    Minimises, over functions of the kernels' spaces, an intercept and kernel weights
+    Minimizes, over functions of the kernels' spaces, an intercept and kernel weights
     :math:`\mu \ge 0`,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m} + C \sum_i s_i\,
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s, where what bounds the weights is not the trace of kernels but
-    the tail of their spectrum: the leading theta eigenvalues are free, as they are in
-    the local Rademacher complexity. Kernels have the trace n beforehand. Then "conv"
-    asks that
+    with sample weights s. The constraint on the weights does not contain the traces of
+    the kernels but the tail sums of their spectra: like the local Rademacher
+    complexity, it does not count the leading theta eigenvalues. Kernels are scaled to
+    trace n. "conv" requires
 
     .. math::
         \Bigl\| \Bigl( \mu_m \, \tfrac1n \sum_{j > \theta} \lambda_j(K_m)
         \Bigr)_m \Bigr\|_p \le 1,
 
-    which is lp-norm learning with kernels divided by their tails. It is convex, and
-    every fit ends with a duality gap. "dc" bounds the tail of the combined kernel,
-    :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le 1` where p is 1
-    (`TailDC` has the norm for other p). That is not convex: convex problems are solved
-    in turn, each with its gap, ``objective_`` falls in each of them, and the best of
-    `n_starts` stationary points is kept. It has no certificate. With ``theta=0`` both
-    are `LpMKLRegressor` with ``normalize="trace"``.
+    which is lp-norm learning with kernels divided by their tails. This problem is
+    convex, and every fit ends with a duality gap. "dc" bounds the tail of the combined
+    kernel, :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le 1` where p
+    is 1 (`TailDC` has the norm for other p). This problem is not convex. "dc" solves a
+    sequence of convex problems, each with its own gap, and each decreases
+    ``objective_``. The model is the best of `n_starts` stationary points and has no
+    certificate. With ``theta=0`` both are `LpMKLRegressor` with ``normalize="trace"``.
 
     Parameters
     ----------
     n_starts : int, default=3
-        Starting weights of "dc": first the result of "conv", then equal ones, then
-        random ones.
+        Number of starts of "dc": the first starts from the result of "conv", the second
+        from equal weights, the others from random weights.
 
     Attributes
     ----------
     C_
     epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
-        The weights mu of the kernels of trace n, non-negative, on the constraint.
+        Nonnegative weights mu of the kernels, which are scaled to trace n, on the
+        boundary of the constraint.
     dual_coef_ : ndarray of shape (n_samples,)
-        The feasible dual point of the (last) convex problem, from -C to C for the
+        Feasible dual point of the (last) convex problem; from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero.
     duality_gap_ : float
-        Relative duality gap of "conv"; nan for "dc", which has none.
+        Relative duality gap of "conv"; nan for "dc".
     subproblem_gap_ : float
-        For "dc" only: relative duality gap of the last convex problem.
+        Relative duality gap of the last convex problem; only for "dc".
     start_objectives_ : ndarray of shape (n_starts,)
-        For "dc" only: the objectives that the starts led to, ascending.
+        Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of all kernels over n, beyond 0, 1, ..., theta eigenvalues.
+        Tail sums of each kernel beyond 0, 1, ..., theta eigenvalues, divided by n.
     n_iter_ : int
-        Outer iterations made; of "dc" convex problems solved, from all starts.
+        Number of outer iterations; for "dc", number of convex problems over all starts.
 
     See Also
     --------
     LocalRademacherMKLRegressorCV : Chooses C and theta by cross-validation.
-    LpMKLRegressor : The same with traces in place of tails.
-    multikernel.gram.TailNormalizer : What "conv" does, for every estimator.
+    LpMKLRegressor : The same problem with traces in place of tail sums.
+    multikernel.gram.TailNormalizer : The normalization of "conv", for every estimator.
 
     References
     ----------

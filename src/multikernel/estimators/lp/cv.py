@@ -215,42 +215,36 @@ class MarginSearchCV(SearchCV):
 class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
 
-    The problem of `LpMKLClassifier` is solved on every fold for pairs
-    of C and p in turn, each from a neighbour's solution, and the pair with the best
-    mean validation score is taken. The largest p is solved for from the smallest C up,
-    until scores have gone down; every other p for the best C of the next larger one
-    and the values beside it, and for larger ones while scores rise. What is left out
-    is nan in ``cv_results_``. Kernels are computed once and cut for the folds, each of
-    which normalises them by its own training samples: a fold's models are those of a
-    `LpMKLClassifier` fitted on it.
+    Each fold solves the problem of `LpMKLClassifier` for pairs of C and p, with warm
+    starts. The search chooses the pair with the best mean validation score. It begins
+    with the largest p and increases C until the scores decrease. Each smaller p starts
+    with the best C of the next larger p and its two neighbors, and continues to larger
+    C while the scores rise. ``cv_results_`` contains nan for pairs that were skipped.
+    The Gram matrices are computed once; each fold normalizes them by its own training
+    samples, so its models are those of a `LpMKLClassifier` fitted on these samples.
 
     Parameters
     ----------
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
-        Values of p to try, each at least 1.
-    refit : bool or "one_standard_error", default=True
-        Whether to solve for ``p_`` on all samples, from the smallest C up, and to be
-        the model at ``C_``.
-        "one_standard_error" does it for the simplest of the best: the model with the
-        fewest kernels, or else the first, whose mean score is within one standard error
-        of the best one's.
+        Candidate values of p, each at least 1.
 
     Attributes
     ----------
     C_
     p_ : float
-        Its p.
+        Chosen p.
     Cs_ : ndarray of shape (n_Cs,)
-        All values of C for that p, ascending.
+        All values of C for ``p_``, ascending.
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_`` and C up to
-        ``C_``, solved for to ``cv_tol_`` but for the last; its strengths are 1 / C.
+        ``C_``. The strengths of the path are 1 / C; all but the last are solved to
+        ``cv_tol_``.
     objective_ : float or ndarray of shape (n_classes,)
-        That of `LpMKLClassifier`: penalty plus C times the sum of the losses.
+        Objective of `LpMKLClassifier`: the penalty plus C times the sum of the losses.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made for all C of ``path_`` together.
+        Total number of outer iterations along ``path_``.
 
     See Also
     --------
@@ -282,43 +276,37 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
 class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
 
-    The problem of `LpMKLRegressor` is solved on every fold for pairs
-    of C and p in turn, each from a neighbour's solution, and the pair with the best
-    mean validation score is taken. The largest p is solved for from the smallest C up,
-    until scores have gone down; every other p for the best C of the next larger one
-    and the values beside it, and for larger ones while scores rise. What is left out
-    is nan in ``cv_results_``. Kernels are computed once and cut for the folds, each of
-    which normalises them by its own training samples: a fold's models are those of a
-    `LpMKLRegressor` fitted on it.
+    Each fold solves the problem of `LpMKLRegressor` for pairs of C and p, with warm
+    starts. The search chooses the pair with the best mean validation score. It begins
+    with the largest p and increases C until the scores decrease. Each smaller p starts
+    with the best C of the next larger p and its two neighbors, and continues to larger
+    C while the scores rise. ``cv_results_`` contains nan for pairs that were skipped.
+    The Gram matrices are computed once; each fold normalizes them by its own training
+    samples, so its models are those of a `LpMKLRegressor` fitted on these samples.
 
     Parameters
     ----------
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
-        Values of p to try, each at least 1.
-    refit : bool or "one_standard_error", default=True
-        Whether to solve for ``p_`` on all samples, from the smallest C up, and to be
-        the model at ``C_``.
-        "one_standard_error" does it for the simplest of the best: the model with the
-        fewest kernels, or else the first, whose mean score is within one standard error
-        of the best one's.
+        Candidate values of p, each at least 1.
 
     Attributes
     ----------
     epsilon_
     C_
     p_ : float
-        Its p.
+        Chosen p.
     Cs_ : ndarray of shape (n_Cs,)
-        All values of C for that p, ascending.
+        All values of C for ``p_``, ascending.
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_`` and C up to
-        ``C_``, solved for to ``cv_tol_`` but for the last; its strengths are 1 / C.
+        ``C_``. The strengths of the path are 1 / C; all but the last are solved to
+        ``cv_tol_``.
     objective_ : float or ndarray of shape (n_targets,)
-        That of `LpMKLRegressor`: penalty plus C times the sum of the losses.
+        Objective of `LpMKLRegressor`: the penalty plus C times the sum of the losses.
     n_iter_ : int or ndarray of shape (n_targets,)
-        Outer iterations made for all C of ``path_`` together.
+        Total number of outer iterations along ``path_``.
 
     See Also
     --------

@@ -64,22 +64,22 @@ class LpRegression:
 class LpMKLClassifier(LpClassification, ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
-    Minimises, over functions of the kernels' spaces and an intercept,
+    Minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac12 \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} + C \sum_i s_i\,
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
 
-    with sample weights s. That is the machine with the one kernel :math:`\sum_m
-    \theta_m k_m`, of whose weights theta, non-negative and of p-norm one, the best
-    are taken. Every fit ends with a duality gap, a bound on the distance of
-    ``objective_`` to the optimum.
+    with sample weights s. This is a support vector machine (or the machine of another
+    loss) with the kernel :math:`\sum_m \theta_m k_m`, minimized over the weights theta
+    as well: nonnegative, with p-norm one. Every fit ends with a duality gap, a bound on
+    the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
     p : float, default=2.0
-        Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
-        the larger p, the more alike they are, and at infinity all are one.
+        Order of the norm of the kernel weights, at least 1. With p = 1 most weights are
+        zero; a larger p makes the weights more similar, and with p = inf all are one.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
     See Also
     --------
     LpMKLClassifierCV : Chooses C and p by cross-validation.
-    FixedWeightsMKLClassifier : The same with equal weights: p = inf.
+    FixedWeightsMKLClassifier : The same problem with equal weights, p = inf.
     SpicyMKLClassifier : For large dictionaries and sparse models, p = 1.
 
     References
@@ -128,36 +128,36 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
 class LpMKLRegressor(LpRegression, RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
-    Minimises, over functions of the kernels' spaces and an intercept,
+    Minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac12 \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} + C \sum_i s_i\,
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
 
-    with sample weights s. That is the machine with the one kernel :math:`\sum_m
-    \theta_m k_m`, of whose weights theta, non-negative and of p-norm one, the best
-    are taken. Every fit ends with a duality gap, a bound on the distance of
-    ``objective_`` to the optimum.
+    with sample weights s. This is a support vector machine (or the machine of another
+    loss) with the kernel :math:`\sum_m \theta_m k_m`, minimized over the weights theta
+    as well: nonnegative, with p-norm one. Every fit ends with a duality gap, a bound on
+    the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
     p : float, default=2.0
-        Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
-        the larger p, the more alike they are, and at infinity all are one.
+        Order of the norm of the kernel weights, at least 1. With p = 1 most weights are
+        zero; a larger p makes the weights more similar, and with p = inf all are one.
 
     Attributes
     ----------
     C_
     epsilon_
     objective_ : float or ndarray of shape (n_targets,)
-        The objective above: penalty plus C times the sum of the losses.
+        Objective of the model: the penalty plus C times the sum of the losses.
     n_iter_ : int or ndarray of shape (n_targets,)
-        Outer iterations made.
+        Number of outer iterations.
 
     See Also
     --------
     LpMKLRegressorCV : Chooses C and p by cross-validation.
-    FixedWeightsMKLRegressor : The same with equal weights: p = inf.
+    FixedWeightsMKLRegressor : The same problem with equal weights, p = inf.
     SpicyMKLRegressor : For large dictionaries and sparse models, p = 1.
 
     References

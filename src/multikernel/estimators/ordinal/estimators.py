@@ -25,8 +25,8 @@ from multikernel.problem import Callback
 class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
 
-    The odds that a class is no higher than k are the odds of a threshold over one
-    function, a cumulative logit model [1]_. Minimises, over functions of the kernels'
+    A cumulative logit model [1]_: one function and increasing thresholds determine the
+    odds that a class is at most k. Minimizes, over functions of the kernels'
     spaces and increasing thresholds,
 
     .. math::
@@ -44,9 +44,9 @@ class SpicyMKLOrdinal(OrdinalMKL):
     alpha : float, default=0.02
         Strength of the penalty, positive.
     order : sequence of shape (n_classes,), default=None
-        The classes from the lowest to the highest. None stands for the order of
-        categories of pandas that are ordered, and of others for that in which they are
-        sorted: of numbers by size, of words by the alphabet.
+        The classes from the lowest to the highest. None uses the order of an ordered
+        pandas categorical; other labels are sorted, numbers by size and strings
+        alphabetically.
 
     Attributes
     ----------
@@ -55,10 +55,11 @@ class SpicyMKLOrdinal(OrdinalMKL):
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        Where a class and the next are parted: at a value of `linear_predictor` equal to
-        one, as many samples are below as above. They take the place of an intercept.
+        Thresholds between consecutive classes: if `linear_predictor` equals a
+        threshold, a lower and a higher class are equally likely. The thresholds replace
+        the intercept.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+        Nonnegative kernel weights with sum one; all zero if no kernel entered.
     objective_ : float
         Mean loss plus alpha times the penalty.
 
@@ -140,16 +141,16 @@ class SpicyMKLOrdinal(OrdinalMKL):
 class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
-    The problem of `SpicyMKLOrdinal` is solved on every fold for all strengths in turn,
-    each from the solution before, and the strength is taken whose functions put most
-    pairs of validation samples of different classes into their order, in the mean.
+    Each fold solves the problem of `SpicyMKLOrdinal` for all strengths, with warm
+    starts. The search chooses the strength with the largest mean share of correctly
+    ordered pairs of validation samples from different classes.
 
     Parameters
     ----------
     n_alphas : int, default=20
-        Strengths of that grid.
+        Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-3
-        Its last strength over the first, in (0, 1].
+        Ratio of the last strength of the default grid to the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. With a number of folds, the folds are stratified by
         class, and keep ``groups`` together if ``fit`` gets groups.
@@ -162,20 +163,20 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        Where a class and the next are parted, see `SpicyMKLOrdinal`.
+        Thresholds between consecutive classes, see `SpicyMKLOrdinal`.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+        Nonnegative kernel weights with sum one; all zero if no kernel entered.
     alpha_
     alphas_
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps along the path on all samples, which ends
-        at the choice.
+        Norms, weights, objectives and gaps along the path on all samples, which ends at
+        the chosen strength.
     best_score_ : float
-        Share of ordered pairs, the mean over folds: a half without any knowledge.
+        Mean share of correctly ordered pairs over the folds; 0.5 for a constant model.
     objective_ : float
         Mean loss plus alpha times the penalty.
     n_iter_ : int
-        Outer iterations made along the path on all samples.
+        Number of outer iterations along the path on all samples.
 
     See Also
     --------

@@ -205,18 +205,17 @@ class AlphaCandidates(Candidates):
 class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
-    The problem of `SpicyMKLClassifier` is solved on every fold for all
-    strengths in turn, each from the solution before, and the strength with the best
-    mean validation score is taken. Kernels are computed once and cut for the folds,
-    and each fold normalises them by its own training samples, as a
-    `SpicyMKLClassifier` fitted on them would do.
+    Each fold solves the problem of `SpicyMKLClassifier` for all strengths, with warm
+    starts. The search chooses the strength with the best mean validation score. The
+    Gram matrices are computed once; each fold normalizes them by its own training
+    samples, as `SpicyMKLClassifier` does.
 
     Parameters
     ----------
     n_alphas : int, default=20
-        Strengths of that grid.
+        Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-3
-        Its last strength over the first, in (0, 1].
+        Ratio of the last strength of the default grid to the first, in (0, 1].
 
     Attributes
     ----------
@@ -224,12 +223,12 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     alpha_
     alphas_
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps along the path on all samples, which ends
-        at the choice.
+        Norms, weights, objectives and gaps along the path on all samples, which ends at
+        the chosen strength.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus alpha times the penalty.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made along the path on all samples.
+        Number of outer iterations along the path on all samples.
 
     See Also
     --------
@@ -258,21 +257,20 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
 class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
-    The problem of `SpicyMKLRegressor` is solved on every fold for all
-    strengths in turn, each from the solution before, and the strength with the best
-    mean validation score is taken. Kernels are computed once and cut for the folds,
-    and each fold normalises them by its own training samples, as a
-    `SpicyMKLRegressor` fitted on them would do.
+    Each fold solves the problem of `SpicyMKLRegressor` for all strengths, with warm
+    starts. The search chooses the strength with the best mean validation score. The
+    Gram matrices are computed once; each fold normalizes them by its own training
+    samples, as `SpicyMKLRegressor` does.
 
-    With ``selection="separate"`` every target has a strength of its own, unless
-    ``scoring`` is a function, which scores all targets together.
+    With ``selection="separate"`` each target gets its own strength, unless ``scoring``
+    is a callable, which scores all targets together.
 
     Parameters
     ----------
     n_alphas : int, default=20
-        Strengths of that grid.
+        Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-3
-        Its last strength over the first, in (0, 1].
+        Ratio of the last strength of the default grid to the first, in (0, 1].
 
     Attributes
     ----------
@@ -281,22 +279,22 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     alpha_
     alphas_
     target_scores_ : ndarray of shape (n_targets, n_candidates)
-        Where every target has a strength of its own, the mean scores that it was chosen
-        by; nan for strengths that a target has left out. ``best_params_``,
-        ``best_index_`` and ``alpha_`` then hold an array with one entry for each
-        target, ``best_score_`` is the mean of what targets have reached, and scores in
-        ``cv_results_`` are means over targets, of losses sums.
+        Mean score of each target and candidate, nan for skipped candidates; only if
+        each target has its own strength. ``best_params_``, ``best_index_`` and
+        ``alpha_`` then contain one entry for each target, and ``best_score_`` is the
+        mean over targets. ``cv_results_`` contains means of scores and sums of losses
+        over targets.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps along the path on all samples, which ends
-        at the choice; at the lowest where targets have chosen, each from its choice on
-        with its model.
+        Norms, weights, objectives and gaps along the path on all samples, which ends at
+        the chosen strength. If each target has its own strength, the path ends at the
+        smallest; beyond its strength a target keeps its model.
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
-        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m times it.
+        Feasible dual point a that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m a.
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
     n_iter_ : int or ndarray of shape (n_targets,)
-        Outer iterations made along the path on all samples.
+        Number of outer iterations along the path on all samples.
 
     See Also
     --------

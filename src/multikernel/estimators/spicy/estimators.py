@@ -73,7 +73,7 @@ class SparseRegression:
 class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
-    Minimises, over functions of the kernels' spaces and an intercept,
+    Minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -81,20 +81,20 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         + \frac{1 - r}{2} \|f_m\|^2\Bigr)
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero:
-    the kernels that are left are the model. Every fit ends with a duality gap, a bound
-    on the distance of ``objective_`` to the optimum. Most fits are solved by Newton's
-    method in the kernel weights, the others by the augmented Lagrangian of [1]_ on a
-    working set of kernels: ``solver_`` tells, and `multikernel.solvers.SpicyMKL` says
-    when.
+    the model consists of the remaining kernels. Every fit ends with a duality gap, a
+    bound on the distance of ``objective_`` to the optimum. SpicyMKL is the name of
+    [1]_: its augmented Lagrangian, on a working set of kernels, solves part of the
+    fits; Newton's method in the kernel weights solves the others. ``solver_`` stores
+    which algorithm ran; `multikernel.solvers.SpicyMKL` says when each runs.
 
     Parameters
     ----------
     alpha : float, "null" or NullAlpha, default=0.01
-        Strength of the penalty, positive; "null" for one at which noise lets a kernel
-        in with a probability of 0.05, see `NullAlpha`. At ``alpha_max`` and above no
-        kernel enters; with kernels of unit variance that is at most 1/2 for the
-        logistic loss.
-        The C of [1]_ is n_samples times alpha on the same kernels.
+        Strength of the penalty, positive. "null" computes the strength at which some
+        kernel enters with probability 0.05 if y is noise, see `NullAlpha`. No kernel
+        enters at ``alpha_max`` or above, which is at most 1/2 for the logistic loss and
+        kernels of unit variance. The C of [1]_ is n_samples times alpha for the same
+        kernels.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
-    Minimises, over functions of the kernels' spaces and an intercept,
+    Minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -148,20 +148,20 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         + \frac{1 - r}{2} \|f_m\|^2\Bigr)
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero:
-    the kernels that are left are the model. Every fit ends with a duality gap, a bound
-    on the distance of ``objective_`` to the optimum. Most fits are solved by Newton's
-    method in the kernel weights, the others by the augmented Lagrangian of [1]_ on a
-    working set of kernels: ``solver_`` tells, and `multikernel.solvers.SpicyMKL` says
-    when.
+    the model consists of the remaining kernels. Every fit ends with a duality gap, a
+    bound on the distance of ``objective_`` to the optimum. SpicyMKL is the name of
+    [1]_: its augmented Lagrangian, on a working set of kernels, solves part of the
+    fits; Newton's method in the kernel weights solves the others. ``solver_`` stores
+    which algorithm ran; `multikernel.solvers.SpicyMKL` says when each runs.
 
     Parameters
     ----------
     alpha : float, "null" or NullAlpha, default=0.02
-        Strength of the penalty, positive, for targets with a deviation of one, "null"
-        for one at which noise lets a kernel in with a probability of 0.05 (see
-        `NullAlpha`); for
-        "squared_error" and "huber" it is multiplied by the targets' deviation. With the
-        squared error and kernels of mean diagonal one no kernel enters at one or above.
+        Strength of the penalty, positive, for targets with a standard deviation of one:
+        for "squared_error" and "huber" the fit multiplies it by the standard deviation
+        of y. "null" computes the strength at which some kernel enters with probability
+        0.05 if y is noise, see `NullAlpha`. With the squared error and kernels of mean
+        diagonal one, no kernel enters at 1 or above.
 
     Attributes
     ----------
@@ -169,12 +169,12 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     epsilon_
     l1_ratio_
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
-        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m times it.
+        Feasible dual point a that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m a.
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
     n_iter_ : int or ndarray of shape (n_targets,)
-        Outer iterations made.
+        Number of outer iterations.
 
     See Also
     --------

@@ -93,47 +93,46 @@ def survival_scoring(value: Any) -> str | None:
 @documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
 class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
-    """Sparse model of times to an event with alpha chosen by cross-validation.
+    """Sparse model of survival times with alpha chosen by cross-validation.
 
-    The problem of `SpicyMKLSurvival` is solved on every fold for all
-    strengths in turn, each from the solution before, and the strength with the best
-    mean index of concordance is taken.
+    Each fold solves the problem of `SpicyMKLSurvival` for all strengths, with warm
+    starts. The search chooses the strength with the best mean concordance index.
 
     Parameters
     ----------
     n_alphas : int, default=20
-        Strengths of that grid.
+        Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-3
-        Its last strength over the first, in (0, 1].
+        Ratio of the last strength of the default grid to the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. With a number of folds, the folds are stratified by
         the event indicator, and keep ``groups`` together if ``fit`` gets groups. A
         splitter gets the event indicator as its classes.
     scoring : callable or None, default=None
-        What is maximised; None stands for Harrell's index of concordance. A function
-        gets the model, the validation samples and their times as a structured array
-        with the fields ``event`` and ``time``, or ``lower`` and ``upper`` where some
-        time is only known to lie in an interval.
+        Score to maximize; None means Harrell's concordance index. A callable is called
+        with the model, the validation samples and their times: a structured array with
+        the fields ``event`` and ``time``, or ``lower`` and ``upper`` if some times are
+        interval-censored.
 
     Attributes
     ----------
     l1_ratio_
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+        Nonnegative kernel weights with sum one; all zero if no kernel entered.
     scale_ : float
-        Sigma of the answers: the most likely beside what models of the folds at
-        ``alpha_`` say of the samples that they did not learn from.
+        Sigma of the predictions: the maximum likelihood estimate for the predictions of
+        the fold models at ``alpha_`` on their validation samples.
     loss_scale_ : float
-        Sigma of the loss that was minimised, the most likely without kernels.
+        Sigma of the minimized loss: the maximum likelihood estimate without kernels.
     alpha_
     alphas_
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps along the path on all samples, which ends
-        at the choice.
+        Norms, weights, objectives and gaps along the path on all samples, which ends at
+        the chosen strength.
     objective_ : float
         Mean loss plus alpha times the penalty.
     n_iter_ : int
-        Outer iterations made along the path on all samples.
+        Number of outer iterations along the path on all samples.
 
     See Also
     --------

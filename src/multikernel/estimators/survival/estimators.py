@@ -16,11 +16,11 @@ from multikernel.problem import Callback
 @documented("SpicyMKL")
 @dataclass(eq=False, repr=False)
 class SpicyMKLSurvival(SurvivalMKL):
-    r"""Sparse multiple kernel model of times to an event, which may be censored.
+    r"""Sparse multiple kernel model of survival times, which may be censored.
 
-    The logarithm of a time is f(x) plus sigma times a logistic variable: a log-logistic
-    model of accelerated failure. Minimises, over functions of the kernels' spaces and
-    an intercept,
+    The model is log-logistic with accelerated failure times: the logarithm of a time is
+    f(x) plus sigma times a logistic variable. Minimizes, over functions of the kernels'
+    spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell_\sigma\Bigl(y_i,
@@ -28,29 +28,30 @@ class SpicyMKLSurvival(SurvivalMKL):
         + \frac{1 - r}{2} \|f_m\|^2\Bigr)
 
     with sample weights s, ``r = l1_ratio`` and the loss of
-    `multikernel.losses.LogLogisticLoss`, minus the log-likelihood. Events that were
-    seen, times censored on the right or left and intervals count, each with its own
-    likelihood. Sigma is the most likely one of a model without kernels while f is
-    learnt, and then the most likely one beside f. Every fit ends with a duality gap, a
-    bound on the distance of ``objective_`` to the optimum.
+    `multikernel.losses.LogLogisticLoss`, minus the log-likelihood. Observed events,
+    right-censored and left-censored times and intervals enter by their likelihoods.
+    While f is fitted, sigma is the maximum likelihood estimate of the model without
+    kernels; afterwards it is estimated again for this f. Every fit ends with a duality
+    gap, a bound on the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
     alpha : float, default=0.02
-        Strength of the penalty, positive; times have no unit here, as their logarithms
-        only shift with it.
+        Strength of the penalty, positive. It does not depend on the unit of the times,
+        which only shifts their logarithms.
 
     Attributes
     ----------
     alpha_
     l1_ratio_
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+        Nonnegative kernel weights with sum one; all zero if no kernel entered.
     scale_ : float
-        Sigma of the answers: the most likely beside f on the training samples. It is
-        too small where f follows single samples; a search takes it from its folds.
+        Sigma of the predictions: the maximum likelihood estimate for f on the training
+        samples. It is too small if f overfits; a search estimates it on its validation
+        folds.
     loss_scale_ : float
-        Sigma of the loss that was minimised.
+        Sigma of the minimized loss.
     objective_ : float
         Mean loss plus alpha times the penalty.
 
