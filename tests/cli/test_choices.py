@@ -82,7 +82,7 @@ def test_what_is_asked_for_wins():
             "cubic",
             "--loss must be one of log_loss, hinge, squared_hinge, squared",
         ),
-        ("regression", "hinge", "--loss hinge is for classification, not for regress"),
+        ("regression", "hinge", "--loss hinge supports classification, not regression"),
     ],
 )
 def test_impossible_tasks(task, loss, message):
@@ -110,7 +110,7 @@ def test_every_method_has_its_tasks(method):
         fixed = method.estimator(task)
         assert tasks[task](fixed())
         if method.search is None:
-            with pytest.raises(ValueError, match="nothing to choose: leave out --cv"):
+            with pytest.raises(ValueError, match="no parameter that --cv could choose"):
                 method.estimator(task, cv=True)
             continue
         choosing = method.estimator(task, cv=True)
@@ -135,11 +135,11 @@ def test_every_method_is_offered():
 
 
 def test_a_method_that_cannot_says_so():
-    with pytest.raises(ValueError, match="EasyMKL is for classification, not for reg"):
+    with pytest.raises(ValueError, match="EasyMKL supports classification, not reg"):
         METHODS["easy"].estimator("regression")
     with pytest.raises(ValueError, match="Missing option --target"):
         needed_targets(None, METHODS["lp"])
-    with pytest.raises(ValueError, match="one-class MKL takes no --target"):
+    with pytest.raises(ValueError, match="one-class MKL does not use targets"):
         needed_targets(["y"], METHODS["one-class"])
 
 
@@ -197,8 +197,8 @@ def test_path_and_compare_take_interactions(run, csv):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--method", "hkl"), "whose graphs have interactions of all orders"),
-        (("--kernels", "joint"), "needs kernels on different columns"),
+        (("--method", "hkl"), "already contain interactions of all orders"),
+        (("--kernels", "joint"), "requires kernels on different columns"),
     ],
     ids=["graph", "joint"],
 )
@@ -212,7 +212,7 @@ def test_where_there_are_no_interactions(run, csv, words, message):
 def test_gram_matrices_have_no_interactions(run, gram_file):
     found = run("fit", gram_file, "-t", "y", "--interactions")
     assert found.exit_code == 1
-    assert "this file holds Gram matrices" in " ".join(found.stderr.split())
+    assert "this file contains Gram matrices" in " ".join(found.stderr.split())
 
 
 @pytest.mark.parametrize("choice", ["default", "columns", "joint", "linear"])
@@ -227,7 +227,7 @@ def test_settings_are_values():
     settings = ["a=1", "b=0.5", "c=true", "d=null", "e=cosine", 'f=["trace", "center"]']
     values = [1, 0.5, True, None, "cosine", ["trace", "center"]]
     assert list(parse_settings(settings).values()) == values
-    with pytest.raises(ValueError, match="--set takes name=value, got 'a'"):
+    with pytest.raises(ValueError, match="--set requires name=value, got 'a'"):
         parse_settings(["a"])
 
 

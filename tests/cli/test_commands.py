@@ -65,7 +65,7 @@ def test_fit_and_path_on_landmarks(run, csv):
     assert answer(run("path", csv, *FIT, *thin))["n_kernels"] == 12
     result = run("fit", csv, *FIT, "--max-rank", 50)
     assert result.exit_code == 1
-    assert "--max-rank is for --storage low_rank" in result.stderr
+    assert "--max-rank requires --storage low_rank" in result.stderr
 
 
 def test_fit_regression_with_further_settings(run, csv, frame, tmp_path):
@@ -153,8 +153,8 @@ def test_fit_of_local_rademacher_models(run, csv):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--method", "lp", "-C", 1, "--cv", 3), "-C and --cv exclude each other"),
-        (("--alpha", 1, "--cv", 3), "--alpha and --cv exclude each other"),
+        (("--method", "lp", "-C", 1, "--cv", 3), "-C cannot be used with --cv"),
+        (("--alpha", 1, "--cv", 3), "--alpha cannot be used with --cv"),
         (("--method", "lp", "-p", 0.5), "p must be a number of at least 1"),
         (("--method", "spicy", "-C", 1), "has no parameter 'C': did you mean alpha?"),
         (("--method", "lp", "--alpha", 1), "has no parameter 'alpha': did you mean C?"),
@@ -274,7 +274,7 @@ def test_path(run, csv, tmp_path):
         (("--target", "none"), "has no 'none'"),
         (("--target", "outcome"), "SpicyMKLClassifier"),
         ((*FIT, "--alpha", "-1"), "alpha"),
-        ((*FIT, "--alpha", "1", "--cv", "3"), "--alpha and --cv exclude each other"),
+        ((*FIT, "--alpha", "1", "--cv", "3"), "--alpha cannot be used with --cv"),
         ((*FIT, "--set", "alfa=1"), "has no parameter 'alfa'"),
         ((*FIT, "--method", "magic"), "--method must be one of"),
         ((*FIT, "-o", "/nowhere/model.skops"), "folder /nowhere does not exist"),
@@ -367,7 +367,7 @@ def test_errors_about_types_are_laid_on_settings_only(run, csv, monkeypatch):
 
     monkeypatch.setattr("multikernel.cli._fitting.fit_table", broken)
     told = sentence(run("fit", csv, *FIT, "--set", "tol=1"))
-    assert "--set is of no use here: of another type" in told
+    assert "A value of --set is not accepted: of another type" in told
     assert isinstance(run("fit", csv, *FIT).exception, TypeError)
 
 
@@ -387,7 +387,7 @@ def test_files_without_a_fitted_model(run, csv, tmp_path, content):
     save(content, path)
     drop = ("--drop", "outcome", "--drop", "amount")
     for words in (("inspect", path), ("predict", path, csv, *drop)):
-        assert f"{path} holds no fitted model" in sentence(run(*words))
+        assert f"{path} contains no fitted model" in sentence(run(*words))
 
 
 def test_model_files_are_held_to_max_bytes(run, model_file):
@@ -454,8 +454,13 @@ def test_one_class_needs_no_target(run, csv, tmp_path):
     assert 0.8 <= np.mean(inside) < 1.0
     for words, sentence in {
         ("predict", path, csv, "--target", "outcome"): "has no score",
-        ("path", csv, "--method", "one-class"): "one-class MKL has no path",
-        (*fit, "--stream"): "--stream is for --method spicy without --cv",
+        (
+            "path",
+            csv,
+            "--method",
+            "one-class",
+        ): "one-class MKL has no regularization path",
+        (*fit, "--stream"): "--stream requires --method spicy without --cv",
         ("fit", csv): "Missing option --target: the column to predict",
     }.items():
         result = run(*words)

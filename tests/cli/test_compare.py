@@ -84,8 +84,8 @@ def test_given_matrices_and_groups(run, gram_file, csv, frame, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((*VALUES, "--method", "easy"), "EasyMKL is for classification, not for"),
-        ((*CLASSES, "--method", "one-class"), "one-class MKL takes no --target"),
+        ((*VALUES, "--method", "easy"), "EasyMKL supports classification, not"),
+        ((*CLASSES, "--method", "one-class"), "one-class MKL does not use targets"),
         ((*CLASSES, "--method", "best"), "--method must be one of"),
         ((*CLASSES, "--scoring", "best"), "scoring"),
         (("--drop", "amount"), "Missing option --target"),

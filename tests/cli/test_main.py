@@ -38,7 +38,7 @@ def test_missing_libraries_are_named_with_the_extra():
     result = script(code)
     assert result.stdout == "1\n1\n1\n"
     assert result.stderr.splitlines() == [
-        f"Error: The command line needs {library}: in a clone of "
+        f"Error: The command line requires {library}: in a clone of "
         "multikernel, pip install '.[cli]'."
         for library in ("typer", "rich", "pandas")
     ]
@@ -124,9 +124,7 @@ def closed(*streams):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process is made that way")
 def test_closed_streams_are_a_sentence_or_nothing():
-    said = (
-        "Error: Standard output is closed, and results go there: send it to a file.\n"
-    )
+    said = "Error: Standard output is closed: redirect it to a file.\n"
     assert closed(1) == (1, "", said)
     assert closed(0, 1) == (1, "", said)
     assert closed(1, 2) == (1, "", "")
@@ -139,7 +137,7 @@ def test_closed_standard_input_is_a_sentence(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1
-    assert "Standard input is closed: name a file" in capsys.readouterr().err
+    assert "Standard input is closed: pass a file" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")

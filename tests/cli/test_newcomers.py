@@ -99,7 +99,7 @@ def test_missing_numbers(run, frame, tmp_path):
     assert "--impute must be one of mean, median" in told(result)
     stream = ("--stream", "--drop", "amount,site", "--impute", "mean")
     result = run("fit", path, "-t", "width", "--drop", "outcome", *stream)
-    assert "--impute is for files that are read as a whole" in told(result)
+    assert "--impute requires the whole file" in told(result)
 
 
 @pytest.mark.parametrize("options", [(), ("--category", "grade")])
@@ -158,7 +158,7 @@ def test_a_fasta_file_for_each_class(run, tmp_path):
     result = run("score", model, site, decoy, "--json")
     assert json.loads(result.stdout)["score"] == expected
     site.write_text(">a class=site\n" + texts[0])
-    assert "name a class" in told(run("fit", site, decoy))
+    assert "contain the field class" in told(run("fit", site, decoy))
     table = tmp_path / "table.csv"
     table.write_text("a,class\n1,2\n")
     assert "Several files are accepted only as FASTA" in told(run("fit", table, decoy))

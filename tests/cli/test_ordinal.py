@@ -52,10 +52,10 @@ def test_the_model_is_that_of_python(run, grades, tmp_path):
 @pytest.mark.parametrize(
     ("command", "options", "why"),
     [
-        ("fit", ["--method", "lp"], "not for ordinal"),
-        ("fit", ["--loss", "log_loss"], "a loss of their own"),
+        ("fit", ["--method", "lp"], "not ordinal"),
+        ("fit", ["--loss", "log_loss"], "its own loss"),
         ("path", [], "--cv"),
-        ("compare", [], "only spicy"),
+        ("compare", [], "--method spicy only"),
     ],
 )
 def test_what_is_not_possible_is_a_sentence(run, grades, command, options, why):

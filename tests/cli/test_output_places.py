@@ -170,7 +170,7 @@ def test_the_demo_draws_into_folders(run, tmp_path):
     for output in ("-", tmp_path / "file"):
         result = run("demo", "-o", output)
         assert result.exit_code == 1
-        assert "go to a folder" in result.stderr
+        assert "pass a folder" in result.stderr
 
 
 def test_formats_are_settled_before_the_work(run, model, csv):

@@ -230,7 +230,7 @@ def test_a_file_that_ends_too_early_is_no_abort(run, csv, monkeypatch):
     monkeypatch.setattr("multikernel.cli._fitting._read", ends)
     result = run("fit", csv, "-t", "outcome")
     assert result.exit_code == 1
-    assert "A file ends too early (Ran out of input)" in told(result)
+    assert "A file is truncated (Ran out of input)" in told(result)
 
 
 def test_options_in_messages_exist(run, csv, frame, tmp_path):
@@ -289,7 +289,7 @@ def test_an_empty_column_is_named(run, tmp_path, more):
     said = told(result)
     assert result.exit_code == 1
     assert "RuntimeWarning" not in said
-    assert "hold no number: 'e'" in said
+    assert "contain no number: 'e'" in said
     assert "--drop 'e'" in said
 
 

@@ -56,7 +56,7 @@ def test_a_search_that_chooses_one_class_names_the_option(run, frame, tmp_path):
     assert "class &#x27;well&#x27; for all 60" in page.read_text(encoding="utf-8")
     scored = run(*start, "--cv", "3", "--scoring", "roc_auc", "--json")
     assert json.loads(scored.stdout)["scoring"] == "roc_auc"
-    assert "--scoring is for --cv" in run(*start, "--scoring", "roc_auc").stderr
+    assert "--scoring requires --cv" in run(*start, "--scoring", "roc_auc").stderr
     wrong = run(*start, "--cv", "3", "--scoring", "roc_acu")
     assert wrong.exit_code == 1
     assert "'roc_auc'" in wrong.stderr

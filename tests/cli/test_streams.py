@@ -89,11 +89,11 @@ def test_a_file_without_rows_leaves_the_old_predictions(run, csv, frame, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("fit", "a.npz", "-t", "y", "--stream"), "--stream is for files ending in"),
+        (("fit", "a.npz", "-t", "y", "--stream"), "--stream supports files ending in"),
         (("fit", "none.csv", "-t", "y", "--stream"), "none.csv"),
         (
             ("fit", "{csv}", *FIT, "--storage", "dense", "--folder", "x"),
-            "--folder is for --storage low_rank",
+            "--folder requires --storage low_rank",
         ),
     ],
 )
@@ -158,12 +158,12 @@ def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):
     result = run("fit", csv, *FIT, "--stream")
     said = " ".join(result.stderr.split())
     assert result.exit_code == 1
-    assert "columns without numbers: dose" in said
-    assert "--category names columns of text" in said
+    assert "non-numeric columns: dose" in said
+    assert "--category names text columns" in said
     assert "--no-stream" in said
     result = run("fit", csv, *FIT, "--stream", "--category", "dose")
     assert result.exit_code == 1
-    assert "--stream is for numbers" in result.stderr
+    assert "--stream supports numeric columns only" in result.stderr
 
 
 def test_a_strength_that_was_given_is_not_called_chosen(run, csv):

@@ -76,12 +76,12 @@ def test_intervals_are_two_targets(run, study, tmp_path):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--event", "died", "--task", "regression"], "not for regression"),
-        (["--event", "died", "--loss", "huber"], "a loss of their own"),
-        (["--event", "died", "--method", "lp"], "not for survival"),
-        (["--event", "died", "--target", "age"], "must name one column"),
+        (["--event", "died", "--task", "regression"], "got regression"),
+        (["--event", "died", "--loss", "huber"], "its own loss"),
+        (["--event", "died", "--method", "lp"], "not survival"),
+        (["--event", "died", "--target", "age"], "requires one --target"),
         (["--event", "dose"], "must be True or False"),
-        (["--task", "survival"], "needs --event"),
+        (["--task", "survival"], "--event, the event indicator"),
     ],
 )
 def test_what_is_not_possible_is_a_sentence(run, study, options, why):
@@ -96,14 +96,14 @@ def test_other_commands_refuse_what_is_not_theirs(run, study, model_file, tmp_pa
         assert done.exit_code == 1
         return " ".join(done.stderr.split())
 
-    assert "name the column" in refused("score", model_file, study, "-t", "days")
+    assert "add --event" in refused("score", model_file, study, "-t", "days")
     times = "-t", "days", "--task", "survival"
     assert "--cv" in refused("path", study, *times)
-    assert "only spicy" in refused("compare", study, *times)
+    assert "--method spicy only" in refused("compare", study, *times)
     other = tmp_path / "numbers.skops"
     assert run("fit", study, "-t", "days", "-o", other).exit_code == 0
-    assert "leave it out" in refused("predict", other, study, "--later", "3")
-    assert "leave it out" in refused(
+    assert "remove --later" in refused("predict", other, study, "--later", "3")
+    assert "remove --event" in refused(
         "score", other, study, "-t", "days", "--event", "d"
     )
     asked = "predict", model_file, study, "-t", "days", "--stream"

@@ -66,7 +66,7 @@ def test_views_chosen_by_groups_are_saved_inspected_and_predict(run, mixed, tmp_
     table = pd.read_csv(mixed).assign(extra=1, more="words")
     table.to_csv(tmp_path / "new.csv", index=False)
     result = run("predict", path, tmp_path / "new.csv", "-t", "outcome", "--json")
-    assert "model does not know: patient, note, day, extra, more" in result.stderr
+    assert "model does not use: patient, note, day, extra, more" in result.stderr
     labels = answer(result)["prediction"]
     assert labels == load(path).predict(table).tolist()
     table.drop(columns="expr_1").to_csv(tmp_path / "less.csv", index=False)
@@ -92,13 +92,19 @@ def test_categories_without_views(run, mixed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--view", "a=zz*"), "--view a: no column fits 'zz*'; there are expr_0"),
-        (("--view", "expr_0"), "--view takes name=column"),
-        (("--view", "a=age", "--view", "a=site"), "--view takes name=column, a name o"),
-        (("--group", "patient"), "--group is for --cv"),
+        (
+            ("--view", "a=zz*"),
+            "--view a: no column matches 'zz*'; the columns are expr_0",
+        ),
+        (("--view", "expr_0"), "--view requires name=col"),
+        (
+            ("--view", "a=age", "--view", "a=site"),
+            "--view requires name=columns with a",
+        ),
+        (("--group", "patient"), "--group requires --cv"),
         ((), "use --category 'day' to read all cells as categories, or ignore the"),
         (("--method", "hkl", "--drop", "day"), "--drop 'site' --drop 'note'."),
-        ((*VIEWS, "--method", "hkl"), "--view and --category are not for --method hkl"),
+        ((*VIEWS, "--method", "hkl"), "--method hkl supports numeric columns only"),
         ((*VIEWS, "-C", 1), "has no parameter 'C': did you mean alpha?"),
     ],
 )

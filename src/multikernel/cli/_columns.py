@@ -54,7 +54,8 @@ class ColumnChoice:
                 }
                 if not matching:
                     raise ValueError(
-                        f"--view {view}: no column fits {pattern!r}; there are "
+                        f"--view {view}: no column matches {pattern!r}; the columns "
+                        "are "
                         f"{', '.join(columns[:12])}{', ...' * (len(columns) > 12)}."
                     )
                 fits |= matching
@@ -119,8 +120,9 @@ def parse_views(views: Iterable[str]) -> dict[str, str]:
         name, _, given = text.partition("=")
         if not name.strip() or not given.strip(", ") or name.strip() in patterns:
             raise ValueError(
-                "--view takes name=column, a name once, several columns or patterns "
-                f"parted by commas, such as expression=expr_*; got {text!r}."
+                "--view requires name=columns with a new name, and columns or "
+                "patterns separated by commas, such as expression=expr_*; got "
+                f"{text!r}."
             )
         patterns[name.strip()] = given
     return patterns
@@ -202,7 +204,7 @@ class SequenceChoice:
         other = [value for value in frame[column] if not isinstance(value, str)]
         if other:
             raise ValueError(
-                f"Column {column!r} holds {other[0]!r}, and sequences are text."
+                f"Column {column!r} holds {other[0]!r}, but sequences must be text."
             )
         texts = frame[column].tolist()
         texts = [text.upper() for text in texts] if self.ignore_case else texts
@@ -219,9 +221,9 @@ class SequenceChoice:
         if (name := fitting_alphabet(found)) is not None:
             return name
         raise ValueError(
-            f"The letters of column {column!r}, {''.join(sorted(letters))}, are those "
-            "of no alphabet: name one with --alphabet dna, rna or protein, and use "
-            "--skip-letters for others. Lower-case letters often mark repeats: "
+            f"The letters of column {column!r}, {''.join(sorted(letters))}, belong to "
+            "no alphabet: choose --alphabet dna, rna or protein, and skip other "
+            "letters with --skip-letters. If lower-case letters mark repeats, "
             "--ignore-case reads them as upper case."
         )
 
@@ -242,12 +244,16 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
     for path, frame in zip(paths, frames, strict=True):
         if CLASS in frame:
             raise ValueError(
-                f"The headers of {path} name a class, which of several FASTA files "
-                "are their names: put them into one file, or leave it out."
+                f"The headers of {path} contain the field class, but with several "
+                "FASTA files each file name is a class: remove the field, or merge "
+                "the files."
             )
         frame[CLASS] = path.stem
     if len({path.stem for path in paths}) < len(paths):
-        raise ValueError("Two FASTA files have the same name, and with it one class.")
+        raise ValueError(
+            "Two FASTA files have the same name, which is their class: rename one of "
+            "them."
+        )
     # Fields that only some files have are no columns.
     return pd.concat(frames, join="inner")
 

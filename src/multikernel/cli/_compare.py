@@ -20,8 +20,8 @@ def run_compare(asked: Compare) -> None:
     find_output(None, asked.data)
     if asked.task in SPECIAL:
         raise ValueError(
-            f"Of the methods only spicy is for {SPECIAL[asked.task]}: there is nothing "
-            "to compare it with."
+            f"--task {asked.task} is supported by --method spicy only, so there is "
+            "nothing to compare: use the command fit."
         )
     methods = [find_method(name) for name in asked.methods or ["spicy"]]
     targets = [_training.asked_targets(asked, method) for method in methods]

@@ -58,7 +58,8 @@ def _check_folder(output: Path) -> None:
     """Raise unless a path is a folder, or one can be made."""
     if str(output) == "-" or (output.exists() and not output.is_dir()):
         raise NotADirectoryError(
-            f"Cannot draw into {output}: the pictures are several, and go to a folder."
+            f"Cannot write the plots into {output}, which is not a folder: pass a "
+            "folder as --output."
         )
 
 
@@ -82,7 +83,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     try:
         _report.off_screen()
     except ImportError as error:
-        say(f"No pictures: {error}", stderr=True)
+        say(f"No plots: {error}", stderr=True)
         return []
     made_folder(output)
     model = pipeline["model"]

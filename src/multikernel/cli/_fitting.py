@@ -79,11 +79,11 @@ def _in_partitions(asked: Fit, method: Entry, targets: list[str]) -> bool:
     )
     takes = method.stem == "SpicyMKL" and asked.cv is None
     if asked.stream and not takes:
-        raise ValueError("--stream is for --method spicy without --cv.")
+        raise ValueError("--stream requires --method spicy without --cv.")
     if asked.stream and not numbers_only:
         raise ValueError(
-            "--stream is for numbers: for --category, --view, --group and --sequence "
-            "the file is read as a whole, without --stream."
+            "--stream supports numeric columns only: remove --category, --view, "
+            "--group and --sequence, or read the whole file without --stream."
         )
     if not (takes and numbers_only):
         return False
@@ -102,9 +102,7 @@ def fit_table(
     """Return the fitted pipeline, the seconds that it took, and its score."""
     start = time.perf_counter()
     if impute is not None and isinstance(table, _large.PartitionedTable):
-        raise ValueError(
-            "--impute is for files that are read as a whole: add --no-stream."
-        )
+        raise ValueError("--impute requires the whole file: add --no-stream.")
     with closing(ProgressBar(title)) as watch:
         watch.show("building kernels")
         if isinstance(table, _large.PartitionedTable):
@@ -138,12 +136,12 @@ def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
     strength = _strength(asked, method)
     if asked.scoring is not None:
         if asked.cv is None:
-            raise ValueError("--scoring is for --cv, which chooses by it.")
+            raise ValueError("--scoring requires --cv.")
         strength["scoring"] = asked.scoring
     if asked.group is None:
         return strength
     if asked.cv is None:
-        raise ValueError("--group is for --cv, whose folds keep groups together.")
+        raise ValueError("--group requires --cv.")
     return strength | {"cv": GroupKFold(asked.cv)}
 
 
@@ -163,7 +161,10 @@ def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
         folds["p"] = fixed.pop("p")
     for name in fixed:
         option = _training.OPTIONS[name]
-        raise ValueError(f"{option} and --cv exclude each other: --cv chooses {name}.")
+        raise ValueError(
+            f"{option} cannot be used with --cv, which chooses {name}: remove one of "
+            "them."
+        )
     return folds
 
 

@@ -46,7 +46,7 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
         raise
     except ParserWarning as error:
         raise ValueError(
-            f"{path} has rows with more fields than its header."
+            f"{path} has rows with more fields than its header: correct these rows."
         ) from error
     except UnicodeDecodeError as error:
         raise ValueError(not_utf8(path, error)) from error
@@ -60,7 +60,7 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
                 f"{path} has more fields in row {int(line) - 1} ({seen}) than in its "
                 f"header ({expected}): correct the row."
             ) from error
-        raise ValueError(f"{path} is no {kind} ({reason}).") from error
+        raise ValueError(f"{path} is not a valid {kind} ({reason}).") from error
 
 
 def read_frame(

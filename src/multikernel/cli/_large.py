@@ -42,8 +42,8 @@ def in_partitions(path: Path, asked: bool | None, *, folder: bool = False) -> bo
     if path.suffix.lower() not in STREAMED:
         if asked:
             raise ValueError(
-                f"--stream is for files ending in {' or '.join(STREAMED)}, and {path} "
-                "is none."
+                f"--stream supports files ending in {' or '.join(STREAMED)}, got "
+                f"{path}."
             )
         return False
     if asked is not None or not path.exists():
@@ -86,7 +86,7 @@ class PartitionedTable(Table):
 def one_target(target: list[str], reader: str) -> str:
     """Return the column of targets where a reader takes one at most."""
     if len(target) > 1:
-        raise ValueError(f"{reader} takes one --target, got {', '.join(target)}.")
+        raise ValueError(f"{reader} supports one --target, got {', '.join(target)}.")
     return target[0]
 
 
@@ -114,7 +114,7 @@ def on_cluster(where: str | None) -> Iterator[None]:
         import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise ValueError(f"--dask needs Dask: {how_to_install('cli')}.") from error
+        raise ValueError(f"--dask requires Dask: {how_to_install('cli')}.") from error
     with ExitStack() as stack:
         # Errors alone: else Dask warns of a missing dashboard, which nobody needs.
         stack.enter_context(dask.config.set({"distributed.logging.distributed": 40}))
@@ -125,7 +125,8 @@ def on_cluster(where: str | None) -> Iterator[None]:
             stack.enter_context(Client(where, timeout="10s"))
         except (OSError, ValueError) as error:
             raise ValueError(
-                f"--dask {where}: no scheduler answers ({error})."
+                f"--dask {where}: no scheduler responds ({error}). Start one, or use "
+                "--dask local."
             ) from error
         yield
 
@@ -145,7 +146,7 @@ def opened(
         import dask.dataframe as dd
     except ImportError as error:
         raise ValueError(
-            f"Partitions of files need Dask: {how_to_install('cli')}."
+            f"Reading files in partitions requires Dask: {how_to_install('cli')}."
         ) from error
     if path.suffix.lower() == ".csv":
         first = next(map(Path, sorted(glob(str(path)))), path)
@@ -153,7 +154,7 @@ def opened(
         settings = _pandas_settings(first, text)
         frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
-        with naming_damage(path, "table that Dask can read"):
+        with naming_damage(path, "CSV or Parquet file"):
             groups = "adaptive" if small else "infer"
             frame = dd.read_parquet(
                 str(path), split_row_groups=groups, blocksize=blocksize
@@ -186,7 +187,7 @@ def read_partitions(
     _refuse_texts(path, features)
     features_of(path, features)
     caution_ids(features, ())
-    with naming_damage(path, "table that Dask can read"):
+    with naming_damage(path, "CSV or Parquet file"):
         y = frame[target].compute().to_numpy()
     unused = [*dict.fromkeys([*named, *ignored])]
     X = frame.drop(columns=unused).astype(np.float64)
@@ -201,9 +202,9 @@ def _refuse_texts(path: Path, features: pd.DataFrame) -> None:
     if texts:
         refuse_odd_cells(features[texts])
         raise ValueError(
-            f"{path} has columns without numbers: {', '.join(texts)}. Ignore them with "
-            "--drop, or read the file as a whole (--no-stream), where --category names "
-            "columns of text."
+            f"{path} has non-numeric columns: {', '.join(texts)}. Ignore them with "
+            "--drop, or read the whole file (--no-stream), where --category names "
+            "text columns."
         )
 
 

@@ -78,9 +78,9 @@ def user_errors(
                 raise  # nobody reads on: typer ends without a word
             except EOFError as error:  # which click takes for Ctrl-D
                 say(
-                    f"A file ends too early ({error}): a model file, or a file in "
-                    "numba's cache folder. Delete the cache folder, or save the model "
-                    "again.",
+                    f"A file is truncated ({error}): the model file, or a file in "
+                    "numba's cache folder. Save the model again, or delete the cache "
+                    "folder.",
                     "Error:",
                     "bold red",
                     stderr=True,

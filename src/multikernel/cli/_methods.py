@@ -64,11 +64,13 @@ class Entry:
         """Return the estimator of a task, or the one that also cross-validates."""
         if self.tasks and task not in self.tasks:
             raise ValueError(
-                f"{self.title} is for {' or '.join(self.tasks)}, not for {task}: take "
-                "another --method, or say what the targets are with --task."
+                f"{self.title} supports {' and '.join(self.tasks)}, not {task}: "
+                "choose another --method, or set --task."
             )
         if cv and self.search is None:
-            raise ValueError(f"{self.title} has nothing to choose: leave out --cv.")
+            raise ValueError(
+                f"{self.title} has no parameter that --cv could choose: remove --cv."
+            )
         searches = cv or self.always
         ending = ENDINGS[task] if self.tasks else ""
         ending += self.search or "" if searches else ""
@@ -108,7 +110,8 @@ def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
         raise ValueError("Missing option --target: the column to predict.")
     if target and not method.tasks:
         raise ValueError(
-            f"{method.title} takes no --target: leave the column out with --drop."
+            f"{method.title} does not use targets: pass the column to --drop instead "
+            "of --target."
         )
     return target or []
 
@@ -123,17 +126,20 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     if task in SPECIAL:
         if loss is not None:
             raise ValueError(
-                f"--loss {loss} is not for {SPECIAL[task]}, which have a loss of their "
-                "own: leave it out."
+                f"--loss {loss} cannot be used with --task {task}, which has its own "
+                "loss: remove --loss."
             )
         if task == "survival" and np.ndim(y) != 2:
             raise ValueError(
-                "--task survival needs --event, the column that says whether the event "
-                "was seen, beside --target, the time; or --target lower,upper, two "
-                "columns of these names between which the event was."
+                "--task survival requires --target, the event or censoring time, and "
+                "--event, the event indicator; or --target lower,upper, two columns "
+                "with these names that hold the interval of the event."
             )
         if task == "ordinal" and np.ndim(y) != 1:
-            raise ValueError("--task ordinal takes one --target, a column of grades.")
+            raise ValueError(
+                "--task ordinal supports one --target, got several: name one column "
+                "of ordered classes."
+            )
         return task
     possible: Sequence[str] = USUAL
     if loss is not None:
@@ -143,7 +149,9 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
         return possible[0] if len(possible) == 1 else _task_of_targets(y)
     check_choice("--task", task, TASKS)
     if task not in possible:
-        raise ValueError(f"--loss {loss} is for {possible[0]}, not for {task}.")
+        raise ValueError(
+            f"--loss {loss} supports {possible[0]}, not {task}: change one of them."
+        )
     return task
 
 
@@ -153,8 +161,8 @@ def with_event(targets: list[str], event: str | None) -> list[str]:
         return targets
     if not targets:
         raise ValueError(
-            f"--event {event} says whether an event was seen: name its time with "
-            "--target."
+            f"--event {event} requires --target, the column with the event or "
+            "censoring time."
         )
     return [*targets, event]
 
@@ -183,10 +191,10 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     for pair in settings:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise ValueError(f"--set takes name=value, got {pair!r}.")
+            raise ValueError(f"--set requires name=value, got {pair!r}.")
         parameters[name.strip()] = _parsed_value(name.strip(), value.strip())
     if "kernels" in parameters:
-        raise ValueError("--set cannot make kernels: choose them by --kernels.")
+        raise ValueError("--set cannot set kernels: use --kernels.")
     return parameters
 
 
@@ -196,8 +204,8 @@ def _parsed_value(name: str, text: str) -> Any:
     except (ValueError, RecursionError) as error:
         if text.startswith(("{", "[")):
             raise ValueError(
-                f"--set {name} looks like JSON and is none: {text[:80]!r} ({error}). "
-                'Names and words stand in double quotes: {"0": 2.5}.'
+                f"--set {name} is not valid JSON: {text[:80]!r} ({error}). "
+                'Put names and words in double quotes: {"0": 2.5}.'
             ) from error
         return text
 

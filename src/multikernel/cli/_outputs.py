@@ -32,8 +32,8 @@ def find_output(
     )
     if target.is_standard_output and json:
         raise ValueError(
-            f"--json writes to standard output, and so would the option {output}: "
-            "leave one of them out, or name a file."
+            f"--json writes to standard output, and so does {output}: remove one of "
+            "them, or name a file."
         )
     if formats and target.file is not None and output.suffix.lower() not in formats:
         raise ValueError(

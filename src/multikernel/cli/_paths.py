@@ -20,9 +20,14 @@ def run_path(asked: FollowPath) -> None:
     """Follow a path, draw it if asked for, and report which kernels enter."""
     method = find_method(asked.method)
     if not method.tasks:
-        raise ValueError(f"{method.title} has no path.")
+        raise ValueError(
+            f"{method.title} has no regularization path: choose another --method."
+        )
     if asked.task in SPECIAL:
-        raise ValueError(f"For {SPECIAL[asked.task]} there is no path: fit with --cv.")
+        raise ValueError(
+            f"--task {asked.task} has no regularization path: use the command fit "
+            "with --cv."
+        )
     targets = _training.asked_targets(asked, method)
     # The file's name is checked before the work. One without an ending is a PNG.
     formats = [] if asked.plot is None else [*_report.picture_formats(), ""]
@@ -79,7 +84,7 @@ def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
 def _show_path(report: dict[str, Any]) -> None:
     _report.print_table(
         f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
-        [*_report.right("alpha", "objective", "gap", "active"), "comes in"],
+        [*_report.right("alpha", "objective", "gap", "active"), "enters"],
         [
             (
                 f"{line['alpha']:.4g}",

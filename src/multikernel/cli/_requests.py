@@ -1,6 +1,6 @@
-"""What commands are asked, a class for each: its fields are arguments and options.
+"""Arguments and options of the commands, one dataclass per command.
 
-None stands for what the data or the estimators settle.
+None means that the data or the estimators determine the value.
 """
 
 from dataclasses import dataclass
@@ -9,86 +9,88 @@ from pathlib import Path
 from multikernel.cli._options import argument, option
 
 FILES = "CSV, TSV, Parquet, FASTA or npz file, or - for CSV on standard input"
-SEVERAL = f"{FILES}; several FASTA files have a column class, their names."
+SEVERAL = f"{FILES}. For several FASTA files, the column class holds the file names."
 EVENT = (
-    "Column of whether the event was seen, 1 or 0; --target is its time, or that of "
-    "the last look."
+    "Event indicator (1 observed, 0 censored); --target is then the event or censoring "
+    "time."
 )
-DROP = "Columns to leave out, parted by commas; may be repeated."
-JSON = "Write JSON to standard output instead of tables."
+DROP = "Columns to ignore, comma-separated; may be repeated."
+JSON = "Write JSON instead of tables to standard output."
 STREAM = (
-    "Read the file in partitions; if not given, where the memory is less than eight "
-    "times its size."
+    "Read the file in partitions. Default: only if free memory is less than eight "
+    "times the file size."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """Train on the breast cancer data with 837 kernels, and draw what came out."""
+    """Train on the breast cancer data with 837 kernels, and plot the results."""
 
     output: Path = option(
-        "Folder for the pictures.", "--output", "-o", default=Path("multikernel-demo")
+        "Folder for the plots.", "--output", "-o", default=Path("multikernel-demo")
     )
     json: bool = option(JSON, "--json", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The options of commands that train on a file.
+    """Options of the commands that train on a file.
 
-    A command that does without one has a field with a plain value in its place.
+    A command without an option has a plain value in its field.
     """
 
     data: list[Path] = argument(SEVERAL)
     target: list[str] | None = option(
-        "Column (or npz array) of the targets; may be repeated for several.",
+        "Target column (or npz array); repeat it for several targets.",
         "--target",
         "-t",
     )
     event: str | None = option(EVENT)
     method: str = option(
-        "Method: spicy, gomp, hkl, lp, rademacher or uniform; alignment, easy or "
-        "single (the best kernel alone) to compare with; one-class without a target.",
+        "Method: spicy, gomp, hkl, lp, rademacher or uniform. Baselines: alignment, "
+        "easy or single (the best single kernel). Without a target: one-class.",
         default="spicy",
     )
     task: str | None = option(
-        "classification or regression, read off the targets if not given; or "
-        "survival, of times to an event, with --event; or ordinal, of ordered classes, "
-        'words among them in the order of --set \'order=["low", "high"]\'.',
+        "classification, regression, survival (with --event) or ordinal. Default: "
+        "classification or regression, depending on the targets. For text classes, "
+        'ordinal requires their order: --set \'order=["low", "high"]\'.',
     )
     loss: str | None = option(
-        "log_loss, hinge, squared_hinge or squared_error for classes; squared_error, "
-        "epsilon_insensitive, huber, quantile, poisson or gamma for numbers.",
+        "For classification: log_loss, hinge, squared_hinge or squared_error. For "
+        "regression: squared_error, epsilon_insensitive, huber, quantile, poisson or "
+        "gamma.",
         metavar="NAME",
     )
     kernels: str = option(
-        "default (linear, and Gaussians whose widths the data decide), columns "
+        "default (linear, and Gaussians with widths from the data), columns "
         "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
-        "linear kernel per column); for hkl a graph: default or polynomial (powers), "
+        "linear kernel per column). For hkl, a graph: default or polynomial (powers), "
         "hermite (Gaussians) or subsets (of columns).",
         default="default",
     )
     interactions: bool = option(
-        "Add the interactions of all kernels on different columns, or of views: the "
-        "products of two, centred.",
+        "Add the interactions of all pairs of kernels on different columns, or of "
+        "pairs of views: products of centered kernels.",
         "--interactions",
         default=False,
     )
-    tol: float | None = option("Relative duality gap to reach.")
+    tol: float | None = option(
+        "Stop when the relative duality gap is below this value."
+    )
     storage: str | None = option(
-        "How kernels are held: auto, dense, dense32, lazy or low_rank.",
+        "Storage of kernels: auto, dense, dense32, lazy or low_rank.",
         metavar="NAME",
     )
     max_rank: int | None = option(
-        "Landmarks of a kernel at most, for --storage low_rank.", min=1
+        "Maximum number of landmarks per kernel, for --storage low_rank.", min=1
     )
     folder: Path | None = option(
-        "Folder of large temporary files, of factors and tables; the file is read in "
-        "partitions then."
+        "Folder for large temporary files (factors and tables). The data file is then "
+        "read in partitions."
     )
     settings: list[str] | None = option(
-        "Any other parameter of the estimator, for example l1_ratio=0.5; may be "
-        "repeated.",
+        "Another parameter of the estimator, such as l1_ratio=0.5; may be repeated.",
         "--set",
         metavar="NAME=VALUE",
     )
@@ -96,38 +98,38 @@ class Training:
         "Standardize the columns first.", "--scale/--no-scale", default=True
     )
     impute: str | None = option(
-        "Fill gaps: in numbers with the mean or the median of their column, in "
+        "Fill missing values: numbers with the mean or median of the column, "
         "categories with the most frequent one.",
         metavar="NAME",
     )
     drop: list[str] | None = option(DROP)
     view: list[str] | None = option(
-        "A view of the data with kernels of its own: its columns by names or patterns, "
-        "parted by commas, such as expression=expr_*; may be repeated. Columns of text "
-        "in it are compared as categories.",
+        "Group of columns with its own kernels, such as expression=expr_*. Give column "
+        "names or patterns, comma-separated; may be repeated. Text columns are "
+        "categories.",
         metavar="NAME=COLUMNS",
     )
     category: list[str] | None = option(
-        "Column to compare as categories, numbers as well; may be repeated."
+        "Column to treat as categorical, even if it is numeric; may be repeated."
     )
-    group: str | None = option("Column of groups that folds keep together, no feature.")
+    group: str | None = option(
+        "Column of groups. Folds keep each group together; the column is not a feature."
+    )
     sequence: list[str] | None = option(
-        "Column of strings to take as sequences; may be repeated."
+        "Text column to treat as sequences; may be repeated."
     )
     sequence_kernels: str = option(
-        "Kernels on sequences: default (words of three letters, and those in place for "
-        "one length), spectrum (words of one to six letters, three for proteins), dna "
-        "(weighted degree, spectra and properties of DNA, for one length) or protein "
-        "(64 motif kernels).",
+        "Kernels on sequences: default (words of three letters; for equal lengths "
+        "also words by position), spectrum (words of one to six letters, three for "
+        "proteins), dna (weighted degree, spectra and properties of DNA; equal "
+        "lengths) or protein (64 motif kernels).",
         default="default",
     )
-    alphabet: str | None = option("dna, rna or protein; read off if not given.")
+    alphabet: str | None = option("dna, rna or protein. Default: from the letters.")
     skip_letters: bool = option(
-        "Skip letters of sequences outside the alphabet.", default=False
+        "Skip sequence letters that are not in the alphabet.", default=False
     )
-    ignore_case: bool = option(
-        "Read lower-case letters of sequences as upper case.", default=False
-    )
+    ignore_case: bool = option("Convert sequence letters to upper case.", default=False)
     json: bool = option(JSON, "--json", default=False)
 
 
@@ -136,22 +138,26 @@ class Fit(Training):
     """Train a model on a CSV, TSV, Parquet, FASTA or npz file, and save it."""
 
     output: Path | None = option("Model file to write.", "--output", "-o")
-    alpha: float | None = option("Regularization strength, on the mean loss.")
-    C: float | None = option(
-        "Weight of the losses, for lp and those listed after.", "-C"
+    alpha: float | None = option(
+        "Regularization strength on the mean loss, for spicy, gomp and hkl."
     )
-    p: float | None = option("Norm of kernel weights, 1 to inf: lp, one-class.", "-p")
+    C: float | None = option(
+        "Weight of the losses, for lp, rademacher, uniform and the baselines.", "-C"
+    )
+    p: float | None = option(
+        "Norm of the kernel weights, 1 to inf, for lp and one-class.", "-p"
+    )
     cv: int | None = option(
-        "Choose the strength by cross-validation with so many folds; the kernel with "
-        "--method single."
+        "Number of folds of a cross-validation that chooses the regularization "
+        "strength, or the kernel for --method single."
     )
     scoring: str | None = option(
-        "What --cv chooses by, a name of scikit-learn such as roc_auc; accuracy, or R2 "
-        "of numbers, if not given."
+        "Score that --cv maximizes, a scikit-learn name such as roc_auc. Default: "
+        "accuracy, or R2 for regression."
     )
     dask: str | None = option(
-        "Fit on a Dask cluster: local for workers on this machine, or the address of a "
-        "scheduler, tcp://host:8786. The data may be a pattern or a folder.",
+        "Fit on a Dask cluster: local for workers on this machine, or a scheduler "
+        "address such as tcp://host:8786. The data may be a pattern or a folder.",
         metavar="WHERE",
     )
     stream: bool | None = option(STREAM, "--stream/--no-stream", show_default=False)
@@ -159,16 +165,16 @@ class Fit(Training):
 
 @dataclass(frozen=True, kw_only=True)
 class FollowPath(Training):
-    """Follow the regularization path from where the first kernel comes in."""
+    """Follow the regularization path, starting where the first kernel enters."""
 
     event: str | None = None
     folder: Path | None = None
     group: str | None = None
-    n_alphas: int = option("Number of strengths.", default=20)
+    n_alphas: int = option("Number of regularization strengths.", default=20)
     alpha_min_ratio: float = option(
-        "Weakest strength over the strongest.", default=1e-2
+        "Smallest strength divided by the largest.", default=1e-2
     )
-    plot: Path | None = option("Picture to write (PNG, PDF or SVG).")
+    plot: Path | None = option("Plot file to write (PNG, PDF or SVG).")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,28 +189,30 @@ class Compare(Training):
     folder: Path | None = None
     settings: list[str] | None = None
     methods: list[str] | None = option(
-        "Method to compare, as for fit; may be repeated. All that suit the targets if "
-        "not given.",
+        "Method to compare, as for fit; may be repeated. Default: all methods that "
+        "support the targets.",
         "--method",
     )
-    folds: int = option("Folds that all methods are scored on.", default=5, min=2)
+    folds: int = option(
+        "Number of folds on which all methods are scored.", default=5, min=2
+    )
     scoring: str | None = option(
-        "Score of scikit-learn, such as roc_auc; accuracy or R2 if not given.",
+        "Scikit-learn score, such as roc_auc. Default: accuracy, or R2 for regression.",
         metavar="NAME",
     )
     cv: int | None = option(
-        "Choose the strength of each by cross-validation with so many folds, within "
-        "the others; else it is the default."
+        "Number of inner folds that choose the strength of each method. Default: the "
+        "default strengths."
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Saved:
-    """The options of commands on a saved model."""
+    """Options of the commands on a saved model."""
 
     model: Path = argument("Model file written by fit.")
     max_bytes: int | None = option(
-        "Most memory that loading the model may take; 2.1 GB if not given.",
+        "Maximum memory for loading the model, in bytes. Default: 2.1 GB.",
         min=1,
         show_default=False,
     )
@@ -212,18 +220,20 @@ class Saved:
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Saved):
-    """Show the kernels, weights, parameters and certificate of a saved model."""
+    """Show the kernels, weights, parameters and duality gap of a saved model."""
 
-    rows: int | None = option("Kernels listed at most.", min=1, show_default=False)
+    rows: int | None = option(
+        "Maximum number of kernels to list.", min=1, show_default=False
+    )
     json: bool = option(JSON, "--json", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedOnData(Saved):
-    """The options of commands that show a saved model data."""
+    """Options of the commands that apply a saved model to data."""
 
     target: list[str] | None = option(
-        "Column of known targets, to score against; may be repeated.", "--target", "-t"
+        "Column of true targets; may be repeated.", "--target", "-t"
     )
     event: str | None = option(EVENT)
     drop: list[str] | None = option(DROP)
@@ -231,24 +241,26 @@ class SavedOnData(Saved):
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(SavedOnData):
-    """Predict with a saved model, one row per row of the file."""
+    """Predict with a saved model: one output row per row of the file."""
 
     data: Path = argument(f"{FILES}.")
     output: Path | None = option(
-        "CSV, Parquet or npz file; standard output if not given.", "--output", "-o"
+        "CSV, Parquet or npz file. Default: standard output.", "--output", "-o"
     )
     later: list[float] | None = option(
-        "A time: add the probability of an event later than it, of models of times; "
-        "may be repeated."
+        "Time: add the probability that the event occurs later (survival models); may "
+        "be repeated."
     )
-    proba: bool = option("Add a probability per class.", default=False)
+    proba: bool = option(
+        "Add a column with the probability of each class.", default=False
+    )
     stream: bool | None = option(STREAM, "--stream/--no-stream", show_default=False)
     json: bool = option(JSON, "--json", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score(SavedOnData):
-    """Score a saved model on known targets: accuracy, R2, or concordance of times."""
+    """Score a saved model on true targets: accuracy, R2 or concordance."""
 
     data: list[Path] = argument(SEVERAL)
     json: bool = option(JSON, "--json", default=False)
@@ -256,7 +268,7 @@ class Score(SavedOnData):
 
 @dataclass(frozen=True, kw_only=True)
 class Report(SavedOnData):
-    """Write what a saved model is and says as one HTML page that needs no network."""
+    """Write an HTML report on a saved model: one page that works offline."""
 
     data: Path = argument(f"{FILES}.")
     output: Path = option(

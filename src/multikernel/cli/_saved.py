@@ -44,8 +44,8 @@ def opened_model(asked: Saved) -> Iterator[Any]:
         yield model
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(
-            f"{asked.model} holds no fitted model: its {type(model).__name__} lacks "
-            "what the command needs."
+            f"{asked.model} contains no fitted model: its {type(model).__name__} "
+            "lacks an attribute that this command requires."
         ) from error
 
 
@@ -70,7 +70,7 @@ def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
     )
     with opened_model(asked) as estimator:
         if asked.target and is_outlier_detector(estimator):
-            raise ValueError("A one-class model has no score: leave out --target.")
+            raise ValueError("A one-class model has no score: remove --target.")
         table = _known_table(estimator, asked, [asked.data], asked.target or [])
         frame = _answers(estimator, table.X, asked)
         if getattr(table.X, "index", pd.Index([])).name == NAME:
@@ -94,8 +94,8 @@ def _predicted_in_partitions(asked: Predict) -> tuple[int, float | None]:
     with opened_model(asked) as estimator:
         if target and predicts_times(final_estimator(estimator)):
             raise ValueError(
-                "A model of times is scored on a file that is read as a whole: add "
-                "--no-stream, or leave out --target."
+                "Scoring a survival model requires the whole file: add --no-stream, "
+                "or remove --target."
             )
         with _tables.table_writer(destination, STREAMED) as write:
             for answers, targets in _answers_in_partitions(estimator, asked, target):
@@ -126,7 +126,7 @@ def _answers_in_partitions(
     frame = frame.drop(columns=[name for name in frame.columns if name in dropped])
     with closing(ProgressBar(f"Predicting {path.name}")) as bar:
         for number, partition in enumerate(frame.partitions):
-            with naming_damage(path, "table that Dask can read"):
+            with naming_damage(path, "CSV or Parquet file"):
                 rows = partition.compute()
             if not len(rows):
                 continue
@@ -148,8 +148,8 @@ def _known_table(
     model = final_estimator(estimator)
     if asked.event is not None and not predicts_times(model):
         raise ValueError(
-            "--event is for models of times to an event, and this is a "
-            f"{type(model).__name__}: leave it out."
+            f"--event requires a survival model, got {type(model).__name__}: remove "
+            "--event."
         )
     (first, *others), targets = data, with_event(target, asked.event)
     choice = _known_choice(model, estimator, targets)
@@ -158,8 +158,8 @@ def _known_table(
     table = _tables.as_times(table, asked.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
-            f"--target {', '.join(target)} is not enough for a model of times to an "
-            "event: name the column that says whether the event was seen with --event."
+            f"--target {', '.join(target)} is not enough for a survival model: add "
+            "--event, the column with the event indicator."
         )
     return table
 
@@ -213,10 +213,10 @@ def _answers(estimator: Any, X: Any, asked: Predict) -> pd.DataFrame:
         for time, column in zip(times, later.T, strict=True):
             frame[f"later_than_{time:g}"] = column
     elif times:
-        raise ValueError("--later is for models of times to an event: leave it out.")
+        raise ValueError("--later requires a survival model: remove --later.")
     if asked.proba:
         if not hasattr(estimator, "predict_proba"):
-            raise ValueError("This model has no probabilities: leave out --proba.")
+            raise ValueError("This model has no probabilities: remove --proba.")
         labels = estimator.classes_ if predicted.ndim == 1 else model.output_names_
         chances = estimator.predict_proba(X).T
         for label, column in zip(labels, chances, strict=True):
@@ -229,7 +229,7 @@ def run_score(asked: Score) -> None:
     find_output(None, [asked.model, *asked.data])
     targets = asked.target or default_target(asked.data)
     if not targets:
-        raise ValueError("Missing option --target: the column of known targets.")
+        raise ValueError("Missing option --target: the column of true targets.")
     with opened_model(asked) as estimator:
         if is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score.")

@@ -17,7 +17,7 @@ from multikernel._install import how_to_install
 PLAIN = {"\u2588": "#", "\u2026": ".", "\u00b7": "-", "\u00d7": "x", "\u2022": "*"}
 """Letters in place of glyphs, of the same width: tables stay aligned."""
 
-CLOSED = "Error: Standard output is closed, and results go there: send it to a file."
+CLOSED = "Error: Standard output is closed: redirect it to a file."
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def loading() -> Iterator[None]:
             if library in ("", "multikernel"):
                 raise
             raise ImportError(
-                f"The command line needs {library}: {how_to_install('cli')}."
+                f"The command line requires {library}: {how_to_install('cli')}."
             ) from error
     if terminal:
         print("           ", end="\r", file=sys.stderr, flush=True)

@@ -110,7 +110,7 @@ def read_table(
     source = None
     if str(path) == "-":
         if sys.stdin is None:
-            raise ValueError("Standard input is closed: name a file in place of -.")
+            raise ValueError("Standard input is closed: pass a file instead of -.")
         source, path = io.BytesIO(sys.stdin.buffer.read()), Path(STDIN)
     else:
         _require_readable(path, others)
@@ -166,8 +166,8 @@ def as_times(table: Table, event: str | None) -> Table:
     named = [name for name in table.y if name != event]
     if len(named) != 1:
         raise ValueError(
-            f"--event {event} says whether an event was seen, and --target must name "
-            f"one column, its time; got {', '.join(named)}."
+            f"--event {event} requires one --target, the event or censoring time; got "
+            f"{', '.join(named)}."
         )
     times = pd.DataFrame({"event": table.y[event], "time": table.y[named[0]]})
     return replace(table, y=times)
@@ -182,7 +182,7 @@ def known_part(
     check_columns(path, frame.columns, list(only))
     others = [str(column) for column in frame if column not in set(only)]
     if tell:
-        say_ignored("that the model does not know", others)
+        say_ignored("that the model does not use", others)
     return frame[list(only)]
 
 
@@ -286,7 +286,7 @@ def _refuse_texts(
             "category"
         )
     raise ValueError(
-        f"{path} has columns without numbers: {', '.join(map(str, wrong))}{why}. "
+        f"{path} has non-numeric columns: {', '.join(map(str, wrong))}{why}. "
         f"{advice}{_dropping(wrong)}."
     )
 
@@ -312,8 +312,8 @@ def refuse_empty(numbers: pd.DataFrame, counts: Any) -> None:
     empty = [*numbers.columns[counts == 0]]
     if empty:
         raise ValueError(
-            f"Columns hold no number: {', '.join(map(repr, empty))}. Leave empty "
-            f"columns out{_dropping(empty)}."
+            f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
+            f"columns{_dropping(empty)}."
         )
 
 
@@ -329,8 +329,9 @@ def check_reach(path: Path, numbers: pd.DataFrame) -> None:
         row = int(np.argmax(beyond[:, column]))
         raise ValueError(
             f"Column {numbers.columns[column]!r} of {path} holds "
-            f"{values[row, column]:g}, and at most {LARGEST_VALUE:g} is possible: "
-            "correct it, take another unit, or leave the column out with --drop."
+            f"{values[row, column]:g}, but the largest supported value is "
+            f"{LARGEST_VALUE:g}: correct it, change the unit, or ignore the column "
+            "with --drop."
         )
 
 
@@ -342,13 +343,13 @@ def _dropping(names: Iterable[Any]) -> str:
 def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:
     """Return the names if there is one for each, all different."""
     if given.shape != (count,):
-        raise ValueError(
-            f"{key} of {path} holds {given.size} names, and there are {count} to name."
-        )
+        raise ValueError(f"{key} of {path} holds {given.size} names, expected {count}.")
     names = [str(name) for name in given]
     doubled = first_repeated(names)
     if doubled is not None:
-        raise ValueError(f"{key} of {path} holds {doubled!r} more than once.")
+        raise ValueError(
+            f"{key} of {path} holds {doubled!r} more than once: names must differ."
+        )
     return names
 
 

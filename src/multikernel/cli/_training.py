@@ -111,17 +111,17 @@ def blaming_settings(asked: Training) -> Iterator[None]:
     except TypeError as error:
         if not asked.settings:
             raise
-        raise ValueError(f"A value of --set is of no use here: {error}") from error
+        raise ValueError(f"A value of --set is not accepted: {error}") from error
 
 
 def configured_storage(asked: Training) -> Storage | None:
     """Return the storage with its rank and its folder."""
     if asked.max_rank is not None and asked.storage != "low_rank":
-        raise ValueError("--max-rank is for --storage low_rank.")
+        raise ValueError("--max-rank requires --storage low_rank.")
     if asked.folder is None and asked.max_rank is None:
         return asked.storage
     if asked.storage not in (None, "low_rank"):
-        raise ValueError("--folder is for --storage low_rank.")
+        raise ValueError("--folder requires --storage low_rank.")
     folder = None if asked.folder is None else str(asked.folder)
     return LowRank(asked.max_rank or LowRank().max_rank, folder=folder)
 
@@ -139,7 +139,7 @@ def asked_task(asked: Training) -> str | None:
         return asked.task
     if asked.task not in (None, "survival"):
         raise ValueError(
-            f"--event is for --task survival, not for {asked.task}: leave one out."
+            f"--event requires --task survival, got {asked.task}: remove one of them."
         )
     return "survival"
 
@@ -192,14 +192,17 @@ def find_kernels(
         if table.views or texts:
             dropped = " ".join(f"--drop '{name}'" for name in texts)
             raise ValueError(
-                "--view and --category are not for --method hkl, nor is text"
-                f"{': leave it out with ' * bool(dropped)}{dropped}."
+                "--method hkl supports numeric columns only, without --view and "
+                f"--category{': ignore text with ' * bool(dropped)}{dropped}."
             )
         return GRAPHS[name]
     entry = KERNELS[name]
     if table.views:
         if table.sequences:
-            raise ValueError("--view takes no columns of --sequence.")
+            raise ValueError(
+                "--view cannot contain columns of --sequence: remove them from one of "
+                "the options."
+            )
         return view_kernels(table.views, table.categories, entry)
     if entry is None:
         return _default_kernels(table, sequences)
@@ -218,18 +221,18 @@ def with_interactions(
     """Return the ``kernels`` parameter for some kernels and their interactions."""
     if graphs:
         raise ValueError(
-            "--interactions is not for --method hkl, whose graphs have interactions of "
-            "all orders: leave it out."
+            "--interactions cannot be used with --method hkl, whose graphs already "
+            "contain interactions of all orders: remove it."
         )
     if table.precomputed:
         raise ValueError(
-            "--interactions is for columns, and this file holds Gram matrices: put "
-            "products of these beside them."
+            "--interactions requires columns, but this file contains Gram matrices: "
+            "add products of the matrices to the file instead."
         )
     if name == "joint" and not (table.views or table.sequences or table.categories):
         raise ValueError(
-            "--interactions needs kernels on different columns, and those of --kernels "
-            "joint are on all columns: take default or columns, or name views."
+            "--interactions requires kernels on different columns, but --kernels "
+            "joint acts on all columns: use --kernels default or columns, or --view."
         )
     return Interactions(kernels)
 

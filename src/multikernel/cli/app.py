@@ -1,7 +1,7 @@
-"""The commands, put together.
+"""The command-line application.
 
-What describes a command imports nothing that takes long to load, which what it does is
-imported by: ``--help`` and completion take a third of a second, and not three.
+This module imports nothing slow, so that ``--help`` and completion take a third of a
+second; a command imports its implementation when it runs.
 """
 
 import typer
@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[type, str]] = {
     "inspect": (requests.Inspect, "_saved:run_inspect"),
     "report": (requests.Report, "_saved:run_report"),
 }
-"""What each command is asked, and the function that does it."""
+"""Request class and function of each command."""
 
 
 for name, (request, function) in COMMANDS.items():
