@@ -1,18 +1,18 @@
 """
-How sparse? Paths and cross-validation
-======================================
+Choose the regularization strength
+==================================
 
-The strength of the penalty decides how many kernels a model keeps. Nobody has to
-guess it: a path starts where the model is empty, and cross-validation follows it on
-every fold.
+The regularization strength determines how many kernels are active. A regularization
+path starts with an empty model and decreases the strength. Cross-validation follows
+the path on every fold and chooses the strength that predicts best.
 """
 
 # %%
 # One path
 # --------
 #
-# Each kernel enters where its line leaves zero. Every point of the path carries its own
-# certificate, and starts from the model before it.
+# A kernel becomes active where its line leaves zero. Every point of the path has its
+# own certificate and starts from the previous model.
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
@@ -26,13 +26,13 @@ path = regularization_path(SpicyMKLClassifier(), X, y, n_alphas=20)
 RegularizationPathDisplay.from_path(path)
 
 # %%
-# Which point of it
-# -----------------
+# Cross-validation
+# ----------------
 #
-# The Gram matrices are computed once for all folds. ``alpha_`` is the strength that
-# predicts best on the samples left out.
+# The Gram matrices are computed once for all folds. ``alpha_`` is the strength with the
+# best score on the validation samples.
 
 search = SpicyMKLClassifierCV(n_alphas=20, cv=3).fit(X, y)
 print(f"alpha {search.alpha_:.4f} of {len(search.cv_results_['param_alpha'])} tried")
-print(f"score {search.best_score_:.3f}, {len(search.active_kernels_)} kernels in use")
+print(f"score {search.best_score_:.3f}, {len(search.active_kernels_)} active kernels")
 RegularizationPathDisplay.from_estimator(search)

@@ -1,17 +1,17 @@
 """
-A first model: which measurements matter, and how sure is the optimum
-======================================================================
+A first model
+=============
 
-Thirty measurements of cell nuclei, benign or malignant. The default dictionary puts a
-Gaussian on each measurement and four kernels on all of them together; a sparse model
-keeps the few that it needs.
+The data are thirty measurements of cell nuclei, benign or malignant. The default
+dictionary has one Gaussian on each measurement, four kernels on all of them, and their
+interactions. A sparse model selects the few kernels that it needs.
 """
 
 # %%
 # The fit
 # -------
 #
-# A scaler goes in front, as kernels on all columns together expect comparable scales.
+# Kernels on all columns require comparable scales, so a scaler comes first.
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
@@ -26,23 +26,23 @@ scaler = StandardScaler().set_output(transform="pandas")
 model = make_pipeline(scaler, SpicyMKLClassifier(alpha=0.02)).fit(X_train, y_train)
 mkl = model[-1]
 print(f"accuracy on new samples: {model.score(X_test, y_test):.3f}")
-print(f"{len(mkl.active_kernels_)} of {len(mkl.kernel_weights_)} kernels in use")
-print(f"the objective can be lowered by {mkl.duality_gap_:.3%} at most")
+print(f"{len(mkl.active_kernels_)} of {len(mkl.kernel_weights_)} kernels are active")
+print(f"no model lowers the objective by more than {mkl.duality_gap_:.3%}")
 
 # %%
-# What it looks at
-# ----------------
+# The active kernels
+# ------------------
 
 from multikernel.display import KernelWeightsDisplay
 
 KernelWeightsDisplay.from_estimator(mkl)
 
 # %%
-# How the proof came about
-# ------------------------
+# The duality gap during the fit
+# ------------------------------
 #
-# Every point is a model with a bound on what any other choice of functions could gain.
-# One pass is one reading of all Gram matrices.
+# Every point is a model with a bound on how much any other model could lower the
+# objective. A pass is one read of all Gram matrices.
 
 from multikernel.display import ConvergenceDisplay
 

@@ -1,19 +1,20 @@
 """
-A film and sixty voxels: delays, feature spaces and the noise ceiling
-=====================================================================
+Brain responses: delays, feature spaces and the noise ceiling
+=============================================================
 
-An encoding model predicts the response of each voxel from what was seen and heard some
-seconds before. Here are three spaces of features with delays, a strength and weights of
-its own for every voxel, and what could have been explained at best. The responses are
-simulated, so that we know what is to be found.
+An encoding model predicts the response of each voxel from what a person saw and heard
+some seconds earlier. This example uses three feature spaces with delays, one
+regularization strength and one set of weights per voxel, and compares the result with
+the share of variance that any model could explain. The responses are simulated, so the
+true answer is known.
 """
 
 # %%
 # A film with three feature spaces
 # --------------------------------
 #
-# One row is a scan, every two seconds. Motion changes slowly, the spectrum of the sound
-# quickly, and words come and go.
+# A row is a scan; scans are two seconds apart. Motion changes slowly, the spectrum of
+# the sound quickly, and words appear and disappear.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,18 +44,18 @@ def film(n_scans):
 # Delays
 # ------
 #
-# Blood answers two to eight seconds late, and every voxel in its own time. So a space
-# has its columns once for each delay: the weights of these are a response that is
-# learnt.
+# The blood flow responds after two to eight seconds, differently in each voxel. Every
+# feature space therefore has one copy of its columns per delay, and the model learns
+# the response function as their weights.
 
 DELAYS = [1, 2, 3, 4]
 
 
 def delayed(features, delays=DELAYS):
-    """Return the columns of some scans before, side by side for every delay."""
+    """Return the columns of earlier scans, one block per delay."""
     late = [np.roll(features, delay, axis=0) for delay in delays]
     for delay, columns in zip(delays, late, strict=True):
-        columns[:delay] = 0.0  # nothing was shown before the film
+        columns[:delay] = 0.0  # there is no stimulus before the film
     return np.hstack(late)
 
 
@@ -63,8 +64,8 @@ def with_delays(spaces):
     return np.hstack([delayed(features) for features in spaces.values()])
 
 
-learnt_from, shown_again = film(350), film(120)
-X, X_new = with_delays(learnt_from), with_delays(shown_again)
+first_film, second_film = film(350), film(120)
+X, X_new = with_delays(first_film), with_delays(second_film)
 ends = len(DELAYS) * np.cumsum([0, *SIZES.values()])
 views = {
     name: (list(range(first, last)), LinearKernel())
@@ -75,8 +76,8 @@ views = {
 # Sixty voxels
 # ------------
 #
-# Twenty follow the motion, twenty the words, and twenty sound and words alike. The
-# first of each twenty are noisy, the last hardly. The second film is shown six times.
+# Twenty voxels respond to motion, twenty to words, and twenty to both sound and words.
+# Noise decreases within each group of twenty. The second film is shown six times.
 
 shares = np.repeat([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.5, 0.5]], 20, axis=0)
 noise = np.tile(np.geomspace(2.5, 0.4, 20), 3)
@@ -87,22 +88,22 @@ weights = [
 ]
 
 
-def answers(table, n_times=1):
-    """Return the responses to a film that is shown so often."""
-    loads = [np.vstack([late * own for late in response]) for own in weights]
-    signal = table @ np.vstack(loads)
+def responses(table, n_times=1):
+    """Return the responses to a film that is shown `n_times`."""
+    delayed_weights = [np.vstack([r * w for r in response]) for w in weights]
+    signal = table @ np.vstack(delayed_weights)
     errors = rng.normal(size=(n_times, *signal.shape))
     return signal + noise * errors
 
 
-Y, again = answers(X)[0], answers(X_new, n_times=6)
+Y, repeats = responses(X)[0], responses(X_new, n_times=6)
 
 # %%
 # One search for all voxels
 # -------------------------
 #
-# With ``selection="separate"`` every voxel chooses its strength and its spaces. Scans
-# that follow each other are alike: so folds are stretches of the film.
+# With ``selection="separate"`` every voxel has its own strength and feature spaces.
+# Consecutive scans are similar, so folds are contiguous parts of the film.
 
 model = SpicyMKLRegressorCV(
     views, loss="squared_error", selection="separate", cv=KFold(5)
@@ -113,19 +114,20 @@ model.fit(X, Y)
 # The noise ceiling
 # -----------------
 #
-# What differs between the six times is noise, and no model predicts it. The mean over
-# them has a sixth of its variance, and the rest is what can be explained.
+# Differences between the six repeats are noise, which no model can predict. The mean of
+# the repeats has a sixth of the noise variance; the rest of its variance is
+# explainable.
 
-mean = again.mean(axis=0)
-left = again.var(axis=0, ddof=1).mean(axis=0) / len(again)
-ceiling = 1.0 - left / mean.var(axis=0, ddof=1)
+mean = repeats.mean(axis=0)
+noise_of_mean = repeats.var(axis=0, ddof=1).mean(axis=0) / len(repeats)
+ceiling = 1.0 - noise_of_mean / mean.var(axis=0, ddof=1)
 
 # %%
-# What each space explains, and where
-# -----------------------------------
+# The share of each feature space
+# -------------------------------
 #
-# The shares of a voxel sum to its R². Noise in the responses that the model has learnt
-# from is why noisy voxels stay below their ceiling.
+# The shares of a voxel sum to its R². Noisy voxels stay below their ceiling because
+# their training responses are noisy, too.
 
 split = r2_score_split(mean, model.contributions(X_new))
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
@@ -139,8 +141,8 @@ axis.set(xlabel="voxel", ylabel="share of variance", ylim=(0.0, 1.0))
 axis.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, 1.15), frameon=False)
 
 # %%
-# Nearly all that is explained goes to the right spaces:
+# The right feature spaces have nearly all of the explained variance:
 
 for first, what in enumerate(["motion", "words", "sound and words"]):
-    own = split[20 * first : 20 * first + 20].mean(axis=0)
-    print(f"voxels of {what}:", dict(zip(SIZES, own.round(2).tolist(), strict=True)))
+    means = split[20 * first : 20 * first + 20].mean(axis=0).round(2)
+    print(f"voxels of {what}:", dict(zip(SIZES, means.tolist(), strict=True)))

@@ -1,15 +1,15 @@
 """
-Five targets, one selection of column groups
-============================================
+Five targets with one selection of column groups
+================================================
 
-A spectrum of 60 wavelengths predicts five properties of a sample. Neighbouring
-wavelengths belong together, so a kernel looks at ten of them, and the five targets
-share one selection: a group is of use to all or left out.
+A spectrum with 60 wavelengths predicts five properties of a sample. Neighboring
+wavelengths belong together, so each kernel uses ten of them. The five targets share one
+selection: a group of wavelengths is active for all targets or for none.
 """
 
 # %%
-# The data: two of six groups carry signal
-# ----------------------------------------
+# The data: two of six groups are informative
+# -------------------------------------------
 
 import numpy as np
 import pandas as pd
@@ -28,27 +28,28 @@ Y = pd.DataFrame(used / used.std(axis=0), columns=targets)
 Y += 0.5 * rng.standard_normal(Y.shape)
 
 # %%
-# The task in six lines
-# ---------------------
+# The fit
+# -------
 
 groups = {
     f"{columns[i]} to {columns[i + 9]}": (columns[i : i + 10], LinearKernel())
     for i in range(0, 60, 10)
 }
 model = SpicyMKLRegressorCV(groups, n_alphas=15, cv=3).fit(X[:80], Y[:80])
-print(f"explained on new samples: {model.score(X[80:], Y[80:]):.2f}")
+print(f"R² on new samples: {model.score(X[80:], Y[80:]):.2f}")
 
 # %%
-# One weight a group
-# ------------------
+# One weight per group
+# --------------------
 
 KernelWeightsDisplay.from_estimator(model)
 
 # %%
-# Each target for itself
-# ----------------------
+# Separate selections
+# -------------------
 #
-# ``selection="separate"`` fits the targets one by one: a row of weights each.
+# ``selection="separate"`` fits each target separately and returns one row of weights
+# per target.
 
 alpha = model.best_params_["alpha"] / 2
 alone = SpicyMKLRegressor(groups, alpha=alpha, selection="separate").fit(X, Y)

@@ -1,19 +1,19 @@
 """
-Many targets: what does each group of features explain, and where
-=================================================================
+Many targets: where does each group of features explain them?
+=============================================================
 
-Encoding models of neuroimaging predict hundreds of voxels from a few groups of
-features, what a picture looks like and what it shows, and ask which group explains
-which voxel on new data. Scans are too large for this page, so that written digits take
-their place: the targets are the pixels of the lower half of an image. Two groups are
-what it looks like above, and the third is which digit it is.
+Encoding models in neuroimaging predict hundreds of voxels from a few groups of
+features, such as the appearance and the content of a picture. They ask which group
+explains which voxel on new data. This example uses handwritten digits instead of scans.
+The targets are the pixels of the lower half of an image. Two groups of features
+describe the upper half, and the third is the digit.
 """
 
 # %%
 # Groups of features, and 22 targets
 # ----------------------------------
 #
-# Pixels that are nearly always white are left out, as are voxels outside of a mask.
+# Pixels that are nearly always white are omitted, like voxels outside a mask.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,10 +32,10 @@ X = images.data[pixels[:32]].assign(digit=images.target.astype("category"))
 X, X_new, Y, Y_new = train_test_split(X, Y, train_size=600, random_state=0)
 
 # %%
-# One model of all targets
-# ------------------------
+# One model for all targets
+# -------------------------
 #
-# The targets share one choice of kernels, and each has functions of its own.
+# The targets share one selection of kernels, and each has its own functions.
 
 wide = GaussianKernel("median")
 groups = {
@@ -49,12 +49,12 @@ print(
 )
 
 # %%
-# Where each group explains
-# -------------------------
+# The share of each group
+# -----------------------
 #
-# R² of every target is split among the groups, so that the last three maps sum to the
-# first. Rows 3 and 4 tell of the row next to them, and further down it is the digit
-# that tells most, but for the left end of the last row: it goes with that of the first.
+# The R² of every target is split among the groups, so the last three maps sum to the
+# first. Rows 3 and 4 explain the adjacent row. The digit explains most of the lower
+# rows, except for the left end of the last row, which resembles that of the first.
 
 split = variance_split(model, X_new, Y_new, "view", random_state=0)
 maps = np.full((4, 32), np.nan)
@@ -69,10 +69,10 @@ for axis, values, title in zip(axes.flat, maps, titles, strict=True):
 figure.colorbar(shown, ax=axes, label="share of held-out variance")
 
 # %%
-# How sure that is
-# ----------------
+# Uncertainty of the shares
+# -------------------------
 #
-# Shares of all pixels together are means of theirs. So are those of each resample, and
-# 90 % of these lie between the ends of a bar's line.
+# Bars show the mean share over all pixels. Lines contain the mean shares of 90 % of the
+# resamples.
 
 VarianceSplitDisplay(split).plot()

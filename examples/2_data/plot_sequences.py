@@ -1,14 +1,14 @@
 """
-DNA: which signal finds a splice site
-=====================================
+DNA: which signal identifies a splice site?
+===========================================
 
-Kernels on strings stand beside one another as columns do. Each looks at the sequence
-in its own way: which letters stand where, which words occur anywhere, how the helix
-twists.
+Kernels on strings can be combined like kernels on columns. Each represents another
+property of a sequence: letters at a position, words at any position, or the twist of
+the helix.
 """
 
 # %%
-# Sequences with a motif at a place that varies
+# Sequences with a motif at a variable position
 # ---------------------------------------------
 
 import numpy as np
@@ -25,12 +25,12 @@ rng = np.random.default_rng(0)
 letters = rng.choice(list("ACGT"), size=(300, 60))
 y = rng.random(300) < 0.5
 for sample in np.flatnonzero(y):
-    place = 30 + rng.integers(-2, 3)
-    letters[sample, place : place + 6] = list("TTTCAG")
+    start = 30 + rng.integers(-2, 3)
+    letters[sample, start : start + 6] = list("TTTCAG")
 sequences = ["".join(row) for row in letters]
 
 # %%
-# One model over five kernels
+# One model with five kernels
 # ---------------------------
 
 kernels = [
@@ -45,7 +45,7 @@ model = SpicyMKLClassifier(kernels, alpha=0.02).fit(sequences[train], y[train])
 print(f"accuracy on new sequences: {model.score(sequences[test], y[test]):.2f}")
 
 # %%
-# The motif moves, and the kernel that allows shifts takes the weight
-# -------------------------------------------------------------------
+# The kernel that allows shifts has the largest weight
+# ----------------------------------------------------
 
 KernelWeightsDisplay.from_estimator(model)

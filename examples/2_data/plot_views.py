@@ -1,18 +1,18 @@
 """
-Three views of the same patients, and how sure the selection is
-===============================================================
+Three views of the same patients, and the stability of the selection
+====================================================================
 
-Ten measurements of the cells of 569 tumours, each in three views: its mean over the
-cells, its spread, and its value in the worst cells. One model weighs all of them, and
-a resampling bounds how many of the chosen ones owe their place to chance.
+The data are ten measurements of the cells of 569 tumors in three views: the mean over
+the cells, the spread, and the value in the worst cells. One model weights all of them.
+Resampling bounds how many kernels are selected by chance.
 """
 
 # %%
 # The views
 # ---------
 #
-# A view is a name and its columns; the kernels behind them are as wide as samples are
-# apart.
+# A view is a named group of columns. The widths of its kernels are the median distances
+# between samples.
 
 from sklearn.datasets import load_breast_cancer
 
@@ -32,25 +32,25 @@ model = SpicyMKLClassifier(views, alpha=0.05).fit(X, y)
 model.summary("view").round(2)
 
 # %%
-# Which kernels would have been chosen on other patients
-# ------------------------------------------------------
+# Which kernels would be selected on other patients?
+# --------------------------------------------------
 #
-# Half of the patients at a time are fitted anew. The penalty is strong on purpose: fits
-# that choose few kernels make the bound on chance low, and more kernels pass than that.
-# With a tenth of it they choose a dozen, and the bound would say nothing.
+# The model is fitted again on halves of the patients. The penalty is strong on purpose:
+# fits that select few kernels make the bound on chance selections small. With a tenth
+# of this penalty they would select a dozen kernels, and the bound would prove nothing.
 
 stability = stability_selection(model, X, y, 50, random_state=0)
 print(f"{stability.stable_kernels.size} pass, {stability.verdict}")
 StabilityDisplay(stability).plot()
 
 # %%
-# How much each view tells
-# ------------------------
+# The share of each view
+# ----------------------
 #
-# Bars are shares of the variance of the decision values, and 90 % of the fits to
-# resampled patients lie between the ends of a line. Genes, micro-RNA and proteins of
-# 220 tumours have such views too: ``load("omics_tcga_brca_3views", as_frame=True)`` of
-# `multikernel.datasets` holds their columns, or says where it looks for the file.
+# Bars show shares of the variance of the decision values. Lines contain the shares of
+# 90 % of the fits to resampled patients. For views of genes, micro-RNA and proteins of
+# 220 tumors, see ``multikernel.datasets.load("omics_tcga_brca_3views",
+# as_frame=True)``.
 
 fits = bootstrap(model, X, y, 20, random_state=0)
 KernelWeightsDisplay.from_estimator(model, values="view_shares", bootstrap=fits)

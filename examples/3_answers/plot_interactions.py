@@ -1,10 +1,10 @@
 """
-What two columns say only together: interactions
+Interactions: what two columns say only together
 ================================================
 
-Is a handwritten digit odd? No part of a picture says so by itself: ink in the middle is
-there in a 3 and in an 8. With a kernel for every pair of columns a model can say which
-two parts have to be looked at together.
+Is a handwritten digit odd? No single part of the image answers this: both a 3 and an 8
+have ink in the middle. With one kernel per pair of columns, a model can find the pairs
+of image parts that matter.
 """
 
 import matplotlib.pyplot as plt
@@ -26,31 +26,33 @@ X_train, X_test, odd_train, odd_test = train_test_split(
 )
 
 # %%
-# Curves alone, and with all pairs
-# --------------------------------
+# Single columns, and all pairs
+# -----------------------------
 #
-# The 16 columns are the mean grey values of 2 x 2 pixels, rows a to d, columns 1 to 4.
+# The 16 columns are the mean gray values of 2 x 2 pixels, rows a to d, columns 1 to 4.
 
 each_column = per_column(GaussianKernel("median"), 16)
 curves = SpicyMKLClassifier(each_column, alpha=0.01).fit(X_train, odd_train)
 model = SpicyMKLClassifier(Interactions(each_column), alpha=0.01)
 model.fit(X_train, odd_train)
-print(f"curves alone    {curves.score(X_test, odd_test):.3f}")
-print(f"and their pairs {model.score(X_test, odd_test):.3f}")
-print(f"{len(model.active_kernels_)} of {len(model.kernel_weights_)} kernels in use")
-print(f"no other pair would lower the objective by more than {model.duality_gap_:.4%}")
+print(f"single columns {curves.score(X_test, odd_test):.3f}")
+print(f"with all pairs {model.score(X_test, odd_test):.3f}")
+print(
+    f"{len(model.active_kernels_)} of {len(model.kernel_weights_)} kernels are active"
+)
+print(f"no other pair lowers the objective by more than {model.duality_gap_:.4%}")
 
 # %%
-# One Gaussian on all columns, as the default kernels have it, predicts this better
-# still. It names no parts of the picture, and a table of pairs does.
+# A Gaussian on all columns, which the default dictionary contains, predicts even
+# better. But only a table of pairs shows which parts of the image matter.
 
 table = model.summary()
 pairs = table[table["kernel"].str.contains("×")]
 pairs.head(6).round(3)
 
 # %%
-# The strongest pairs on the mean picture
-# ---------------------------------------
+# The strongest pairs on the mean image
+# -------------------------------------
 
 strongest = pairs.head(6)
 figure, axis = plt.subplots(figsize=(4, 4), layout="constrained")
@@ -61,15 +63,15 @@ for name, share in zip(strongest["kernel"], strongest["variance_share"], strict=
     axis.plot(ends[:, 1], ends[:, 0], "o-", linewidth=width)
 axis.set_xticks(range(4), "1234")
 axis.set_yticks(range(4), "abcd")
-_ = axis.set_title("pairs of blocks, as wide as their share")
+_ = axis.set_title("pairs of blocks (width: share)")
 
 # %%
-# What the strongest pair says
-# ----------------------------
+# The strongest pair
+# ------------------
 #
-# Its term over both columns, without their curves; points are digits. Ink at c4, on the
-# right below the middle, speaks for an even digit where b3 above it is empty, as in a
-# 6, and for an odd one where b3 is dark, as in a 3.
+# The map shows the interaction without the curves of the single columns; points are
+# digits. Ink at c4 (right, below the middle) indicates an even digit if b3 above it is
+# empty, as in a 6, and an odd one if b3 is dark, as in a 3.
 
 name = strongest["kernel"].iloc[0]
 first, second = name.split(" × ")
@@ -90,4 +92,4 @@ for answer, marker in ((True, "^"), (False, "o")):
     axis.plot(*places.T, marker, color="black", markersize=3, alpha=0.5, label=label)
 axis.set(xlabel=first, ylabel=second, title=name)
 axis.legend(loc="upper right")
-_ = figure.colorbar(drawn, label="towards odd")
+_ = figure.colorbar(drawn, label="contribution to odd")

@@ -1,9 +1,9 @@
 """
-What a model says of one column: shape functions
-================================================
+Shape functions: the effect of one column
+=========================================
 
-With a kernel on each column a model is a sum of curves, one per column. Each can be
-looked at, with a band that says how much it would move on other samples.
+With one kernel per column, a model is a sum of curves, one per column. Each curve can
+be drawn, with a band that shows how much it varies between samples.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ model.summary().round(2)
 # The curves of the three strongest columns
 # -----------------------------------------
 #
-# The band comes from models on resampled patients; the rug shows where patients are.
+# The band comes from models of resampled patients; ticks mark the patients.
 
 from multikernel.inspection import bootstrap
 

@@ -1,15 +1,15 @@
 """
-Interactions among more kernels than atoms
-==========================================
+Interactions among too many kernels to list
+===========================================
 
-Twenty inputs and polynomials up to degree four in each: 5²⁰ products, too many to
-list. Hierarchical kernel learning searches them along their graph, and its
-certificate counts all of them, the ones never looked at included.
+Twenty inputs with polynomials up to degree four in each have 5²⁰ products, too many to
+list. Hierarchical kernel learning searches them along their graph. Its certificate
+covers all of them, including those never visited.
 """
 
 # %%
-# A product of two inputs, and one input alone
-# --------------------------------------------
+# The data: a product of two inputs, and a single input
+# -----------------------------------------------------
 
 import numpy as np
 
@@ -28,10 +28,10 @@ y = X[:, 3] * X[:, 7] + 0.5 * X[:, 11] + 0.1 * rng.standard_normal(400)
 graph = PolynomialGrid(4, weight_base=4, root_weight=0.1)
 model = HKLRegressor(graph, alpha=0.01).fit(X[:300], y[:300])
 print(model.status_message_)
-print(f"explained on new samples: {model.score(X[300:], y[300:]):.2f}")
+print(f"R² on new samples: {model.score(X[300:], y[300:]):.2f}")
 
 # %%
-# What it selected
-# ----------------
+# The selected nodes
+# ------------------
 
 HullDisplay.from_estimator(model)

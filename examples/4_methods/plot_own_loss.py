@@ -1,15 +1,14 @@
 """
-Gram matrices from elsewhere and a loss of one's own
-====================================================
+Precomputed Gram matrices and your own loss
+===========================================
 
-Kernels need not be formulas. Here every matrix comes from elsewhere, as alignments or
-graph kernels would, and the response has outliers, so the loss is Huber's, written on
-the spot.
+Kernels need not be formulas. Here every Gram matrix is precomputed, as for alignments
+or graph kernels. The response has outliers, so the example implements Huber's loss.
 """
 
 # %%
-# The data: three kernels carry signal, and six readings went wrong
-# -----------------------------------------------------------------
+# The data: three informative kernels, and six outliers
+# -----------------------------------------------------
 
 from dataclasses import dataclass
 
@@ -23,19 +22,19 @@ rng = np.random.default_rng(0)
 views = rng.standard_normal((n_kernels, 120, 3))
 grams = [view @ view.T for view in views]
 y = sum(views[m] @ rng.standard_normal(3) for m in range(3))
-y[rng.choice(120, 6, replace=False)] += 40.0  # readings that went wrong
+y[rng.choice(120, 6, replace=False)] += 40.0  # outliers
 
 # %%
 # The loss
 # --------
 #
-# Value, slope, conjugate and its derivatives; a wrong one would be named in a sentence
-# by :func:`multikernel.testing.check_loss`.
+# A loss has a value, a gradient, a conjugate, and derivatives of the conjugate.
+# :func:`multikernel.testing.check_loss` checks whether they are consistent.
 
 
 @dataclass(frozen=True)
 class HuberLoss:
-    """Squared up to a residual of delta, linear beyond."""
+    """Quadratic up to a residual of delta, linear beyond."""
 
     delta: float = 1.0
 
@@ -61,22 +60,22 @@ class HuberLoss:
 
 
 # %%
-# The fit, in four lines
-# ----------------------
+# The fit
+# -------
 
 K = stack_grams(grams)
 robust = SpicyMKLRegressor("precomputed", alpha=0.1, loss=HuberLoss(0.5)).fit(K, y)
 plain = SpicyMKLRegressor("precomputed", alpha=0.03).fit(K, y)
-print("kept by Huber's loss:", robust.active_kernels_[:10])
-print("kept by the squared loss:", plain.active_kernels_[:10])
+print("active with Huber's loss:", robust.active_kernels_[:10])
+print("active with the squared loss:", plain.active_kernels_[:10])
 print(f"within {robust.duality_gap_:.2%} of the optimum")
 
 # %%
-# What the outliers do
-# --------------------
+# The effect of the outliers
+# --------------------------
 #
-# They pull the function of the squared loss towards them; Huber's leaves them where
-# they are.
+# With the squared loss, outliers change the function. With Huber's loss, they hardly
+# do.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True, layout="constrained")
 for axis, model, name in zip(axes, (robust, plain), ("Huber", "squared"), strict=True):

@@ -1,10 +1,10 @@
 """
-Kernels that are simple: weights by the tail of the spectrum
-============================================================
+Simple kernels: weights from the tails of spectra
+=================================================
 
-Two kernels may fit equally well, and yet one of them predicts better: the one whose
-eigenvalues fall off quickly leaves less room for noise. Local-Rademacher MKL bounds
-the tails of the spectra in place of the traces.
+Of two kernels that fit equally well, the one whose eigenvalues decay faster usually
+predicts better, because it fits less noise. Local Rademacher MKL bounds the tails of
+the spectra instead of the traces.
 """
 
 # %%
@@ -32,8 +32,8 @@ model = LocalRademacherMKLClassifier(smooth + rough, theta=4).fit(X[train], y[tr
 TailSpectrumDisplay.from_estimator(model)
 
 # %%
-# What that does to the weights
-# -----------------------------
+# The effect on the weights
+# -------------------------
 
 plain = LpMKLClassifier(smooth + rough, p=2).fit(X[train], y[train])
 for name, fitted in (("tails", model), ("variance", plain)):

@@ -1,11 +1,11 @@
 """
-The same fit on the workers of a cluster
-========================================
+Fit on the workers of a Dask cluster
+====================================
 
-Rows that no single machine holds are collections of Dask. `SpicyMKLClassifier` takes
-them as they are: every partition becomes a block of factors on its worker, and only
-sums travel. This example starts two workers on this machine; the address of a real
-scheduler changes one line. It needs ``pip install '.[dask]'``.
+If the rows do not fit on one machine, pass Dask collections to `SpicyMKLClassifier`.
+Every partition becomes a block of kernel factors on its worker, and only sums are
+transferred. This example starts two workers on this machine; for an existing scheduler,
+change one line. It requires ``pip install '.[dask]'``.
 """
 
 # %%
@@ -44,8 +44,8 @@ def fit_on_a_cluster():
         X = da.from_array(rows, chunks=(1000, 5))
         y = da.from_array(labels, chunks=1000)
         model.fit(X, y)
-        print(f"{model.duality_gap_:.1e} is its gap, {model.tol:.0e} was asked for")
-        print(f"predictions are made when asked for: {model.predict(X)}")
+        print(f"duality gap {model.duality_gap_:.1e}, tolerance {model.tol:.0e}")
+        print(f"predictions are computed on demand: {model.predict(X)}")
 
 
 if find_spec("dask") and find_spec("distributed"):
@@ -54,12 +54,12 @@ else:
     print("Skipped: this example needs Dask, pip install '.[dask]'.")
 
 # %%
-# In memory it is the same model
-# ------------------------------
+# The fit in memory gives the same model
+# --------------------------------------
 
 if hasattr(model, "duality_gap_"):
     whole = SpicyMKLClassifier(kernels, alpha=0.02, storage="low_rank")
     whole.fit(rows, labels)
     apart = abs(whole.objective_ - model.objective_) / whole.objective_
-    print(f"the objectives are {apart:.0e} apart")
+    print(f"relative difference of the objectives: {apart:.0e}")
     ConvergenceDisplay.from_estimator(model)

@@ -1,18 +1,17 @@
 """
-A CSV file whose Gram matrices nobody wants to hold
+A CSV file whose Gram matrices do not fit in memory
 ===================================================
 
-A Gram matrix over 50 000 rows takes 20 GB, and twenty of them 400 GB. Their numerical
-rank is a few dozen, though: factors are enough, and the duality gap is still one to the
-optimum over the full kernels. So that this page is quick it has 2000 rows; another
-number in one line makes it long.
+A Gram matrix of 50 000 rows has 20 GB, and twenty of them have 400 GB. Their numerical
+rank is only a few dozen, so factors are enough. The duality gap still refers to the
+full kernels. This example uses 2000 rows to be quick; increase ``n_rows`` to try more.
 """
 
 # %%
 # The file
 # --------
 #
-# Ten sensors, of which two tell whether there is a fault.
+# Two of ten sensors predict a fault.
 
 import subprocess
 import sys
@@ -48,20 +47,19 @@ X, y = table.drop(columns="fault"), table["fault"]
 widths = [GaussianKernel(0.5), GaussianKernel(2.0)]
 kernels = ParameterGrid(widths, list(X.columns))
 model = SpicyMKLClassifier(kernels, alpha=0.02, storage="low_rank").fit(X, y)
-print(f"{model.active_kernels_.size} of {len(kernels)} kernels in use")
-print(f"the objective can be lowered by {model.duality_gap_:.3%} at most")
+print(f"{model.active_kernels_.size} of {len(kernels)} kernels are active")
+print(f"no model lowers the objective by more than {model.duality_gap_:.3%}")
 
 # %%
-# ``storage="auto"``, the default, finds this storage by itself and says why:
+# ``storage="auto"`` (the default) chooses the storage and reports the reason:
 
 print(SpicyMKLClassifier(kernels, alpha=0.02).fit(X, y).storage_reason_)
 
 # %%
-# The same without Python
-# -----------------------
+# The same on the command line
+# ----------------------------
 #
-# On a command line these are two lines. The second one applies the model to another
-# file; here it is the same one.
+# The second command predicts for a file, here the same one.
 
 words = "fit sensors.csv -t fault --kernels columns --alpha 0.02 -o m.skops"
 again = "predict m.skops sensors.csv -t fault -o predictions.csv"
@@ -74,9 +72,10 @@ for line in (words, again):
 folder.cleanup()
 
 # %%
-# What it says
-# ------------
-# The functions of the two sensors that tell: a wave, and a parabola.
+# The fitted functions
+# --------------------
+#
+# The functions of the two informative sensors are a wave and a parabola.
 
 strongest = model.variance_shares_.argsort()[::-1][:2]
 figure, axes = plt.subplots(1, 2, figsize=(8, 4.2), sharey=True, layout="constrained")
