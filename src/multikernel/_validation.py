@@ -100,8 +100,13 @@ class AnyOf:
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        expected = [check(value) for check in self.checks]
-        return None if None in expected else ", or ".join(filter(None, expected))
+        expected: list[str] = []
+        for check in self.checks:
+            lacking = check(value)
+            if lacking is None:
+                return None
+            expected.append(lacking)
+        return ", or ".join(expected)
 
 
 @dataclass(frozen=True)

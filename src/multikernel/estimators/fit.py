@@ -86,7 +86,6 @@ def read(
     """
     labelled = {"y": y, "sample_weight": sample_weight, "offset": offset}
     warn_order(source.owner, X, **labelled, groups=groups)
-    parameters = estimator.get_params(deep=False)
     check = check_fit_data
     if is_dask(X):
         check = check_partitions
@@ -100,8 +99,8 @@ def read(
         check(estimator, source.kernels, X, y),
         sample_weight,
         classify=is_classifier(estimator),
-        class_weight=parameters.get("class_weight"),
-        shared=shares_selection(parameters),
+        class_weight=getattr(estimator, "class_weight", None),
+        shared=shares_selection(estimator),
         groups=groups,
         offset=offset,
     )

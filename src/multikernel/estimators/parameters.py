@@ -37,11 +37,11 @@ NORMALIZER = InstanceOf(Normalizer, "a normaliser")
 
 def normalization_steps(value: Any) -> str | None:
     """Check a ``normalize`` parameter: None, a step, or a sequence of steps."""
-    steps = (value,) if isinstance(value, str | Normalizer) else value
-    if value is None or (
-        isinstance(steps, list | tuple)
-        and all(NORMALIZER(step) is None or step in STEPS for step in steps)
-    ):
+    steps = value if isinstance(value, list | tuple) else (value,)
+    names = [step for step in steps if isinstance(step, str)]
+    others = [step for step in steps if not isinstance(step, str)]
+    right = all(name in STEPS for name in names)
+    if value is None or (right and all(NORMALIZER(step) is None for step in others)):
         return None
     return (
         f"None, one of {', '.join(map(repr, STEPS))}, a normaliser such as "
@@ -245,14 +245,14 @@ def find_joint_loss(loss: Loss) -> Loss | None:
     return joint[0] if joint else None
 
 
-def shares_selection(parameters: Mapping[str, Any]) -> bool:
+def shares_selection(model: Any) -> bool:
     """Return whether all outputs are one problem.
 
     A loss object of all classes at once says so where there is no ``selection``.
     """
-    if "selection" in parameters:
-        return bool(parameters["selection"] == "shared")
-    loss: Any = parameters.get("loss")
+    if hasattr(model, "selection"):
+        return bool(model.selection == "shared")
+    loss: Any = getattr(model, "loss", None)
     return is_loss(loss) and is_coupled(loss)
 
 

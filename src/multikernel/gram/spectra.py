@@ -320,8 +320,9 @@ class TailStep(ScaleStep):
     theta: int
     short: NDArray[np.bool_]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
+        super()._check_fitted()
         check_shapes(
             "TailStep",
             factors=(self.factors, ("n_kernels",)),

@@ -126,7 +126,8 @@ class ScaleStep(Step, ABC):
     weights: Array
     factors: Array
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         owner, factors = type(self).__name__, (self.factors, ("n_kernels",))
         check_shapes(owner, weights=(self.weights, ("n_train",)), factors=factors)
 
@@ -255,7 +256,8 @@ class CenterStep(Step):
     grand_means: Array
     kept: Array
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         check_shapes(
             "CenterStep",
             weights=(self.weights, ("n_train",)),

@@ -148,7 +148,8 @@ class InteractionDictionary:
     main_views: tuple[str, ...] | None = None
     weight: float = 1.0
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the arrays fit each other; a file may hold others."""
         owner, n_mains = "InteractionDictionary", len(self.mains)
         check_shapes(owner, terms=(self.terms, ("n_kernels", 2)))
         check_places(owner, "first mains", self.terms[:, 0], n_mains)

@@ -361,11 +361,9 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 
 def distinct(samples: Samples) -> Samples:
     """Return the samples in an order of their own, with copies made one."""
-    samples, everyone = in_order(samples), np.arange(samples.rows.size)
-    firsts, merged = made_one(samples, everyone)
-    if firsts.size == everyone.size:
-        return samples
-    return replace(merged, X=samples.X[firsts])
+    samples = in_order(samples)
+    firsts, merged = made_one(samples, np.arange(samples.rows.size))
+    return samples if merged.copies is None else replace(merged, X=samples.X[firsts])
 
 
 def _keys(samples: Samples, chosen: Indices | slice) -> Any:
