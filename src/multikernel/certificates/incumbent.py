@@ -26,7 +26,7 @@ from multikernel.certificates.gap import (
     project_dual,
     relative_gap,
 )
-from multikernel.certificates.progress import Patience, Recorder
+from multikernel.certificates.progress import Recorder
 from multikernel.certificates.rounding import enlarged_gap, safely_feasible
 from multikernel.gram.refine import Refinement
 from multikernel.linalg import EPS
@@ -94,16 +94,13 @@ class Incumbent:
     problem : Problem
         What is solved, with `centred` targets.
     recorder : Recorder
-        Takes the history.
-    patience : Patience, optional
-        When to give up.
+        Takes the history, and says when to give up.
     steps : tuple of str, default=()
         The algorithms that are used, in order.
     """
 
     problem: Problem
     recorder: Recorder
-    patience: Patience = field(default_factory=Patience)
     steps: tuple[str, ...] = ()
     best: Best = field(init=False)
     certificate: DualCertificate = field(init=False)  # the best one, for the kernels
@@ -111,7 +108,6 @@ class Incumbent:
     refinement: Refinement | None = None
     _bound: float = -np.inf
     _gap_of: tuple[tuple[Model, DualCertificate], float] | None = None
-    _stopped: bool = False
     _blurred: float = np.inf
 
     settled: ClassVar[float] = 0.9
@@ -234,8 +230,8 @@ class Incumbent:
         Patience starts `afresh` where the solver has something new to try.
         """
         model, gap, certified = self.model, self.bounded_gap, self.certified_gap
-        self.patience.note(gap, afresh=afresh)
-        self._stopped = self.recorder.add(model.objective, certified, model.active.size)
+        self.recorder.patience.note(gap, afresh=afresh)
+        self.recorder.add(model.objective, certified, model.active.size)
 
     def status(self, tol: float, max_iter: int) -> Status | None:
         """Return why to stop, or None to go on.
@@ -243,24 +239,20 @@ class Incumbent:
         Steps can close a gap, but not what rounding hides of it: where that alone is
         above the tolerance, and a step has hardly changed it, none will help.
         """
-        in_vain = self.patience.exhausted
+        in_vain = False
         if self._visible_gap <= tol:
             gap, before = self._publish(), self._blurred
             check_gap(gap)
             if gap <= tol:
                 return Status.CONVERGED
             hidden = gap - self._visible_gap
-            in_vain |= hidden > tol and gap > self.settled * before
+            in_vain = hidden > tol and gap > self.settled * before
             self._blurred = gap
         elif self.gap <= self.solved * tol:
             ended = self._certify_over_full_kernels(tol)
             if ended is not None:
                 return ended
-        if self._stopped:
-            return Status.STOPPED
-        if len(self.recorder.history) > max_iter:
-            return Status.MAX_ITER
-        return Status.STALLED if in_vain else None
+        return self.recorder.ended(np.inf, tol, max_iter, in_vain=in_vain)
 
     def proves(self, tol: float) -> bool:
         """Return whether the best model, evaluated, has a gap of at most tol."""

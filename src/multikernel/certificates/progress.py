@@ -1,4 +1,4 @@
-"""The convergence history of a solver, and when it has gone on in vain."""
+"""The convergence history of a solver, and why it ends."""
 
 import math
 import time
@@ -7,53 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from multikernel.gram.metered import Meter, MeteredStack
-from multikernel.problem import Callback, Problem, Progress
-
-
-@dataclass
-class Recorder:
-    """Collects the convergence history and asks the callback whether to stop.
-
-    Parameters
-    ----------
-    callback : Callback or None
-        Called with every new line.
-    meter : Meter, optional
-        Counts what is read of the Gram matrices; see `metered`.
-    """
-
-    callback: Callback | None
-    meter: Meter = field(default_factory=lambda: Meter(1))
-    inner_steps: int = 0
-    history: list[Progress] = field(default_factory=list)
-    _start: float = field(default_factory=time.perf_counter)
-    _passes: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._passes = self.meter.passes
-
-    def _line(self, objective: float, duality_gap: float, n_active: int) -> Progress:
-        return Progress(
-            iteration=len(self.history),
-            seconds=time.perf_counter() - self._start,
-            objective=objective,
-            duality_gap=duality_gap,
-            n_active=n_active,
-            passes=self.meter.passes - self._passes,
-            inner_steps=self.inner_steps,
-        )
-
-    def add(self, objective: float, duality_gap: float, n_active: int) -> bool:
-        """Append a line; return whether the callback asks to stop."""
-        line = self._line(objective, duality_gap, n_active)
-        self.history.append(line)
-        return self.callback is not None and bool(self.callback(line))
-
-    def close(self, objective: float, duality_gap: float, n_active: int) -> None:
-        """Replace the figures of the last line by the published model's."""
-        last = self.history.pop()
-        line = self._line(objective, duality_gap, n_active)
-        self.history.append(replace(line, iteration=last.iteration))
+from multikernel.problem import Callback, Problem, Progress, Status
 
 
 @dataclass
@@ -89,6 +43,69 @@ class Patience:
     def exhausted(self) -> bool:
         """Return whether it is time to give up."""
         return self._in_vain >= self.limit
+
+
+@dataclass
+class Recorder:
+    """Collects the convergence history, and says when a solve has ended.
+
+    Parameters
+    ----------
+    callback : Callback or None
+        Called with every new line.
+    meter : Meter, optional
+        Counts what is read of the Gram matrices; see `metered`.
+    patience : Patience, optional
+        When to give up.
+    """
+
+    callback: Callback | None
+    meter: Meter = field(default_factory=lambda: Meter(1))
+    patience: Patience = field(default_factory=Patience)
+    stopped: bool = False
+    inner_steps: int = 0
+    history: list[Progress] = field(default_factory=list)
+    _start: float = field(default_factory=time.perf_counter)
+    _passes: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._passes = self.meter.passes
+
+    def _line(self, objective: float, duality_gap: float, n_active: int) -> Progress:
+        return Progress(
+            iteration=len(self.history),
+            seconds=time.perf_counter() - self._start,
+            objective=objective,
+            duality_gap=duality_gap,
+            n_active=n_active,
+            passes=self.meter.passes - self._passes,
+            inner_steps=self.inner_steps,
+        )
+
+    def add(self, objective: float, duality_gap: float, n_active: int) -> None:
+        """Append a line, and ask the callback whether to stop."""
+        line = self._line(objective, duality_gap, n_active)
+        self.history.append(line)
+        if self.callback is not None:
+            self.stopped |= bool(self.callback(line))
+
+    def ended(
+        self, gap: float, tol: float, max_iter: int, *, in_vain: bool = False
+    ) -> Status | None:
+        """Return why a solve ends at a relative gap, or None if it goes on."""
+        if gap <= tol:
+            return Status.CONVERGED
+        if self.stopped:
+            return Status.STOPPED
+        if len(self.history) > max_iter:
+            return Status.MAX_ITER
+        return Status.STALLED if in_vain or self.patience.exhausted else None
+
+    def close(self, objective: float, duality_gap: float, n_active: int) -> None:
+        """Replace the figures of the last line by the published model's."""
+        last = self.history.pop()
+        line = self._line(objective, duality_gap, n_active)
+        self.history.append(replace(line, iteration=last.iteration))
 
 
 def metered(problem: Problem, callback: Callback | None) -> tuple[Problem, Recorder]:

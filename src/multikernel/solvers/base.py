@@ -84,13 +84,12 @@ def incumbents(
     with every line of every history; `limit` and `share` go to the `Patience` of every
     incumbent. A penalty that the solver does not support raises.
     """
-    problem, recorder = metered(centred(problem), callback)
+    problem, first = metered(centred(problem), callback)
     for regularizer in regularizers:
         penalised = replace(problem, regularizer=regularizer)
         check_supported(solver, penalised)
-        solvers = (type(solver).__name__,)
-        yield Incumbent(penalised, recorder, Patience(limit, share), solvers)
-        recorder = Recorder(callback, recorder.meter)
+        recorder = Recorder(callback, first.meter, Patience(limit, share))
+        yield Incumbent(penalised, recorder, (type(solver).__name__,))
 
 
 @runtime_checkable

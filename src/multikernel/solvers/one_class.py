@@ -77,9 +77,8 @@ class OneClass:
         quadratic form is refused.
         """
         meter = Meter(math.prod(gram.shape))
-        search = _OneClassSearch(
-            self, MeteredStack(gram, meter), shares, Recorder(callback, meter)
-        )
+        recorder = Recorder(callback, meter, Patience(share=0.0))
+        search = _OneClassSearch(self, MeteredStack(gram, meter), shares, recorder)
         return search.run()
 
 
@@ -159,24 +158,18 @@ class _OneClassSearch:
     def run(self) -> Solution:
         """Add planes until there is a reason to stop."""
         theta = unit_weights(np.ones(self.gram.shape[0]), 1.0, self.settings.p)
-        status, patience = Status.MAX_ITER, Patience(share=0.0)
-        for _ in range(self.settings.max_iter):
+        status, tol = None, self.settings.tol
+        while status is None:
             error = self._add_plane(theta)
-            if self.gap > self.settings.tol:
+            if self.gap > tol:
                 theta = self._next_weights(error)
-            n_active = int(np.count_nonzero(self.best.theta))
-            gap = self.gap
-            if self.recorder.add(self.best.objective, gap, n_active):
-                status = Status.STOPPED
-                break
-            if gap <= self.settings.tol:
-                self._go_to_a_corner()
-                status = Status.CONVERGED
-                break
-            patience.note(gap)
-            if patience.exhausted:
-                status = Status.STALLED
-                break
+            n_active, gap = int(np.count_nonzero(self.best.theta)), self.gap
+            self.recorder.add(self.best.objective, gap, n_active)
+            self.recorder.patience.note(gap)
+            # There is no line about a start, before the first machine.
+            status = self.recorder.ended(gap, tol, self.settings.max_iter - 1)
+        if status is Status.CONVERGED:
+            self._go_to_a_corner()
         return self._solution(status)
 
     def _add_plane(self, theta: Array) -> float:

@@ -165,7 +165,6 @@ class SquaresSearch:
     line_weight: float = LINE_WEIGHT
     share: float = INNER_SHARE
     inner_tol: float = LOOSEST
-    patience: Patience = field(default_factory=Patience)
     held: Patience = field(default_factory=lambda: Patience(HELD, HELD_SHARE))
 
     def run(self, init: Solution | None) -> Solution:
@@ -179,12 +178,14 @@ class SquaresSearch:
             self.share = INNER_SHARE if gained else 0.01 * self.share
             last_gap = gap
             active = int(np.count_nonzero(point.worth.norms))
-            self.patience.note(gap)
+            self.recorder.patience.note(gap)
             fallen = point.worth.objective < (1.0 - 1e-6) * lowest
             lowest = min(lowest, point.worth.objective)
             self.held.note(gap, afresh=fallen or not self._is_held)
-            stopped = self.recorder.add(point.worth.objective, gap, active)
-            status = self._status(gap, stopped=stopped, moved=moved)
+            self.recorder.add(point.worth.objective, gap, active)
+            in_vain = not moved or self.held.exhausted
+            tol, most = self.settings.tol, self.settings.max_iter
+            status = self.recorder.ended(gap, tol, most, in_vain=in_vain)
             if status is not None:
                 return self._solution(point, gap, status)
             further = self._step(point, gap)
@@ -196,18 +197,6 @@ class SquaresSearch:
     def _is_held(self) -> bool:
         """Return whether rounding stopped the last least squares problem."""
         return self.squares is not None and self.squares.status is Status.STALLED
-
-    def _status(self, gap: float, *, stopped: bool, moved: bool) -> Status | None:
-        """Return the reason to stop, if there is one."""
-        if gap <= self.settings.tol:
-            return Status.CONVERGED
-        if stopped:
-            return Status.STOPPED
-        if not moved or self.patience.exhausted or self.held.exhausted:
-            return Status.STALLED
-        if len(self.recorder.history) > self.settings.max_iter:
-            return Status.MAX_ITER
-        return None
 
     def _start(self, init: Solution | None) -> Point:
         """Return the model without kernels, or the warm start where that is better."""

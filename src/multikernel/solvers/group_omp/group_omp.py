@@ -360,7 +360,8 @@ class _Growth:
 
     def _record(self) -> None:
         self.recorder.inner_steps = len(self.order)
-        if self.recorder.add(self.objectives[-1], np.nan, len(self.order)):
+        self.recorder.add(self.objectives[-1], np.nan, len(self.order))
+        if self.recorder.stopped:
             self.status = Status.STOPPED
 
     def finish(self) -> GreedyPath:

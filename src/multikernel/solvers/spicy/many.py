@@ -328,7 +328,7 @@ class PathOfMany:
         # Targets at a point that was not evaluated yet.
         self.anew = np.arange(len(problems))
         self.stopped = False
-        self._targets: list[tuple[Recorder, Patience]] = []
+        self._targets: list[Recorder] = []
 
     def begin(
         self,
@@ -361,7 +361,7 @@ class PathOfMany:
         wanted = np.array([each is not None for each in penalties])
         going, unsolved = np.flatnonzero(wanted), self.anew[wanted[self.anew]]
         self._targets = [
-            (Recorder(self.callback), Patience(SETTINGS.in_vain, share=0.0))
+            Recorder(self.callback, patience=Patience(SETTINGS.in_vain, share=0.0))
             for _ in penalties
         ]
         many.failed[:] = False
@@ -371,7 +371,7 @@ class PathOfMany:
                 many.evaluate(unsolved, alphas)
                 many.measure(going, alphas)
             for t in unsolved:
-                self._targets[t][0].meter.add(1.0 + float((many.eta[:, t] > 0).mean()))
+                self._targets[t].meter.add(1.0 + float((many.eta[:, t] > 0).mean()))
             self._record(going, rounds)
             going = going[(many.gap[going] > self.tol) & ~many.failed[going]]
             if self.stopped or not going.size or rounds == most:
@@ -389,12 +389,13 @@ class PathOfMany:
         """Add a line to the histories of targets, and fail those that make no gain."""
         many = self.many
         for t in going.tolist():
-            (recorder, patience), gap = self._targets[t], float(many.gap[t])
+            recorder, gap = self._targets[t], float(many.gap[t])
             recorder.inner_steps, n_active = rounds, np.count_nonzero(many.norms[:, t])
             objective = float(many.objective[t])
-            self.stopped |= recorder.add(objective, gap, int(n_active))
-            patience.note(gap)
-            many.failed[t] |= gap > self.tol and patience.exhausted
+            recorder.add(objective, gap, int(n_active))
+            recorder.patience.note(gap)
+            self.stopped |= recorder.stopped
+            many.failed[t] |= gap > self.tol and recorder.patience.exhausted
 
     def _solutions(
         self, penalties: Sequence[BlockRegularizer | None], done: Mask
@@ -406,7 +407,7 @@ class PathOfMany:
             if penalty is None:
                 continue
             status = Status.CONVERGED if done[t] else early
-            history = self._targets[t][0].history
+            history = self._targets[t].history
             solutions[t] = self.many.solution(t, penalty, status, history)
             if done[t]:
                 self.solved[t] = solutions[t]
