@@ -61,11 +61,9 @@ def fit_estimator(
         refuse_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
     tell = tell_building(owner, callback, estimator.verbose)
     data = method.source.prepare(samples, tell)
+    watch = watching(estimator, callback)
     with data.naming_errors():
-        recipe = method.recipe(data)
-        watch = watching(estimator, recipe.objective_scale, callback)
-        fit = method.solve(recipe, data, watch)
-        attributes = method.publish(fit)
+        attributes = method.learn(data, watch)
     watch.finish()
     warn_empty(owner, attributes)
     publish(estimator, named(estimator, data, attributes))

@@ -145,17 +145,12 @@ class Method(Protocol):
     def source(self) -> Source:
         """Return what it learns from."""
 
-    def recipe(self, data: Any) -> Any:
-        """Return what it solves for on such data, with its ``objective_scale``.
+    def learn(self, data: Any, watch: Watch, /) -> dict[str, Any]:
+        """Return the fitted attributes, with the model that predicts as ``_model``.
 
-        That is the factor from objectives of problems to the estimator's.
+        The `watch` gets the number of solves, and the factor from their objectives to
+        the estimator's; a solve that ended early is warned of.
         """
-
-    def solve(self, recipe: Any, data: Any, watch: Watch, /) -> Any:
-        """Return the solution with all that belongs to it; warn if it ended early."""
-
-    def publish(self, fit: Any, /) -> dict[str, Any]:
-        """Return the fitted attributes, with the model that predicts as ``_model``."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,22 +44,15 @@ class OneClassMethod:
 
     why_no_path: ClassVar[str] = "has a share of outliers, and no strength."
 
-    def recipe(self, data: Training) -> Recipe:
-        """Return the solver, which holds loss and penalty too."""
-        return Recipe((), (), self.solver)
-
-    def solve(self, recipe: Recipe, data: Training, watch: Watch) -> GramFit:
-        """Return the solution."""
+    def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
+        """Return the fitted attributes."""
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
         warn_unfinished(data, [solution])
-        return GramFit(recipe, data, [solution])
-
-    def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the fitted attributes."""
-        offset = -float(fit.solutions[0].intercept[0])
-        return fitted_attributes(fit) | {"offset_": offset}
+        # The solver holds loss and penalty too.
+        fit = GramFit(Recipe((), (), self.solver), data, [solution])
+        return fitted_attributes(fit) | {"offset_": -float(solution.intercept[0])}
 
 
 @documented()

@@ -17,11 +17,10 @@ from multikernel.gram.memory import readable_bytes
 from multikernel.problem import Callback, Progress
 
 
-def report(owner: str, scale: float) -> Callback:
+def report(owner: str, watch: "Watch") -> Callback:
     """Return a callback that writes one line per iteration to standard error.
 
-    Each begins with the owner; `scale` turns an objective of `Problem` into the
-    estimator's.
+    Each begins with the owner; objectives have the scale of the `watch`.
     """
 
     def write(line: Progress) -> bool:
@@ -31,7 +30,7 @@ def report(owner: str, scale: float) -> Callback:
         share = "" if line.done is None else f"{line.done:.0%}, "
         sys.stderr.write(
             f"{owner}: {share}iteration {line.iteration}, "
-            f"{line.seconds:.2f} s, objective {line.objective * scale:.6g}, {gap}"
+            f"{line.seconds:.2f} s, objective {line.objective * watch.scale:.6g}, {gap}"
             f"{line.n_active} active kernels\n"
         )
         return False
@@ -101,12 +100,15 @@ class Watch:
         Whether the fit is to stop.
     note : str, default=""
         How far it is, in words.
+    scale : float, default=1.0
+        What turns objectives of problems into the estimator's.
     """
 
     callbacks: Sequence[Callback]
     clock: Callable[[], float] = field(default_factory=lambda: time.perf_counter)
     stopped: bool = False
     note: str = ""
+    scale: float = 1.0
     _last: Progress | None = field(default=None, init=False)
     _n_solves: int = field(default=1, init=False)
     _n_outputs: int = field(default=1, init=False)
@@ -120,17 +122,19 @@ class Watch:
     def expect(
         self,
         n_solves: int,
+        scale: float | Array,
         n_outputs: int = 1,
         search: str = "",
         n_bytes: float = 0.0,
     ) -> None:
         """Set the number of solves, of several outputs each; lines then have shares.
 
-        A sentence about one that takes long calls it `search`, and there is none
-        without; its kernels take `n_bytes` at most.
+        The `scale` turns objectives of problems into the estimator's; lines have the
+        mean of several. A sentence about one that takes long calls it `search`, and
+        there is none without; its kernels take `n_bytes` at most.
         """
         self._n_solves, self._n_outputs, self._begun = n_solves, n_outputs, self.clock()
-        self._search, self._n_bytes = search, n_bytes
+        self._search, self._n_bytes, self.scale = search, n_bytes, float(np.mean(scale))
 
     def advance(self, n_solves: int) -> None:
         """Say that some solves are made, or left out."""
@@ -194,15 +198,12 @@ class Watch:
                 callback.finished(line)
 
 
-def watching(estimator: Any, scale: float | Array, callback: Callback | None) -> Watch:
-    """Return what is called once per iteration, in the scale of an estimator.
-
-    Problems with scales of their own are told of in the mean scale.
-    """
-    lines = []
+def watching(estimator: Any, callback: Callback | None) -> Watch:
+    """Return what is called once per iteration of a fit."""
+    watch = Watch([] if callback is None else [callback])
     if estimator.verbose:
-        lines = [report(type(estimator).__name__, float(np.mean(scale)))]
-    return Watch([*lines, *([] if callback is None else [callback])])
+        watch.callbacks = [report(type(estimator).__name__, watch), *watch.callbacks]
+    return watch
 
 
 @dataclass

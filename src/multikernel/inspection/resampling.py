@@ -145,14 +145,15 @@ class Resamples:
         self._weights = _or_ones(whole.samples.weights, whole.samples)
         # Which of the merged samples every sample has become a part of.
         self._owners = firsts if copies is None else copies.owners
-        recipe = method.recipe(whole)
-        self.watch = watching(estimator, recipe.objective_scale, None)
-        fitted = method.solve(recipe, whole, self.watch)
-        self.attributes = method.publish(fitted)
+        self.watch = watching(estimator, None)
         # A solution of another kind is no start.
         self.starts: tuple[Solution, ...] = ()
         if isinstance(method, GramMethod):
-            self.starts = tuple(fitted.solutions)
+            fit = method.solve(method.recipe(whole), whole, self.watch)
+            self.starts = tuple(fit.solutions)
+            self.attributes = method.publish(fit)
+        else:
+            self.attributes = method.learn(whole, self.watch)
         # The kernels of the model are checked by now.
         self._raw = training.unchecked()
 
@@ -170,11 +171,10 @@ class Resamples:
         part, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(part.samples)
         method = self.method
-        recipe = method.recipe(part)
-        if isinstance(method, GramMethod):
-            starts = self._starts(part.samples, rows)
-            return method.publish(method.solve(recipe, part, self.watch, starts))
-        return method.publish(method.solve(recipe, part, self.watch))
+        if not isinstance(method, GramMethod):
+            return method.learn(part, self.watch)
+        recipe, starts = method.recipe(part), self._starts(part.samples, rows)
+        return method.publish(method.solve(recipe, part, self.watch, starts))
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
         """Return the model on all samples as one on some of them.

@@ -60,6 +60,10 @@ class GramMethod(ABC):
     def recipe(self, data: Training) -> Recipe:
         """Return loss, penalty and solver for such samples."""
 
+    def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
+        """Return the fitted attributes."""
+        return self.publish(self.solve(self.recipe(data), data, watch))
+
     def along_path(self) -> Self:
         """Return the method whose strength a path replaces."""
         return self
@@ -72,7 +76,7 @@ class GramMethod(ABC):
         starts: Sequence[Solution] = (),
     ) -> GramFit:
         """Return the solutions of all outputs, with their gaps, from warm starts."""
-        watch.expect(len(recipe.penalties))
+        watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finished(solve_outputs(recipe, data, watch, starts))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:

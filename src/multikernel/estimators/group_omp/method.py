@@ -96,15 +96,13 @@ class GreedyMethod:
             losses, [ridge], self.solver, objective_scale=1.0 / total, numbers=numbers
         )
 
-    def solve(self, recipe: Recipe, data: Training, watch: Watch) -> GreedyFit:
-        """Select kernels, and return the models with none, one, two, ..."""
+    def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
+        """Select kernels, and return the attributes of the models of all prefixes."""
+        recipe = self.recipe(data)
+        watch.expect(1, recipe.objective_scale)
         path = self.solver.path(joint_problem(recipe, data), watch)
         warn_interrupted(self.source.owner, path)
-        return GreedyFit(recipe, data, path)
-
-    def publish(self, fit: GreedyFit) -> dict[str, Any]:
-        """Return the fitted attributes, with the models of all prefixes."""
-        return prefix_attributes(fit, len(fit.path))
+        return prefix_attributes(GreedyFit(recipe, data, path), len(path))
 
 
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:

@@ -175,15 +175,16 @@ class HullMethod:
         """Return the method with another relative duality gap to stop at."""
         return replace(self, solver=replace(self.solver, tol=tol))
 
-    def solve(self, task: HullTask, data: HullData, watch: Watch) -> HullFit:
-        """Return the solutions of all outputs."""
-        watch.expect(len(task.problems))
+    def learn(self, data: HullData, watch: Watch) -> dict[str, Any]:
+        """Return the fitted attributes."""
+        task = self.recipe(data)
+        watch.expect(len(task.problems), task.objective_scale)
         solutions = []
         for each in task.problems:
             solutions.append(self.solver.solve(each, watch))
             watch.advance(1)
         warn_unproven(self.source.owner, self.solver, solutions)
-        return HullFit(task, data, solutions)
+        return self.publish(HullFit(task, data, solutions))
 
     def publish(self, fit: HullFit) -> dict[str, Any]:
         """Return what a fit publishes, with the model that predicts as ``_model``.

@@ -97,7 +97,7 @@ class TailMethod(MarginMethod):
         starts: Sequence[Solution] = (),
     ) -> GramFit:
         """Return the solutions; "dc" has random starts, and no others."""
-        watch.expect(len(recipe.penalties))
+        watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finished_tails(solve_outputs(recipe, data, watch))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:

@@ -247,8 +247,8 @@ def regularization_path(
         problems, _ = problems_of(recipe, training)
         alphas = strength_grid(problems, n_alphas, alpha_min_ratio)
         strengths = np.outer(alphas, [each.regularizer.alpha for each in problems])
-        watch = watching(estimator, recipe.objective_scale, callback)
-        watch.expect(len(alphas) * len(problems))
+        watch = watching(estimator, callback)
+        watch.expect(strengths.size, recipe.objective_scale)
         paths = solve_strengths(recipe, training, strengths, watch)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]

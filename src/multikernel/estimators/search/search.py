@@ -63,29 +63,16 @@ at gaps of a hundredth and of a thousandth do."""
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """What a search has to do, once the samples are known.
-
-    `whole` are all samples as a fit has them, and the scale turns objectives of the
-    method's problems into the estimator's, one for all or one for each.
-    """
-
-    whole: Data
-    candidates: Candidates
-    objective_scale: float | Array
-
-
-@dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """What a search has computed before it chooses, on which data.
+    """What a search has computed before it chooses, among what.
 
     `refit` leads from the candidate chosen, or from the choice of every target, to the
     attributes of its model on all samples, and `keeper` to its models on the folds;
     each is None where there is to be none.
     """
 
-    trial: Trial
-    data: Data
+    candidates: Candidates
+    samples: Samples
     scores: Scores
     refit: Callable[..., dict[str, Any]] | None
     keeper: Keeper | None = None
@@ -124,17 +111,18 @@ class Search:
         """Return what prepares data that folds are cut from."""
         return self.method.source.for_parts()
 
-    def recipe(self, data: Data) -> Trial:
-        """Return all samples, and what to choose among."""
-        whole = data.whole()
-        scale = self.method.recipe(whole).objective_scale
-        return Trial(whole, self.candidates(whole), scale)
+    def learn(self, data: Data, watch: Watch) -> dict[str, Any]:
+        """Choose candidates, and return their model on all samples with the scores."""
+        return self.publish(self.scored(data, watch))
 
-    def solve(self, trial: Trial, data: Data, watch: Watch) -> SearchOutcome:
+    def scored(self, data: Data, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, and what gives the model on all samples."""
         owner, samples, refit = self.source.owner, data.samples, bool(self.model.refit)
+        whole = data.whole()
+        every = self.candidates(whole)
+        scale = every.method.recipe(whole).objective_scale
         splits = make_splits(owner, self.model, samples)
-        candidates = trial.candidates.with_tol(self.cv_tol)
+        candidates = every.with_tol(self.cv_tol)
         jobs = min(effective_n_jobs(self.model.n_jobs), len(splits))
         folds = Folds(self.model, data, splits, candidates, watch, jobs)
         keeper = keeping_folds(folds, candidates.refit)
@@ -144,7 +132,7 @@ class Search:
             n_outputs = folds.blocks[0].size
         n_solves = len(candidates) * rounds * len(folds.blocks)
         n_bytes = (1 + folds.n_copies) * folds.data.n_bytes
-        watch.expect(n_solves, n_outputs, owner, n_bytes)
+        watch.expect(n_solves, scale, n_outputs, owner, n_bytes)
         n_choices = 1 if candidates.blocks is None else len(samples.targets)
         scores = Scores.empty(len(splits), len(candidates), n_choices)
         with quiet_metrics(samples, splits):
@@ -152,17 +140,17 @@ class Search:
                 _solve_together(folds, scores)
             else:
                 folds.each(partial(_solve_alone, folds, scores))
-        last = partial(trial.candidates.refit, trial.whole, watch) if refit else None
-        return SearchOutcome(trial, data, scores, last, keeper)
+        last = partial(every.refit, whole, watch) if refit else None
+        return SearchOutcome(every, samples, scores, last, keeper)
 
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose candidates, and return their model on all samples with the scores."""
-        scores, candidates = fit.scores, fit.trial.candidates
+        scores, candidates = fit.scores, fit.candidates
         columns = candidates.columns(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))
         if candidates.blocks is not None:
             return self._publish_each(fit, results)
-        best, samples = best_candidate(results), fit.data.samples
+        best, samples = best_candidate(results), fit.samples
         if self.model.refit == SIMPLEST:
             best = simplest_candidate(results, best)
         alike, params = predicted_alike(scores, best, samples), results["params"][best]
@@ -178,7 +166,7 @@ class Search:
         self, fit: SearchOutcome, results: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the attributes of a choice for each target."""
-        means, candidates = target_means(fit.scores), fit.trial.candidates
+        means, candidates = target_means(fit.scores), fit.candidates
         best = best_of_targets(means, fit.scores)
         if self.model.refit == SIMPLEST:
             best = simplest_of_targets(means, fit.scores)
@@ -209,7 +197,7 @@ class Search:
             "predicted_alike_": alike,
             "n_splits_": len(scores.scores),
         }
-        if fit.trial.candidates.method.with_tol(tol) is not fit.trial.candidates.method:
+        if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
             attributes["cv_tol_"] = tol
         gaps = [np.empty(0), *scores.gaps]
         if fit.refit is not None:

@@ -11,11 +11,12 @@ from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training
+from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.folds import cut_fold
 from multikernel.estimators.search.scores import takes
-from multikernel.estimators.search.search import Search, SearchOutcome
+from multikernel.estimators.search.search import Search
 from multikernel.estimators.search.splits import folds_of, make_splits
 from multikernel.estimators.spicy.cv import AlphaSearchCV, alpha_search
 from multikernel.estimators.spicy.method import SparseMethod
@@ -32,11 +33,10 @@ from multikernel.losses import LogLogisticLoss
 class SurvivalSearch(Search):
     """A search whose folds say the scale of the answers, at the strength chosen."""
 
-    def publish(self, fit: SearchOutcome) -> dict[str, Any]:
+    def learn(self, data: Any, watch: Watch) -> dict[str, Any]:
         """Return what a search does, and the scale beside models of other samples."""
-        attributes = super().publish(fit)
-        data: Any = fit.data
-        if fit.refit is None:
+        attributes = super().learn(data, watch)
+        if not self.model.refit:
             return attributes
         assert isinstance(self.method, SparseMethod)
         alpha = attributes["best_params_"]["alpha"]
