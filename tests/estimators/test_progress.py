@@ -187,7 +187,7 @@ def test_candidates_that_are_left_out_count_as_done():
 def test_a_long_search_says_once_how_far_it_is(caplog):
     clock = iter([60.0, 61.0, 93.0, 93.0])
     watch = Watch([], clock=lambda: next(clock))
-    watch.expect(101, 1, "SpicyMKLClassifierCV", 2.5e9)
+    watch.expect(101, 1.0, 1, "SpicyMKLClassifierCV", 2.5e9)
     watch.advance(1)
     assert not caplog.records
     watch.advance(9)
