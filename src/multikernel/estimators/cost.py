@@ -119,7 +119,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     elif isinstance(X, SampledRows):
         raise TypeError("estimate_cost takes data in memory, not collections of Dask.")
     else:
-        choice = storage_of(dictionary, X, source.options, uses_all=source.uses_all)
+        of_method = {"uses_all": source.uses_all, "default": source.kernels is None}
+        choice = storage_of(dictionary, X, source.options, **of_method)
     n_problems = 1 if samples.shared else len(samples.targets)
     return FitCost(
         choice.name,

@@ -28,6 +28,7 @@ from multikernel.gram import LowRank
 from multikernel.gram.choice import (
     LONG,
     Choice,
+    Storage,
     choose_storage,
     keeps_products,
     readable_seconds,
@@ -121,10 +122,7 @@ class GramSource(Source):
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
         asked = replace(self.options, tell=tell).scaled(factors)
-        held = _by_mains(asked, dictionary) if self.kernels is None else asked
-        options, stored = settle_storage(self, dictionary, samples, held)
-        if held is not asked:
-            stored["storage_reason_"] = BY_MAINS
+        options, stored = settle_storage(self, dictionary, samples, asked)
         stored["left_out_"] = left_out(samples, dictionary, paired=self.pairs)
         if self.verbose and stored["left_out_"]:
             sys.stderr.write(f"{self.owner}: left out {stored['left_out_']}\n")
@@ -195,20 +193,16 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
     )
 
 
-def _by_mains(options: GramOptions, dictionary: KernelDictionary | None) -> GramOptions:
-    """Return options by which default interactions are held by their mains.
+def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
+    """Return a storage that holds default interactions by their mains.
 
-    A storage that holds or computes each kernel by itself would take hours for them.
+    One that holds or computes each kernel by itself would take hours for them.
     """
-    storage, held = options.storage, {"by_kernel": "auto", "lazy": "low_rank"}
     if not isinstance(dictionary, InteractionDictionary):
-        return options
-    if isinstance(storage, LowRank) and storage.folder is not None:
-        in_memory = replace(storage, folder=None, dtype="float64")
-        return replace(options, storage=in_memory)
-    if storage in held:
-        return replace(options, storage=held[str(storage)])
-    return options
+        return storage
+    if isinstance(storage, LowRank):
+        return replace(storage, folder=None, dtype="float64")
+    return {"by_kernel": "auto", "lazy": "low_rank"}.get(storage, storage)
 
 
 def storage_of(
@@ -217,19 +211,18 @@ def storage_of(
     options: GramOptions,
     *,
     uses_all: bool = False,
+    default: bool = False,
 ) -> Choice:
     """Return the storage that options stand for, and what a fit is expected to take.
 
-    Models that `uses_all` have every kernel.
+    Models that `uses_all` have every kernel; the dictionary may be the `default` one.
     """
+    held = _by_mains(options.storage, dictionary) if default else options.storage
     choice = choose_storage(
-        dictionary,
-        X,
-        options.normalize,
-        options.storage,
-        options.max_bytes,
-        uses_all=uses_all,
+        dictionary, X, options.normalize, held, options.max_bytes, uses_all=uses_all
     )
+    if held != options.storage:
+        return replace(choice, reason=BY_MAINS)
     if choice.name == "lazy" and options.storage == "auto" and backing(X) is not None:
         # A table in a file has more rows than kernels can be computed anew for.
         there = LowRank(folder=tempfile.gettempdir())
@@ -252,7 +245,8 @@ def settle_storage(
         return options, {"storage_": "precomputed", "storage_reason_": GIVEN}
     if isinstance(samples.X, SampledRows):
         return _in_blocks(owner, samples.X, options)
-    choice = storage_of(dictionary, samples.X, options, uses_all=source.uses_all)
+    of_method = {"uses_all": source.uses_all, "default": source.kernels is None}
+    choice = storage_of(dictionary, samples.X, options, **of_method)
     if choice.name in WHOLE:
         check_room(
             f"{owner}: the fit of {choice.n_kernels} kernels on {samples.X.shape[0]} "

@@ -56,10 +56,14 @@ def _ranks(X: Array) -> Array:
 
 
 def is_affordable(samples: Samples) -> bool:
-    """Return whether single columns and pairs may join however many they are."""
+    """Return whether single columns and pairs may join however many they are.
+
+    Products of kernels on texts, or on rows in partitions, are not held by their mains.
+    """
     layout = samples.table.layout
     text = layout is not None and bool(layout.sequences)
-    return not text and fit_seconds(samples) <= LIMIT
+    by_mains = samples.seen is samples.X and not text
+    return by_mains and fit_seconds(samples) <= LIMIT
 
 
 def are_few(mains: KernelDictionary, n_rows: int) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from multikernel._typing import Indices
 from multikernel._validation import COUNT, Number, check_parameter
 from multikernel.certificates.scores import (
     forms_of_each,
@@ -15,10 +16,11 @@ from multikernel.certificates.scores import (
     rank_of_level,
 )
 from multikernel.estimators.grams.training import Training
+from multikernel.estimators.read.samples import Samples
 from multikernel.losses.base import Loss, is_shift_equivariant, is_smooth
 
 FEW_PERMUTATIONS = 19
-"""Permutations where each is a pass over many kernels: the fewest for a level of 0.05."""
+"""Permutations where each is a pass over many kernels, as few as 0.05 needs."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +91,20 @@ class NullAlpha:
                 f"{data.owner}: alpha='null' is for smooth losses with an intercept "
                 "and without sample or class weights; choose alpha by a search."
             )
-        targets, offset = samples.targets.T, samples.offset
+        rows = _rows_of(samples)
+        targets = samples.targets.T[rows]
+        offset = None if samples.offset is None else samples.offset[rows]
         if offset is not None and is_shift_equivariant(loss):
             targets, offset = targets - offset, None
-        columns = None if data.design is None else data.design(data.X)
+        columns = None if data.design is None else data.design(data.X)[rows]
         null = null_model(loss, in_unit(loss, targets), columns, offset)
         random = check_random_state(self.random_state)
         labels = np.zeros(len(targets))
         draws = null.permuted(list(permutations(labels, self.n_permutations, random)))
+        if rows.size > samples.labels.shape[0]:
+            # A sample that stands for several rows has the sum of their residuals.
+            each, draws = draws, np.zeros((samples.labels.shape[0], *draws.shape[1:]))
+            np.add.at(draws, rows, each)
         # Outputs that share a selection have one norm; otherwise any may let one in.
         groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)
         forms = [forms_of_each(data.stack, group).max(axis=0) for group in groups]
@@ -106,4 +114,17 @@ class NullAlpha:
 
 def permutes(data: Training, loss: Loss) -> bool:
     """Return whether permuted residuals say what noise is for such data."""
-    return is_smooth(loss) and data.samples.weights is None and data.fit_intercept
+    samples = data.samples
+    weights, copies = samples.weights, samples.copies
+    if weights is not None and copies is not None and samples.class_weight is None:
+        weights = weights[copies.owners] * copies.shares
+        weights = None if np.allclose(weights, 1.0) else weights
+    return is_smooth(loss) and weights is None and data.fit_intercept
+
+
+def _rows_of(samples: Samples) -> Indices:
+    """Return the sample that each row of the input is a copy of."""
+    copies = samples.copies
+    if samples.weights is None or copies is None:
+        return np.arange(samples.labels.shape[0])
+    return copies.owners[np.argsort(copies.rows)]

@@ -1,0 +1,70 @@
+"""How far the default dictionary goes, and at which strength."""
+
+import numpy as np
+import pytest
+
+from multikernel import LpMKLClassifier, SpicyMKLClassifier, SpicyMKLClassifierCV
+from multikernel.datasets import make_epistasis
+from multikernel.estimators import NullAlpha
+from multikernel.estimators.read import extent
+from multikernel.gram import LowRank
+
+X, y, _ = make_epistasis(300, n_markers=12, random_state=1)
+PAIRS = 12 * 11 // 2
+
+
+@pytest.fixture
+def _wide(monkeypatch):
+    """Let 66 pairs of 300 rows be more than always join."""
+    monkeypatch.setattr(extent, "FEW_NUMBERS", 1000)
+
+
+@pytest.mark.usefixtures("_wide")
+@pytest.mark.parametrize("storage", ["auto", "lazy", "by_kernel", "folder"])
+def test_wide_defaults_find_the_pair_in_every_storage(storage, tmp_path):
+    storage = LowRank(folder=tmp_path) if storage == "folder" else storage
+    model = SpicyMKLClassifier(storage=storage).fit(X, y)
+    assert model.summary()["kernel"].tolist() == ["x0 × x1"]
+    assert len(model.kernel_weights_) == 4 + 12 + PAIRS
+    assert model.left_out_ == ""
+    assert "auto" in str(storage) or "products" in model.storage_reason_
+
+
+@pytest.mark.usefixtures("_wide")
+def test_wide_defaults_have_at_least_the_strength_of_noise():
+    model = SpicyMKLClassifier().fit(X, y)
+    assert model.alpha_ > SpicyMKLClassifier.alpha
+    null = SpicyMKLClassifier(alpha=NullAlpha(n_permutations=19)).fit(X, y)
+    # Rows with copies are one sample here, and several there.
+    assert model.alpha_ == pytest.approx(null.alpha_, rel=1e-12)
+    assert SpicyMKLClassifier(alpha=0.02).fit(X, y).alpha_ == 0.02
+
+
+@pytest.mark.usefixtures("_wide")
+def test_a_search_and_its_folds_have_the_dictionary_of_a_fit():
+    search = SpicyMKLClassifierCV(cv=3).fit(X, y)
+    assert search.kernel_names_ == SpicyMKLClassifier().fit(X, y).kernel_names_
+    assert search.summary()["kernel"][0] == "x0 × x1"
+
+
+def test_a_fit_says_what_its_dictionary_leaves_out(monkeypatch, capsys):
+    assert SpicyMKLClassifier().fit(X, y).left_out_ == ""
+    monkeypatch.setattr(extent, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(extent, "LIMIT", 0.0)
+    model = SpicyMKLClassifier(verbose=1).fit(X, y)
+    assert model.left_out_.startswith("the interactions of pairs of 12 columns: ")
+    assert model.left_out_ in capsys.readouterr().err
+    assert model.summary().attrs["left_out"] == model.left_out_
+    assert model.left_out_ in model._repr_html_()
+    assert LpMKLClassifier().fit(X, y).left_out_ == ""
+
+
+@pytest.mark.parametrize(("d", "affordable"), [(1000, True), (5000, False)])
+def test_genotypes_count_by_their_values(d, affordable):
+    class Shape:
+        seen = X_ = np.random.default_rng(0).integers(0, 3, (1000, d)).astype(float)
+        labels, targets, shared = np.zeros(1000), np.zeros((1, 1000)), False
+
+    assert (extent.fit_seconds(Shape) <= extent.LIMIT) is affordable
+    Shape.seen = np.random.default_rng(0).normal(size=(1000, d))
+    assert extent.fit_seconds(Shape) > extent.LIMIT
