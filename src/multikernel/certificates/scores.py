@@ -17,7 +17,7 @@ from multikernel.certificates.null_model import constant_model
 from multikernel.certificates.rounding import rounding_unit
 from multikernel.gram import LowRankStack
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import pass_numbers
+from multikernel.gram.capabilities import largest_forms, pass_numbers
 from multikernel.linalg import EPS
 from multikernel.linalg.chi_squares import chi_squares_tail
 from multikernel.losses import LogisticLoss, PoissonLoss, weighted
@@ -187,9 +187,7 @@ def forms_of_each(stack: GramStack, draws: Array) -> Array:
     n_kernels, n_samples, _ = stack.shape
     n_draws = draws.shape[1]
     forms = np.empty((n_kernels, n_draws))
-    if 2.0 * pass_numbers(stack) <= stack.held_numbers().sum():
-        # Stacks of products share work between kernels: there all forms of one draw
-        # cost less than the matrices of the kernels one after another.
+    if shares_work(stack):
         for draw in range(n_draws):
             forms[:, draw] = stack.quadratic_forms(draws[:, draw])
         return forms
@@ -203,6 +201,26 @@ def forms_of_each(stack: GramStack, draws: Array) -> Array:
         of_each = images.sum(axis=1).reshape(kernels.size, n_draws, -1)
         forms[kernels] = of_each.sum(axis=2)
     return forms
+
+
+def largest_of_each(stack: GramStack, draws: Array) -> Array:
+    """Return the largest form over kernels of every draw, shape (n_draws,).
+
+    The draws are (n_samples, n_draws, n_outputs), and forms are summed over outputs.
+    """
+    if shares_work(stack):
+        each = np.moveaxis(draws, 1, 0)
+        return np.array([largest_forms(stack, v, -np.inf, 1)[1][0] for v in each])
+    return np.asarray(forms_of_each(stack, draws).max(axis=0))
+
+
+def shares_work(stack: GramStack) -> bool:
+    """Return whether a pass over all kernels reads much less than they are.
+
+    Stacks of products share work between kernels: there all forms of one draw cost less
+    than the matrices of the kernels one after another.
+    """
+    return bool(2.0 * pass_numbers(stack) <= stack.held_numbers().sum())
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:

@@ -26,7 +26,7 @@ from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
-from multikernel.gram.factors.products import build_products
+from multikernel.gram.factors.product_build import build_products
 from multikernel.gram.factors.ranks import every_rank, is_high
 from multikernel.gram.factors.row_blocks import rows_in_blocks
 from multikernel.gram.lazy.stack import lazy_stack, normalize_lazily

@@ -8,6 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import Counts, GramStack, capability
+from multikernel.gram.largest import Largest
 from multikernel.gram.matrix import (
     HELD_BYTES,
     ImageProducts,
@@ -44,6 +45,26 @@ def rough_forms(stack: GramStack, v: Array) -> tuple[Array, Array]:
         errors are zero where there is no quicker way than `quadratic_forms`.
     """
     return stack.quadratic_forms(v), np.zeros(stack.shape[0])
+
+
+@capability
+def largest_forms(
+    stack: GramStack, v: Array, level: float, most: int
+) -> tuple[Indices, Array, float]:
+    """Return the largest quadratic forms of v above a level, `most` of them at most.
+
+    Returns
+    -------
+    kernels : ndarray of shape (n_chosen,)
+        Their kernels, ascending.
+    forms : ndarray of shape (n_chosen,)
+        Forms, summed over outputs.
+    rest : float
+        The largest form of all other kernels, minus infinity where there is none.
+    """
+    largest = Largest(level, most)
+    largest.add(slice(0, stack.shape[0]), stack.quadratic_forms(v))
+    return largest.result()
 
 
 @capability

@@ -10,7 +10,8 @@ from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.dense import DenseStack, PartStack
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.factors.products import FactoredProducts, cut_products
+from multikernel.gram.factors.product_build import cut_products
+from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.matrix import Stored
 from multikernel.gram.memory import (
     byte_limit,

@@ -83,7 +83,8 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
 
     Row and column blocks of G belong to mains from the first number of `firsts` and of
     `seconds` to before the last, and begin at `ends`. The pairs of main i have the
-    numbers ``starts[i]`` to ``starts[i + 1]``, and ascending `partners`.
+    numbers ``starts[i]`` to ``starts[i + 1]``, and ascending `partners`; `out` is of
+    the pairs of the first of these mains and on.
     """
     for i in range(firsts[0], firsts[1]):
         own = partners[starts[i] : starts[i + 1]]
@@ -96,5 +97,5 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
             for a in range(top, bottom):
                 for b in range(left, right):
                     total += G[a, b] * G[a, b]
-            out[k] += total
+            out[k - starts[firsts[0]]] += total
             k += 1

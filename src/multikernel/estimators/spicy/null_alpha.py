@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from multikernel._typing import Indices
 from multikernel._validation import COUNT, Number, check_parameter
 from multikernel.certificates.scores import (
-    forms_of_each,
     in_unit,
+    largest_of_each,
     null_model,
     permutations,
     rank_of_level,
@@ -107,7 +107,7 @@ class NullAlpha:
             np.add.at(draws, rows, each)
         # Outputs that share a selection have one norm; otherwise any may let one in.
         groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)
-        forms = [forms_of_each(data.stack, group).max(axis=0) for group in groups]
+        forms = [largest_of_each(data.stack, group) for group in groups]
         largest = np.sqrt(np.max(forms, axis=0))
         return float(np.sort(largest)[self.rank - 1]) / len(targets)
 

@@ -18,6 +18,7 @@ from multikernel.gram.factors.growth import (
     on_its_columns,
 )
 from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.gram.factors.pairs import runs_of
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_room
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
@@ -162,19 +163,21 @@ class CenteredMains:
         return np.asarray(np.dot(Z * v, Z.T))
 
     def blocks(
-        self, mains: Indices, ends: Indices, v: Array
-    ) -> Iterator[tuple[tuple[int, int], tuple[int, int], Array]]:
-        """Yield blocks of Z^T diag(v) Z on and above its diagonal.
+        self, mains: Indices, ends: Indices, run: tuple[int, int], v: Array
+    ) -> Iterator[tuple[tuple[int, int], Array]]:
+        """Yield Z_I^T diag(v_k) Z_J, I a run of mains and J that and later ones.
 
-        With each come the first main of its rows and the one after the last, by
-        position in `mains`, and those of its columns. The columns of mains begin at
-        `ends`. Arrays are overwritten by later blocks.
+        With each come the first main of J and the one after the last, by position in
+        `mains`, whose columns begin at `ends`. There is one for each column v_k.
         """
-        runs = _runs_of(ends, TILE)
-        for number, rows in enumerate(runs):
-            left = self._tile(mains, rows) * v
-            for columns in runs[number:]:
-                yield rows, columns, np.dot(left, self._tile(mains, columns).T)
+        columns = v.reshape(len(v), -1).T
+        left = self._tile(mains, run)
+        sides = left * columns[:, None]
+        for first, last in runs_of(ends[run[0] :] - ends[run[0]], TILE):
+            others = run[0] + first, run[0] + last
+            right = self._tile(mains, others).T
+            for side in sides:
+                yield others, np.dot(side, right)
 
     def _tile(self, mains: Indices, run: tuple[int, int]) -> Array:
         """Return the centred factors of some mains in a row, one below the other."""
@@ -330,16 +333,6 @@ def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     small = np.flatnonzero(residual <= tol * total)
     rank = int(small[0]) + 1 if small.size else int(rank)
     return (order[:rank] - 1).astype(np.intp), lower[:rank, :rank]
-
-
-def _runs_of(ends: Indices, most: int) -> list[tuple[int, int]]:
-    """Return runs of mains with at most so many columns together, one at least."""
-    runs, first = [], 0
-    while first < ends.size - 1:
-        last = int(np.searchsorted(ends, ends[first] + most, "right")) - 1
-        runs.append((first, max(first + 1, last)))
-        first = runs[-1][1]
-    return runs
 
 
 def _is_exact(stack: LowRankStack, m: int) -> bool:

@@ -17,36 +17,30 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import makes_factors, pass_numbers
+from multikernel.gram.capabilities import largest_forms, makes_factors, pass_numbers
 from multikernel.gram.factors.centred import (
     TILE,
     CenteredMains,
     ProductFactor,
     centred_mains,
 )
-from multikernel.gram.factors.factorise import build_low_rank, cut_low_rank, refine
-from multikernel.gram.factors.features import ProductFeatures, exact_at_values
-from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
+from multikernel.gram.factors.factorise import refine
+from multikernel.gram.factors.features import ProductFeatures
+from multikernel.gram.factors.landmarks import Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
+from multikernel.gram.factors.pairs import PairOrder, pair_order, runs_of
+from multikernel.gram.largest import Largest, Numbers
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.normalization import BuiltStack, Normalization
 from multikernel.gram.products import ProductsOfMains
 from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
-from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import Kernel
-from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import CENTRING_ROWS, uncentred
+from multikernel.kernels.products import CENTRING_ROWS
 from multikernel.linalg import EPS
-from multikernel.linalg.tables import equal_shares, sizes_of
+from multikernel.linalg.tables import sizes_of
 from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.product_loops"
-
-ROUGHER = 100.0
-"""Tolerance of the factors of products over the mains': a product's factor has
-ten times as many columns, and what it leaves is in the bounds. With 1 a factor of
-100 000 samples had 145 columns, with 100 it has 107."""
 
 FINER = 1e-3
 """What refinement multiplies the tolerance of products by."""
@@ -129,29 +123,15 @@ class FactoredProducts(ProductsOfMains):
         return len(self.terms), n_samples, n_samples
 
     @cached_property
-    def _ends(self) -> Indices:
-        """Return where the columns of the mains of products begin, and the end."""
-        ranks = self.mains.stack.ranks[self._used[0]]
-        return np.concatenate([[0], np.cumsum(ranks)])
+    def _order(self) -> PairOrder:
+        """Return all products in the order of a pass."""
+        return pair_order(self.terms)
 
     @cached_property
-    def _partners(self) -> tuple[Indices, Indices, Indices]:
-        """Return all products, ordered by their mains; see `write_block_squares`.
-
-        They are the numbers of the products, where those of each main start, and their
-        second mains by position among the mains in use.
-        """
-        (used, places), pairs = self._used, self._pairs
-        first, second = places.T
-        descending = first > second
-        if descending.any():
-            first, second = places.min(axis=1), places.max(axis=1)
-        starts = np.searchsorted(first, np.arange(used.size + 1))
-        if np.any(first[1:] < first[:-1]) or not _ascends(second, starts):
-            order = np.lexsort([second, first])
-            pairs, first, second = pairs[order], first[order], second[order]
-            starts = np.searchsorted(first, np.arange(used.size + 1))
-        return pairs, starts, np.ascontiguousarray(second)
+    def _ends(self) -> Indices:
+        """Return where the columns of the mains of products begin, and the end."""
+        ranks = self.mains.stack.ranks[self._order.mains]
+        return np.concatenate([[0], np.cumsum(ranks)])
 
     def _made(self) -> Iterator[tuple[int, ProductFactor, Array]]:
         """Yield (m, factor, roots) for the products whose factor leaves something."""
@@ -175,24 +155,50 @@ class FactoredProducts(ProductsOfMains):
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        forms, columns = np.zeros(self.shape[0]), v.reshape(len(v), -1).T
-        if self.alone.size:
-            stack, totals = self.mains.stack, columns.sum(axis=1)
-            u = columns @ stack.factors - np.multiply.outer(totals, self.mains.shifts)
-            sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
-            forms[self.alone] = sums[self.terms[self.alone, 0]]
-        if self._pairs.size:
-            pairs, starts, partners = self._partners
-            squares, ends = np.zeros(pairs.size), self._ends
-            add = compiled(LOOPS, "write_block_squares")
-            for column in columns:
-                for rows, cols, G in self.mains.blocks(self._used[0], ends, column):
-                    add(G, rows, cols, ends, starts, partners, squares)
-            forms[pairs] = squares
+        forms = np.empty(self.shape[0])
+        forms[self.alone] = self._forms_of_mains(v)
+        for numbers, squares in self._runs(v):
+            forms[numbers] = squares
         for m, made, _ in self._made():
             forms[m] = np.sum((made.rows @ v) ** 2)
         forms *= self.scales
         return forms
+
+    def _forms_of_mains(self, v: Array) -> Array:
+        """Return the forms of mains that stand alone, not scaled."""
+        columns, stack = v.reshape(len(v), -1).T, self.mains.stack
+        u = columns @ stack.factors
+        u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
+        sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
+        return np.asarray(sums[self.terms[self.alone, 0]])
+
+    def _runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
+        """Yield the forms of products, not scaled, those of some mains at a time."""
+        order, ends = self._order, self._ends
+        add = compiled(LOOPS, "write_block_squares")
+        for run in runs_of(ends, TILE):
+            squares = np.zeros(order.starts[run[1]] - order.starts[run[0]])
+            for others, G in self.mains.blocks(order.mains, ends, run, v):
+                add(G, run, others, ends, order.starts, order.partners, squares)
+            yield order.part(*run), squares
+
+    def largest_forms(
+        self, v: Array, level: float, most: int
+    ) -> tuple[Indices, Array, float]:
+        """Return the largest forms above a level; see `capabilities.largest_forms`."""
+        largest = Largest(level, most)
+        coarse = {m: np.sum((made.rows @ v) ** 2) for m, made, _ in self._made()}
+        if self.alone.size:
+            forms = self.scales[self.alone] * self._forms_of_mains(v)
+            largest.add(self.alone, forms)
+        for numbers, squares in self._runs(v):
+            for place, m in enumerate(
+                np.arange(self.shape[0])[numbers] if coarse else ()
+            ):
+                squares[place] = coarse.get(m, squares[place])
+            squares *= self.scales[numbers]
+            largest.add(numbers, squares)
+        return largest.result()
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
@@ -210,9 +216,9 @@ class FactoredProducts(ProductsOfMains):
 
     def _write_images(self, v: Array, out: Array) -> None:
         """Write the images of products: z_i,a^T (Z_i^T diag(v) Z_j) z_j,a for all a."""
-        (used, places), ends = self._used, self._ends
         if not self._pairs.size:
             return
+        (used, places), ends = self._used, self._ends
         blocks = self.mains.inner_products(used, v)
         factors = [self.mains.factor(main) for main in used.tolist()]
         for m, (i, j) in zip(self._pairs.tolist(), places.tolist(), strict=True):
@@ -282,14 +288,15 @@ class FactoredProducts(ProductsOfMains):
         """
         numbers = np.empty(self.shape[0])
         numbers[self.alone] = mains[self.terms[self.alone, 0]]
-        (pairs, starts, partners), used = self._partners, self._used[0]
+        order = self._order
+        used = order.mains
         right = right if used.size == len(right) else right[used]
         for first in range(0, used.size, TILE):
-            ends = starts[first : first + TILE + 1]
+            ends = order.starts[first : first + TILE + 1]
             rows = np.repeat(np.arange(ends.size - 1), np.diff(ends))
             block = np.dot(left[used[first : first + TILE]], right.T)
-            part = slice(ends[0], ends[-1])
-            numbers[pairs[part]] = block[rows, partners[part]]
+            cols = order.partners[ends[0] : ends[-1]]
+            numbers[order.part(first, first + ends.size - 1)] = block[rows, cols]
         return numbers
 
     def held_numbers(self) -> Array:
@@ -431,95 +438,9 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=mains, landmarks=None)
 
 
-def _ascends(numbers: Indices, starts: Indices) -> bool:
-    """Return whether numbers ascend within every run from one start to the next."""
-    falls = np.flatnonzero(numbers[1:] < numbers[:-1]) + 1
-    return bool(np.isin(falls, starts).all())
-
-
 makes_factors.register(FactoredProducts, lambda stack: True)
 pass_numbers.register(FactoredProducts, FactoredProducts.pass_numbers)
+largest_forms.register(FactoredProducts, FactoredProducts.largest_forms)
 residual_traces.register(FactoredProducts, FactoredProducts.residual_traces)
 full_forms.register(FactoredProducts, FactoredProducts.full_forms)
 refined.register(FactoredProducts, FactoredProducts.refine)
-
-
-class WholeTraces(FactoredProducts):
-    """The same with the traces of the kernels, for what is learnt of their sizes.
-
-    Diagonals belong to mains before they are centred in what factors leave.
-    """
-
-    @property
-    def _diagonals_of_mains(self) -> Array:
-        return self.mains.lengths**2 + self.mains.roots**2
-
-
-def build_products(
-    dictionary: InteractionDictionary,
-    X: Array,
-    normalization: Normalization,
-    sample_weight: Array | None = None,
-    options: LowRank | None = None,
-    max_bytes: int | None = None,
-) -> BuiltStack:
-    """Factorise the mains of a dictionary, and return the stack of all its kernels.
-
-    Mains are factorised as they are, then centred; a product is factorised from these
-    only when it is used, to a tolerance `ROUGHER` times as large. The normalisation
-    learns scales alone. All other parameters are as in `build_low_rank`.
-    """
-    options = LowRank() if options is None else options
-    mains = dictionary.mains.kernels
-    plain = ListDictionary([exact_at_values(k, X) or uncentred(k) for k in mains])
-    stack = build_low_rank(
-        plain, X, sample_weight=sample_weight, options=options, max_bytes=max_bytes
-    ).stack
-    assert isinstance(stack, LowRankStack)
-    # Landmarks belong to the mains; no kernel of the whole dictionary has its own.
-    none = np.array([KernelLandmarks(np.empty(0, dtype=np.intp))])
-    kernels = np.broadcast_to(none, len(dictionary))
-    samples = X, np.arange(len(X)), equal_shares(len(X), sample_weight)
-    landmarks = ProductLandmarks(dictionary, *samples, False, options, kernels)
-    tol = ROUGHER * options.tol
-    centred = centred_mains(dictionary.mains, stack, tol, max_bytes)
-    return _normalised(centred, dictionary.terms, landmarks, normalization)
-
-
-def cut_products(
-    whole: FactoredProducts,
-    samples: Indices,
-    normalization: Normalization,
-    sample_weight: Array | None = None,
-    max_bytes: int | None = None,
-) -> BuiltStack:
-    """Return a stack on some samples, normalised by what these say alone.
-
-    Mains stay centred in what they were, and all samples keep their landmarks.
-    """
-    stack = cut_low_rank(
-        whole.mains.stack, samples, sample_weight=sample_weight, max_bytes=max_bytes
-    ).stack
-    assert isinstance(stack, LowRankStack)
-    assert whole.landmarks is not None
-    shares = equal_shares(samples.size, sample_weight)
-    landmarks = whole.landmarks.restrict(samples, shares)
-    mains = replace(whole.mains, stack=stack, made={})
-    return _normalised(mains, whole.terms, landmarks, normalization)
-
-
-def _normalised(
-    mains: CenteredMains,
-    terms: Indices,
-    landmarks: ProductLandmarks,
-    normalization: Normalization,
-) -> BuiltStack:
-    """Return a stack with the scales that a normalisation learns of it."""
-    stack = FactoredProducts(mains, terms, np.ones(len(terms)), landmarks)
-    leaves_nothing = mains.stack.residual is None
-    whole = stack if leaves_nothing else WholeTraces(mains, terms, stack.scales)
-    scaled = normalization.learn_scales(whole)
-    if isinstance(scaled, ScaledStack):
-        # In place: a copy would order its products anew.
-        stack.scales[:] = scaled.scales
-    return BuiltStack(stack, normalization, stack.zero_kernels())

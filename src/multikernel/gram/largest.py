@@ -1,0 +1,57 @@
+"""The largest of many numbers, which come some at a time and are not held."""
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+
+Numbers = Indices | slice
+"""The numbers of some kernels in their stack."""
+
+
+class Largest:
+    """The largest of many numbers above a level, added some at a time.
+
+    Parameters
+    ----------
+    level : float
+        Numbers up to it are not kept.
+    most : int
+        How many are kept.
+    """
+
+    def __init__(self, level: float, most: int) -> None:
+        self._level, self._most = level, most
+        self._kept: list[tuple[Indices, Array]] = []
+        self._rest = -np.inf
+
+    def add(self, numbers: Numbers, values: Array) -> None:
+        """Look at the values of some kernels."""
+        above = np.flatnonzero(values > self._level)
+        if above.size < values.size:
+            below = np.where(values > self._level, -np.inf, values)
+            self._rest = max(self._rest, float(below.max()))
+        in_a_row = isinstance(numbers, slice)
+        chosen = above + numbers.start if in_a_row else numbers[above]
+        self._kept.append((chosen, values[above]))
+        if sum(each.size for each, _ in self._kept) > 4 * self._most:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Keep the largest alone, and raise the level to the smallest of them."""
+        numbers, values = map(np.concatenate, zip(*self._kept, strict=True))
+        if values.size > self._most:
+            order = np.argpartition(-values, self._most - 1)
+            kept, others = np.split(order, [self._most])
+            self._rest = max(self._rest, float(values[others].max()))
+            numbers, values = numbers[kept], values[kept]
+            self._level = max(self._level, self._rest)
+        self._kept = [(numbers, values)]
+
+    def result(self) -> tuple[Indices, Array, float]:
+        """Return the numbers kept, ascending, their values, and the largest other."""
+        if not self._kept:
+            return np.empty(0, dtype=np.intp), np.empty(0), self._rest
+        self._cut()
+        numbers, values = self._kept[0]
+        order = np.argsort(numbers)
+        return numbers[order], values[order], self._rest
