@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from multikernel.cli._outputs import find_output
-from multikernel.cli._tables import FORMATS, read_table, table_writer
+from multikernel.cli._outputs import find_output, table_writer
+from multikernel.cli._tables import FORMATS, read_table
 
 FEATURES = ["age", "dose", "width"]
 

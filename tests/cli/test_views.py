@@ -69,10 +69,18 @@ def test_views_chosen_by_groups_are_saved_inspected_and_predict(run, mixed, tmp_
     assert "model does not use: patient, note, day, extra, more" in result.stderr
     labels = answer(result)["prediction"]
     assert labels == load(path).predict(table).tolist()
-    table.drop(columns="expr_1").to_csv(tmp_path / "less.csv", index=False)
+    table.drop(columns="site").to_csv(tmp_path / "less.csv", index=False)
     result = run("predict", path, tmp_path / "less.csv")
     assert result.exit_code == 1
-    assert "has no 'expr_1'" in result.stderr
+    assert "has no 'site'" in result.stderr
+    # Columns of numbers that no kernel in use reads need not be there.
+    used = [name for name in model.summary()["kernel"] if "expression" in name]
+    assert all(name.endswith("[expression: expr_0]") for name in used)
+    table.drop(columns="expr_1").to_csv(tmp_path / "less.csv", index=False)
+    assert (
+        answer(run("predict", path, tmp_path / "less.csv", "--json"))["prediction"]
+        == labels
+    )
 
 
 def test_categories_without_views(run, mixed):

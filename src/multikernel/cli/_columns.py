@@ -28,8 +28,11 @@ class ColumnChoice:
 
     `views` maps each view to comma-separated column names or patterns. `categories`
     and `sequences` are columns of text, and `group` is the column of cross-validation
-    groups. `labels` is True if targets are classes, and `label_option` is the option
-    that makes them classes. `texts` are the text columns of a saved model.
+    groups. `ids` and `offset` are no features, `dates` are columns of dates with some
+    `periods`, and `unpenalized` columns have no kernels. `labels` is True if targets
+    are classes, and `label_option` is the option that makes them classes. `texts` are
+    the text columns of a saved model, and `unused` its columns of numbers that no
+    kernel in use reads.
     """
 
     views: Mapping[str, str] = field(default_factory=dict)
@@ -39,6 +42,12 @@ class ColumnChoice:
     labels: bool = False
     label_option: str = ""
     texts: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    offset: str | None = None
+    dates: tuple[str, ...] = ()
+    periods: tuple[str, ...] = ()
+    unpenalized: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns of every view asked for, and note those that are in none.

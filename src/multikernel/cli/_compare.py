@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 
 from multikernel.cli import _report, _training
@@ -27,6 +28,8 @@ def run_compare(asked: Compare) -> None:
     targets = [_training.asked_targets(asked, method) for method in methods]
     table = _training.read_whole(asked, targets[0])
     task = find_task(asked.task, None, table.y)
+    if table.offset is not None and asked.scoring is not None:
+        raise ValueError("--scoring and --offset exclude each other: leave one out.")
     names = list(dict.fromkeys(asked.methods or _suited(task, table)))
     asked = replace(asked, task=task)
     models = {name: _model(asked, METHODS[name], table) for name in names}
@@ -49,6 +52,7 @@ def run_compare(asked: Compare) -> None:
 def _suited(task: str, table: Table) -> list[str]:
     """Return the methods for a task and what they learn from."""
     others = table.precomputed or table.views or table.sequences or table.categories
+    others = others or table.unpenalized or table.offset is not None
     return [
         name
         for name, method in METHODS.items()
@@ -66,7 +70,8 @@ def _model(asked: Compare, method: Entry, table: Table) -> Any:
         # The kernels asked for are for the other methods: a method on graphs takes its
         # default graph, which contains all interactions already.
         asked = replace(asked, kernels="default", interactions=False)
-    strength = {"cv": asked.cv} if searches else {}
+    simplest = _training.simplest(asked)
+    strength = {"cv": asked.cv, **simplest} if searches else {}
     estimator = _training.asked_estimator(asked, method, table, strength, cv=searches)
     return _training.with_scaling(
         estimator, table, scale=asked.scale, impute=asked.impute
@@ -88,17 +93,24 @@ def _line(
     asked: Compare, name: str, model: Any, table: Table, splits: list[Any]
 ) -> dict[str, Any]:
     """Return what is said of one method."""
-    grouped = table.groups is not None and "cv" in model["model"].get_params()
-    folds = cross_validate(
-        model,
-        table.X,
-        table.y,
-        cv=splits,
-        scoring=asked.scoring,
-        params={"model__groups": table.groups} if grouped and asked.cv else None,
-        return_estimator=True,
-        error_score="raise",
-    )
+    searched = asked.cv is not None and "cv" in model["model"].get_params()
+    parts = {"groups": table.groups if searched else None, "offset": table.offset}
+    given = {key: part for key, part in parts.items() if part is not None}
+    # Routing alone hands offsets on to the scores of folds.
+    with config_context(enable_metadata_routing=True):
+        model["model"].set_fit_request(**dict.fromkeys(given, True))
+        if table.offset is not None:
+            model["model"].set_score_request(offset=True)
+        folds = cross_validate(
+            model,
+            table.X,
+            table.y,
+            cv=splits,
+            scoring=asked.scoring,
+            params=given,
+            return_estimator=True,
+            error_score="raise",
+        )
     scores = folds["test_score"]
     fits = [_report.model_report(fitted) for fitted in folds["estimator"]]
     return {

@@ -83,19 +83,28 @@ def find_wanted(
 ) -> Wanted:
     """Return the use of columns by the options, and by the saved model of `only`."""
     names = [str(name) for name in names]
-    dropped, targets, categories, sequences = (
+    dropped, targets, categories, sequences, dates, ids, free = (
         frozenset(parted(option, names))
-        for option in (drop, target, choice.categories, choice.sequences)
+        for option in (
+            drop,
+            target,
+            choice.categories,
+            choice.sequences,
+            choice.dates,
+            choice.ids,
+            choice.unpenalized,
+        )
     )
     group = frozenset([] if choice.group is None else [choice.group])
-    others = set(names) - set(only) - targets if only is not None else set()
-    named = dropped | targets | categories | sequences | group
+    offset = frozenset([] if choice.offset is None else [choice.offset])
+    others = set(names) - set(only) - targets - offset if only is not None else set()
+    named = dropped | targets | categories | sequences | group | offset
     labels = targets if choice.labels else frozenset()
     return Wanted(
-        dropped | sequences | group | others,
-        named | set(only or ()),
+        dropped | sequences | group | dates | ids | others,
+        named | dates | ids | free | set(only or ()),
         categories | labels,
-        frozenset(choice.texts),
+        frozenset(choice.texts) | ids,
         targets,
         only is not None,
     )

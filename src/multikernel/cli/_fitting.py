@@ -13,6 +13,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
 
 from multikernel._cautions import one_class
+from multikernel._outcomes import Answers
 from multikernel.cli import _large, _report, _training
 from multikernel.cli._messages import say
 from multikernel.cli._methods import Entry, find_method
@@ -59,7 +60,7 @@ def run_fit(asked: Fit) -> None:
 
 def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
     """Return the table, in partitions or whole."""
-    first, drop = asked.data[0], asked.drop or []
+    first, drop = asked.data[0], [*(asked.drop or []), *(asked.id or [])]
     choice = _training.asked_columns(asked)
     if asked.dask is not None:
         target = _large.one_target(targets, "--dask")
@@ -75,7 +76,13 @@ def _in_partitions(asked: Fit, method: Entry, targets: list[str]) -> bool:
     """Return whether the file is read in partitions, which SpicyMKL alone takes."""
     choice = _training.asked_columns(asked)
     numbers_only = not (
-        choice.views or choice.categories or choice.group or choice.sequences
+        choice.views
+        or choice.categories
+        or choice.group
+        or choice.sequences
+        or choice.offset
+        or choice.dates
+        or choice.unpenalized
     )
     takes = method.stem == "SpicyMKL" and asked.cv is None
     if asked.stream and not takes:
@@ -83,7 +90,8 @@ def _in_partitions(asked: Fit, method: Entry, targets: list[str]) -> bool:
     if asked.stream and not numbers_only:
         raise ValueError(
             "--stream supports numeric columns only: remove --category, --view, "
-            "--group and --sequence, or read the whole file without --stream."
+            "--group, --sequence, --offset, --date and --unpenalized, or read the "
+            "whole file without --stream."
         )
     if not (takes and numbers_only):
         return False
@@ -111,7 +119,8 @@ def fit_table(
             pipeline = _training.with_scaling(
                 estimator, table, scale=scale, impute=impute
             )
-            given = {} if table.groups is None else {"model__groups": table.groups}
+            parts = {"model__groups": table.groups, "model__offset": table.offset}
+            given = {name: part for name, part in parts.items() if part is not None}
             pipeline.fit(table.X, table.y, model__callback=watch, **given)
             score = _score(pipeline, table)
     seconds = time.perf_counter() - start
@@ -122,9 +131,10 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     """Return the training score; without targets the share of samples inside."""
     if table.y is None:
         return float(np.mean(pipeline.predict(table.X) == 1))
+    ask = Answers(pipeline, table.X, table.offset)
     if not is_classifier(pipeline):
-        return float(pipeline.score(table.X, table.y))
-    predicted = pipeline.predict(table.X)
+        return float(ask("score", table.y))
+    predicted = ask("predict")
     if not hasattr(pipeline[-1], "best_index_"):  # a search has said so itself
         for text in one_class(pipeline[-1], predicted):
             warn_user(text, SearchWarning)
@@ -138,6 +148,11 @@ def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
         if asked.cv is None:
             raise ValueError("--scoring requires --cv.")
         strength["scoring"] = asked.scoring
+    if asked.intervals:
+        if asked.cv is None:
+            raise ValueError("--intervals is for --cv, whose folds they rest on.")
+        strength["intervals"] = True
+    strength |= _training.simplest(asked)
     if asked.group is None:
         return strength
     if asked.cv is None:

@@ -26,6 +26,7 @@ OPTIONS = {
     r"scoring='(\w+)'": r"--scoring \1",
     "class_weight='balanced'": "--set class_weight=balanced",
     r"\border=(\[[^]]*\])": r"--set 'order=\1'",
+    r"call predict\(X, offset=.*": "--offset names the column of the offset.",
 }
 """What parameters in warnings are called on the command line."""
 
@@ -34,6 +35,9 @@ LETTERS = {
     r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
 }
 """Options of the command line that replace Python's advice on letters."""
+
+TRUSTED = re.compile(r"load it with trusted=\[(.*)\]\.")
+"""Advice on types in a model file, in the words of Python."""
 
 LINE_ENDS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 """Other blanks are part of names, and what a sentence is about."""
@@ -103,6 +107,10 @@ def _for_the_shell(error: BaseException) -> str:
     text = text.replace(IMPUTE, FILL)
     for pattern, words in LETTERS.items():
         text = re.sub(pattern, words, text)
+    if match := TRUSTED.search(text):
+        names = [name.strip(" '") for name in match[1].split(",")]
+        words = " ".join(f"--trusted {name}" for name in names)
+        text = text.replace(match[0], f"add {words}.")
     return text
 
 

@@ -1,12 +1,23 @@
-"""Where commands write, settled before they do anything else."""
+"""Where commands write, settled before they do anything else, and tables written."""
 
 import contextlib
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
-from multikernel.persistence.places import Place, find_place, standard_output
+import numpy as np
+import pandas as pd
+
+from multikernel.persistence.places import (
+    Place,
+    filled,
+    find_place,
+    standard_output,
+    written,
+)
 
 DASH = "-"
 """Standard input where a file is read, standard output where one is written."""
@@ -58,3 +69,50 @@ def beside(place: Place, output: Path | None) -> AbstractContextManager[object]:
     """Have tables on standard error where standard output takes what was asked for."""
     taken = output is not None and place.is_standard_output
     return contextlib.redirect_stdout(sys.stderr) if taken else contextlib.nullcontext()
+
+
+Write = Callable[[pd.DataFrame], None]
+"""Writes rows below the rows before."""
+
+
+@contextmanager
+def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
+    """Yield a function that appends the rows of a data frame to a file.
+
+    Standard output gets CSV. An npz file takes one data frame.
+    """
+    headers = chain([True], repeat(False))
+    if place.is_standard_output:
+        yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
+        return
+    kind, parquet = ending(place, formats), None
+
+    def append(frame: pd.DataFrame) -> None:
+        nonlocal parquet
+        if kind == ".csv":
+            frame.to_csv(file, mode="wb", index=False, header=next(headers))
+        elif kind == ".npz":
+            # By way of lists: words become arrays of text, which need no pickle.
+            arrays: dict[str, Any] = {
+                str(k): np.array(frame[k].to_list()) for k in frame
+            }
+            np.savez_compressed(file, **arrays)
+        else:
+            import pyarrow as pa
+            from pyarrow.parquet import ParquetWriter
+
+            rows = pa.Table.from_pandas(frame, preserve_index=False)
+            parquet = parquet or ParquetWriter(file, rows.schema)
+            parquet.write_table(rows)
+
+    def write(frame: pd.DataFrame) -> None:
+        with written(place.path):
+            append(frame)
+
+    with filled(place) as file:
+        try:
+            yield write
+        finally:
+            if parquet is not None:
+                with written(place.path):
+                    parquet.close()

@@ -58,6 +58,7 @@ def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
             estimator,
             X,
             table.y,
+            offset=table.offset,
             n_alphas=asked.n_alphas,
             alpha_min_ratio=asked.alpha_min_ratio,
             callback=watch,

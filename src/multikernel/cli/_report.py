@@ -83,6 +83,7 @@ def model_report(estimator: Any) -> dict[str, Any]:
         "storage_reason": getattr(model, "storage_reason_", None),
         "kernels": kernels,
         "views": None if views is None else summary.summary_rows(model, "view"),
+        "unpenalized": summary.unpenalized_rows(model) or None,
     }
 
 
@@ -181,6 +182,10 @@ def print_kernels(report: Mapping[str, Any], most: int = summary.MOST_ROWS) -> N
         heads = [key.replace("_", " ") for key in report["views"][0]]
         rows = [[_readable(value) for value in row.values()] for row in report["views"]]
         print_table("views", heads, rows)
+    if report["unpenalized"]:
+        free = summary.table_columns(report["unpenalized"])
+        rows = [[_readable(v) for v in row] for row in zip(*free.values(), strict=True)]
+        print_table("columns without a penalty", [*free], rows)
     kernels = report["kernels"]
     first = kernels[0] if kernels else {}
     output = [key for key in ("class", "target") if key in first]

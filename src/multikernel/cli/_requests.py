@@ -15,6 +15,17 @@ EVENT = (
     "time."
 )
 DROP = "Columns to ignore, comma-separated; may be repeated."
+ID = (
+    "Column of ids, such as a record number: no feature, and the first column of "
+    "predictions; may be repeated."
+)
+OFFSET = (
+    "Column of known parts of the decision values, such as the logarithm of an "
+    "exposure for --loss poisson; no feature."
+)
+ONE_ERROR = (
+    "With --cv, choose the simplest model within one standard error of the best score."
+)
 JSON = "Write JSON instead of tables to standard output."
 STREAM = (
     "Read the file in partitions. Default: only if free memory is less than eight "
@@ -103,6 +114,20 @@ class Training:
         metavar="NAME",
     )
     drop: list[str] | None = option(DROP)
+    id: list[str] | None = option(ID)
+    offset: str | None = option(OFFSET)
+    unpenalized: list[str] | None = option(
+        "Columns that enter without a penalty and without kernels, such as age,sex; "
+        "may be repeated."
+    )
+    date: list[str] | None = option(
+        "Columns of dates (ISO 8601, such as 2024-01-31), read as years; may be "
+        "repeated."
+    )
+    period: list[str] | None = option(
+        "A period of all dates, for periodic effects: day, week, month or year; may be "
+        "repeated."
+    )
     view: list[str] | None = option(
         "Group of columns with its own kernels, such as expression=expr_*. Give column "
         "names or patterns, comma-separated; may be repeated. Text columns are "
@@ -160,6 +185,12 @@ class Fit(Training):
         "address such as tcp://host:8786. The data may be a pattern or a folder.",
         metavar="WHERE",
     )
+    one_standard_error: bool = option(ONE_ERROR, default=False)
+    intervals: bool = option(
+        "With --cv, keep the models of the folds, for predict --interval.",
+        "--intervals",
+        default=False,
+    )
     stream: bool | None = option(STREAM, "--stream/--no-stream", show_default=False)
 
 
@@ -204,6 +235,7 @@ class Compare(Training):
         "Number of inner folds that choose the strength of each method. Default: the "
         "default strengths."
     )
+    one_standard_error: bool = option(ONE_ERROR, default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +247,11 @@ class Saved:
         "Maximum memory for loading the model, in bytes. Default: 2.1 GB.",
         min=1,
         show_default=False,
+    )
+    trusted: list[str] | None = option(
+        "A type that the file may hold beside those of this package, such as "
+        "my_kernels.Tanimoto, if you know where the file comes from; may be repeated.",
+        metavar="TYPE",
     )
 
 
@@ -237,6 +274,8 @@ class SavedOnData(Saved):
     )
     event: str | None = option(EVENT)
     drop: list[str] | None = option(DROP)
+    id: list[str] | None = option(ID)
+    offset: str | None = option(OFFSET)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,6 +293,14 @@ class Predict(SavedOnData):
     proba: bool = option(
         "Add a column with the probability of each class.", default=False
     )
+    interval: float | None = option(
+        "Add the ends of an interval that holds this share of targets, such as 0.9; of "
+        "models fitted with --intervals."
+    )
+    contributions: str | None = option(
+        "Add the terms that sum to the decision value, by kernel, view or column.",
+        metavar="NAME",
+    )
     stream: bool | None = option(STREAM, "--stream/--no-stream", show_default=False)
     json: bool = option(JSON, "--json", default=False)
 
@@ -263,6 +310,9 @@ class Score(SavedOnData):
     """Score a saved model on true targets: accuracy, R2 or concordance."""
 
     data: list[Path] = argument(SEVERAL)
+    scoring: str | None = option(
+        "Another score, a name of scikit-learn such as roc_auc.", metavar="NAME"
+    )
     json: bool = option(JSON, "--json", default=False)
 
 

@@ -1,24 +1,29 @@
 """What commands on a saved model do."""
 
+import difflib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import is_outlier_detector
+from sklearn.metrics import get_scorer, get_scorer_names
 
 from multikernel import report as page
+from multikernel._outcomes import Answers
 from multikernel.cli import _report, _tables
+from multikernel.cli._answers import answers_of
 from multikernel.cli._columns import NAME, ColumnChoice, parted
 from multikernel.cli._doubts import find_wanted
 from multikernel.cli._frames import naming_damage
 from multikernel.cli._large import in_partitions, one_target, opened, score_of
 from multikernel.cli._messages import say
 from multikernel.cli._methods import with_event
-from multikernel.cli._outputs import file_name, find_output
+from multikernel.cli._outputs import file_name, find_output, table_writer
 from multikernel.cli._requests import (
     Inspect,
     Predict,
@@ -27,11 +32,11 @@ from multikernel.cli._requests import (
     SavedOnData,
     Score,
 )
-from multikernel.cli._targets import default_target
+from multikernel.cli._targets import default_target, read_offset
 from multikernel.datasets.files import FORMATS as STREAMED, check_columns
 from multikernel.estimators import ProgressBar
 from multikernel.estimators.publish.summary import MOST_ROWS, predicts_times
-from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
+from multikernel.inspection.pipelines import final_estimator, kernel_columns
 from multikernel.persistence import MAX_BYTES, load
 from multikernel.persistence.places import write_to
 
@@ -39,7 +44,8 @@ from multikernel.persistence.places import write_to
 @contextmanager
 def opened_model(asked: Saved) -> Iterator[Any]:
     """Lend a saved model; a file that holds something else is the user's error."""
-    model = load(asked.model, max_bytes=asked.max_bytes or MAX_BYTES)
+    trusted, most = asked.trusted or [], asked.max_bytes or MAX_BYTES
+    model = load(asked.model, trusted, max_bytes=most)
     try:
         yield model
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
@@ -72,12 +78,13 @@ def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
         if asked.target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: remove --target.")
         table = _known_table(estimator, asked, [asked.data], asked.target or [])
-        frame = _answers(estimator, table.X, asked)
+        ask = Answers(estimator, table.X, table.offset)
+        frame = answers_of(ask, asked, table.ids)
         if getattr(table.X, "index", pd.Index([])).name == NAME:
             frame.insert(0, NAME, table.X.index)
-        score = float(estimator.score(table.X, table.y)) if asked.target else None
+        score = float(ask("score", table.y)) if asked.target else None
     if asked.output is not None or not asked.json:
-        with _tables.table_writer(target, _tables.FORMATS) as write:
+        with table_writer(target, _tables.FORMATS) as write:
             write(frame)
     if asked.json:
         columns = {str(key): list(frame[key]) for key in frame}
@@ -97,7 +104,7 @@ def _predicted_in_partitions(asked: Predict) -> tuple[int, float | None]:
                 "Scoring a survival model requires the whole file: add --no-stream, "
                 "or remove --target."
             )
-        with _tables.table_writer(destination, STREAMED) as write:
+        with table_writer(destination, STREAMED) as write:
             for answers, targets in _answers_in_partitions(estimator, asked, target):
                 write(answers)
                 n_rows += len(answers)
@@ -117,12 +124,18 @@ def _answers_in_partitions(
     """Yield the predictions for each partition of a file, and its targets."""
     texts, only = _known_texts(estimator), _known_features(estimator)
     targets = [target] if target else []
-    choice = _known_choice(final_estimator(estimator), estimator, targets)
+    choice = _known_choice(final_estimator(estimator), estimator, targets, asked)
+    if choice.dates:
+        raise ValueError("A model of dates reads files as a whole: add --no-stream.")
     drop, path = asked.drop or [], asked.data
     plan = partial(find_wanted, drop=drop, target=targets, choice=choice, only=only)
-    frame, _, ignored = opened(path, plan, choice.texts)
-    check_columns(path, frame.columns, [*targets, *parted(drop, frame.columns)])
-    dropped = {*ignored, *parted(drop, frame.columns)} - {*targets}
+    as_texts = [*choice.texts, *chain(*(text.split(",") for text in choice.ids))]
+    frame, _, ignored = opened(path, plan, as_texts)
+    ids = parted(choice.ids, frame.columns)
+    offset = [] if choice.offset is None else [choice.offset]
+    named = [*targets, *ids, *offset, *parted(drop, frame.columns)]
+    check_columns(path, frame.columns, named)
+    dropped = {*ignored, *parted(drop, frame.columns)} - {*targets, *ids, *offset}
     frame = frame.drop(columns=[name for name in frame.columns if name in dropped])
     with closing(ProgressBar(f"Predicting {path.name}")) as bar:
         for number, partition in enumerate(frame.partitions):
@@ -131,10 +144,15 @@ def _answers_in_partitions(
             if not len(rows):
                 continue
             y = rows.pop(target).to_numpy() if target else None
-            X = _tables.known_part(path, rows, only, tell=number == 0)
-            known = only is not None
-            X = _tables.features_of(path, X, [*texts[0], *texts[1]], known=known)
-            yield _answers(estimator, X, asked), y
+            beside = rows[ids] if ids else None
+            known = read_offset(path, rows, offset[0]) if offset else None
+            unknown = [name for name in ids if name not in (only or ())]
+            rows = rows.drop(columns=[*offset, *unknown])
+            unused, tell = choice.unused, number == 0
+            X = _tables.known_part(path, rows, only, unused=unused, tell=tell)
+            words = [*texts[0], *texts[1]]
+            X = _tables.features_of(path, X, words, known=only is not None)
+            yield answers_of(Answers(estimator, X, known), asked, beside), y
             bar.show("", (number + 1) / frame.npartitions)
 
 
@@ -152,7 +170,7 @@ def _known_table(
             "--event."
         )
     (first, *others), targets = data, with_event(target, asked.event)
-    choice = _known_choice(model, estimator, targets)
+    choice = _known_choice(model, estimator, targets, asked)
     only = _known_features(estimator)
     table = _tables.read_table(first, targets, asked.drop or [], choice, only, others)
     table = _tables.as_times(table, asked.event)
@@ -175,8 +193,10 @@ def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return names("sequence_features_"), names("category_features_")
 
 
-def _known_choice(model: Any, estimator: Any, targets: Sequence[str]) -> ColumnChoice:
-    """Return the column options that a fitted model determines."""
+def _known_choice(
+    model: Any, estimator: Any, targets: Sequence[str], asked: SavedOnData
+) -> ColumnChoice:
+    """Return the column options that a fitted model and a command determine."""
     sequences, categories = _known_texts(estimator)
     values = zip(categories, getattr(model, "categories_", ()), strict=False)
     texts = [name for name, labels in values if labels.dtype.kind == "U"]
@@ -186,42 +206,38 @@ def _known_choice(model: Any, estimator: Any, targets: Sequence[str]) -> ColumnC
         sequences=sequences,
         labels=hasattr(model, "classes_"),
         texts=(*texts, *(targets if classes.dtype.kind in "OU" else ())),
+        ids=tuple(asked.id or ()),
+        offset=asked.offset,
+        dates=_known_dates(estimator),
+        unused=_unused_columns(model, estimator),
     )
+
+
+def _known_dates(estimator: Any) -> tuple[str, ...]:
+    """Return the columns that a model was fitted on as dates."""
+    step = getattr(estimator, "named_steps", {}).get("dates")
+    return () if step is None else tuple(step.transformers_[0][2])
+
+
+def _unused_columns(model: Any, estimator: Any) -> tuple[str, ...]:
+    """Return the columns of numbers that no kernel in use and no effect reads."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    try:
+        read = [kernel_columns(model, m) for m in model.active_kernels_.tolist()]
+    except ValueError:  # matrices, and graphs, read all
+        return ()
+    places = np.unique(np.concatenate([[], *read])).astype(int).tolist()
+    used = {names[place] for place in places} | {*chain(*_known_texts(model))}
+    free = getattr(model, "unpenalized_names_", [])
+    used |= {*free, *_known_dates(estimator)}
+    given = _known_features(estimator) or []
+    return tuple(name for name in given if name in names and name not in used)
 
 
 def _known_features(estimator: Any) -> list[str] | None:
     """Return the names of the columns that a model takes, None without names."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
-
-
-def _answers(estimator: Any, X: Any, asked: Predict) -> pd.DataFrame:
-    """Return predictions, with probabilities of classes or times where asked for."""
-    (before, model), times = last_step(estimator), asked.later or []
-    predicted = estimator.predict(X)
-    if predicted.ndim == 1:
-        frame = pd.DataFrame({"prediction": predicted})
-    else:
-        heads = [f"prediction_{name}" for name in model.output_names_]
-        frame = pd.DataFrame(predicted, columns=heads)
-    if is_outlier_detector(estimator):
-        frame["decision"] = estimator.decision_function(X)  # to rank them by
-    if predicts_times(model):
-        reached = data_at_model(before, X)
-        frame["median_time"] = model.predict_median(reached)
-        later = model.predict_survival_function(reached, times)
-        for time, column in zip(times, later.T, strict=True):
-            frame[f"later_than_{time:g}"] = column
-    elif times:
-        raise ValueError("--later requires a survival model: remove --later.")
-    if asked.proba:
-        if not hasattr(estimator, "predict_proba"):
-            raise ValueError("This model has no probabilities: remove --proba.")
-        labels = estimator.classes_ if predicted.ndim == 1 else model.output_names_
-        chances = estimator.predict_proba(X).T
-        for label, column in zip(labels, chances, strict=True):
-            frame[f"probability_{label}"] = column
-    return frame
 
 
 def run_score(asked: Score) -> None:
@@ -234,9 +250,9 @@ def run_score(asked: Score) -> None:
         if is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score.")
         table = _known_table(estimator, asked, asked.data, targets)
-        score = float(estimator.score(table.X, table.y))
-        measure = _report.SCORES[_report.task_of(final_estimator(estimator))]
+        score, measure = _scored(estimator, table, asked)
         several = len(targets) > 1 and measure != "concordance"
+        several &= asked.scoring is None and asked.offset is None
         each = _scores_of_targets(estimator, table) if several else {}
     size = len(table.X)
     if asked.json:
@@ -246,6 +262,28 @@ def run_score(asked: Score) -> None:
     say(f"{measure} on {size} samples: {score:.6g}")
     for name, value in each.items():
         say(f"{name}: {value:.6g}")
+
+
+def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, str]:
+    """Return the score of a model, and what it is."""
+    name = asked.scoring
+    if name is None:
+        measure = _report.SCORES[_report.task_of(final_estimator(estimator))]
+        return float(
+            Answers(estimator, table.X, table.offset)("score", table.y)
+        ), measure
+    if asked.offset is not None:
+        raise ValueError("--scoring and --offset exclude each other: leave one out.")
+    if name not in get_scorer_names():
+        near = difflib.get_close_matches(name, get_scorer_names()) or ["roc_auc", "r2"]
+        raise ValueError(
+            "--scoring must be a score of scikit-learn, such as "
+            f"{' or '.join(near)}; got {name!r}."
+        )
+    try:
+        return float(get_scorer(name)(estimator, table.X, table.y)), name
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"--scoring {name} is not for this model: {error}") from error
 
 
 def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]:
@@ -275,7 +313,7 @@ def run_report(asked: Report) -> None:
     destination = find_output(asked.output, [asked.model, asked.data])
     with opened_model(asked) as estimator:
         table = _known_table(estimator, asked, [asked.data], asked.target or [])
-        text = page(estimator, table.X, table.y)
+        text = page(estimator, table.X, table.y, offset=table.offset)
     write_to(destination, text.encode())
     if file_name(asked.output, destination) is not None:
         say(f"Written to {asked.output}.")

@@ -1,12 +1,11 @@
-"""Reading data files into features and targets, and writing predictions."""
+"""Reading data files into features and targets."""
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,12 +24,17 @@ from multikernel.cli._columns import (
 )
 from multikernel.cli._doubts import caution_ids, find_wanted
 from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read_frame
-from multikernel.cli._outputs import ending
-from multikernel.cli._targets import read_targets, refuse_odd_cells
+from multikernel.cli._targets import (
+    date_names,
+    read_offset,
+    read_targets,
+    refuse_odd_cells,
+)
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
 from multikernel.estimators import NamedGrams, stack_grams
 from multikernel.estimators.read.kinds import (
     ADVICE,
+    DATES,
     TEXTS,
     Sheet,
     default_texts,
@@ -38,7 +42,6 @@ from multikernel.estimators.read.kinds import (
     refuse_kinds,
 )
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
-from multikernel.persistence.places import Place, filled, written
 
 FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)
@@ -65,6 +68,16 @@ class Table:
         The columns of each view, where there are any.
     groups : ndarray of shape (n_samples,) or None
         The groups of the samples.
+    offset : ndarray of shape (n_samples,) or None
+        Known parts of the decision values.
+    ids : DataFrame or None
+        Columns of ids, as they are in the file.
+    dates : mapping from str to list of str
+        Columns of dates, and the columns that they become.
+    periods : tuple of str
+        Periods of all dates.
+    unpenalized : tuple of str
+        Columns without a penalty.
     """
 
     X: Any
@@ -73,6 +86,11 @@ class Table:
     categories: tuple[str, ...] = ()
     views: Mapping[str, list[str]] = field(default_factory=dict)
     groups: Any = None
+    offset: Any = None
+    ids: Any = None
+    dates: Mapping[str, list[str]] = field(default_factory=dict)
+    periods: tuple[str, ...] = ()
+    unpenalized: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -80,9 +98,13 @@ class Table:
 
     @property
     def numbers(self) -> list[str]:
-        """Return the columns of numbers."""
+        """Return the columns of numbers, once dates are numbers."""
         texts = {*self.sequences, *self.categories}
-        return [str(name) for name in self.X if name not in texts]
+        return self.encoded([str(name) for name in self.X if name not in texts])
+
+    def encoded(self, columns: Iterable[str]) -> list[str]:
+        """Return the columns that some columns become, dates among them."""
+        return [name for each in columns for name in self.dates.get(each, [each])]
 
     @property
     def precomputed(self) -> bool:
@@ -114,49 +136,96 @@ def read_table(
         source, path = io.BytesIO(sys.stdin.buffer.read()), Path(STDIN)
     else:
         _require_readable(path, others)
-    suffix, letters = path.suffix.lower(), []
+    suffix = path.suffix.lower()
     if suffix == ".npz":
         return _read_npz(path, target, drop, choice)
     if suffix in FASTA:
         frame = read_fasta_frames([path, *others])
-        letters = [COLUMN] if COLUMN not in choice.sequences else []
+        letters = dict.fromkeys([*choice.sequences, COLUMN])
+        choice = replace(choice, sequences=tuple(letters))
     else:
         plan = partial(find_wanted, drop=drop, target=target, choice=choice, only=only)
         frame = read_frame(path, source, plan)
-    drop, target, sequences, categories = (
-        parted(given, frame.columns)
-        for given in (drop, target, [*choice.sequences, *letters], choice.categories)
-    )
-    group = [choice.group] if choice.group else []
-    named = [*drop, *target, *group]
-    check_columns(path, frame.columns, [*sequences, *categories, *named])
+    return _table_of(path, frame, target, drop, choice, only)
+
+
+def _table_of(
+    path: Path,
+    frame: pd.DataFrame,
+    target: list[str],
+    drop: list[str],
+    choice: ColumnChoice,
+    only: Sequence[str] | None,
+) -> Table:
+    """Return the features, targets and other columns of a data frame."""
+    options = drop, target, choice.sequences, choice.categories
+    options = *options, choice.dates, choice.ids, choice.unpenalized
+    parts = [parted(option, frame.columns) for option in options]
+    drop, target, sequences, categories, dates, ids, free = parts
+    single = [name for name in (choice.group, choice.offset) if name is not None]
+    check_columns(path, frame.columns, [*chain.from_iterable(parts), *single])
     y = read_targets(path, target, frame, len(frame), choice)
     groups = frame[choice.group].to_numpy() if choice.group else None
-    features = frame.drop(columns=list(dict.fromkeys(named)))
-    features = known_part(path, features, only)
-    views = choice.find([str(name) for name in features])
+    offset = None if choice.offset is None else read_offset(path, frame, choice.offset)
+    aside = [
+        *drop,
+        *target,
+        *single,
+        *(name for name in ids if name not in (only or ())),
+    ]
+    features = frame.drop(columns=list(dict.fromkeys(aside)))
+    features = known_part(path, features, only, unused=choice.unused)
+    views = choice.find([str(name) for name in features if name not in free])
     if views:
-        features = features[list(dict.fromkeys(chain.from_iterable(views.values())))]
-    strings = [name for name in sequences if name in features]
-    words = [name for name in categories if name in features]
-    kinds = dict(zip(map(str, features), kinds_of(features), strict=True))
-    texts = [name for name, kind in kinds.items() if kind in TEXTS]
-    texts = [name for name in texts if name not in (*strings, *words)]
-    doubts: Mapping[str, str] = {}
-    if views:
-        words += texts
-    elif only is None:
-        sure, unsure = default_texts(Sheet(features[texts]))
-        strings += [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
-        words += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
-        doubts = {texts[at]: doubt for at, doubt in unsure.items()}
-    X = features_of(path, features, (*strings, *words), doubts, known=only is not None)
+        in_views = [*chain.from_iterable(views.values()), *free]
+        features = features[list(dict.fromkeys(in_views))]
+    dates, free, strings, words = (
+        [name for name in names if name in features]
+        for names in (dates, free, sequences, categories)
+    )
+    taken, all_words = (*strings, *words, *dates), free if not views else [*features]
+    found = _texts_of(features, taken, all_words, known=only is not None)
+    strings, words, doubts = strings + found[0], words + found[1], found[2]
+    skip = (*strings, *words, *dates)
+    X = features_of(path, features, skip, doubts, known=only is not None)
     # The type by which estimators know categories, numbers among them.
     if words:
         X = X.astype(dict.fromkeys(words, "category"))
     if only is None:
-        caution_ids(X, (*strings, *words))
-    return Table(X, y, tuple(strings), tuple(words), views, groups)
+        caution_ids(X, (*words, *free))
+    named_dates = {name: date_names(path, X[name], choice.periods) for name in dates}
+    return Table(
+        X,
+        y,
+        tuple(strings),
+        tuple(words),
+        views,
+        groups,
+        offset,
+        frame[ids] if ids else None,
+        named_dates,
+        choice.periods,
+        tuple(free),
+    )
+
+
+def _texts_of(
+    features: pd.DataFrame, taken: Sequence[str], words: Sequence[str], *, known: bool
+) -> tuple[list[str], list[str], Mapping[str, str]]:
+    """Return further columns of sequences and of categories, and doubts about others.
+
+    Text in `words` is categories; a model that is `known` has settled other text.
+    """
+    kinds = zip(map(str, features), kinds_of(features), strict=True)
+    texts = [name for name, kind in kinds if kind in TEXTS and name not in taken]
+    found = [name for name in texts if name in words]
+    texts = [name for name in texts if name not in words]
+    if known:
+        return [], found, {}
+    sure, unsure = default_texts(Sheet(features[texts]))
+    strings = [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
+    found += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
+    return strings, found, {texts[at]: doubt for at, doubt in unsure.items()}
 
 
 def as_times(table: Table, event: str | None) -> Table:
@@ -174,11 +243,21 @@ def as_times(table: Table, event: str | None) -> Table:
 
 
 def known_part(
-    path: Path, frame: pd.DataFrame, only: Sequence[str] | None, *, tell: bool = True
+    path: Path,
+    frame: pd.DataFrame,
+    only: Sequence[str] | None,
+    *,
+    unused: Sequence[str] = (),
+    tell: bool = True,
 ) -> pd.DataFrame:
-    """Return the columns that a model takes, all for None, and note the others."""
+    """Return the columns that a model takes, all for None, and note the others.
+
+    Columns that are `unused` by its kernels may be absent, and are zeros then.
+    """
     if only is None:
         return frame
+    absent = [name for name in unused if name not in frame]
+    frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
     check_columns(path, frame.columns, list(only))
     others = [str(column) for column in frame if column not in set(only)]
     if tell:
@@ -200,6 +279,8 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
 def _read_npz(
     path: Path, target: list[str], drop: list[str], choice: ColumnChoice
 ) -> Table:
+    if choice.ids or choice.dates:
+        raise ValueError(f"{path} has no columns for --id and --date: leave them out.")
     with naming_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
@@ -221,14 +302,21 @@ def _read_npz(
         names = _checked_names(path, names_key, arrays[names_key], n_names)
     n_rows = array.shape[1 if key == "K" else 0]
     y = read_targets(path, target, arrays, n_rows, choice)
+    offset = None
+    if choice.offset is not None:
+        check_columns(path, arrays, [choice.offset])
+        given = pd.DataFrame({choice.offset: arrays[choice.offset]})
+        offset = read_offset(path, given, choice.offset)
     if key == "K":
         grams = stack_grams(array)
-        return Table(NamedGrams(grams, tuple(names)) if names else grams, y)
+        named = NamedGrams(grams, tuple(names)) if names else grams
+        return Table(named, y, offset=offset)
     names = names or [f"x{index}" for index in range(array.shape[1])]
     frame = pd.DataFrame(array, columns=names)
-    drop = parted(drop, names)
-    check_columns(path, frame.columns, drop)
-    return Table(features_of(path, frame.drop(columns=drop)), y)
+    drop, free = parted(drop, names), parted(choice.unpenalized, names)
+    check_columns(path, frame.columns, [*drop, *free])
+    X = features_of(path, frame.drop(columns=drop))
+    return Table(X, y, offset=offset, unpenalized=tuple(free))
 
 
 def features_of(
@@ -248,10 +336,13 @@ def features_of(
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
         raise ValueError(f"{path} has no features: options use or ignore every column.")
-    kinds = kinds_of(frame)
-    out = _dropping([n for n, k in zip(frame, kinds, strict=True) if k in ADVICE])
-    refuse_kinds(list(frame), kinds, str(path), out)
-    pairs = [p for p in zip(frame, kinds, strict=True) if p[0] not in sequences]
+    pairs = [*zip(frame, kinds_of(frame), strict=True)]
+    # Dates that are named are among the columns of text.
+    checked = [p for p in pairs if p[0] not in sequences or p[1] != DATES]
+    out = _dropping([name for name, kind in checked if kind in ADVICE])
+    names, kinds = [name for name, _ in checked], [kind for _, kind in checked]
+    refuse_kinds(names, kinds, str(path), out)
+    pairs = [pair for pair in pairs if pair[0] not in sequences]
     wrong = [name for name, kind in pairs if kind in TEXTS]
     if wrong:
         refuse_odd_cells(frame[wrong], known=known)
@@ -351,50 +442,3 @@ def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:
             f"{key} of {path} holds {doubled!r} more than once: names must differ."
         )
     return names
-
-
-Write = Callable[[pd.DataFrame], None]
-"""Writes rows below the rows before."""
-
-
-@contextmanager
-def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
-    """Yield a function that appends the rows of a data frame to a file.
-
-    Standard output gets CSV. An npz file takes one data frame.
-    """
-    headers = chain([True], repeat(False))
-    if place.is_standard_output:
-        yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
-        return
-    kind, parquet = ending(place, formats), None
-
-    def append(frame: pd.DataFrame) -> None:
-        nonlocal parquet
-        if kind == ".csv":
-            frame.to_csv(file, mode="wb", index=False, header=next(headers))
-        elif kind == ".npz":
-            # By way of lists: words become arrays of text, which need no pickle.
-            arrays: dict[str, Any] = {
-                str(k): np.array(frame[k].to_list()) for k in frame
-            }
-            np.savez_compressed(file, **arrays)
-        else:
-            import pyarrow as pa
-            from pyarrow.parquet import ParquetWriter
-
-            rows = pa.Table.from_pandas(frame, preserve_index=False)
-            parquet = parquet or ParquetWriter(file, rows.schema)
-            parquet.write_table(rows)
-
-    def write(frame: pd.DataFrame) -> None:
-        with written(place.path):
-            append(frame)
-
-    with filled(place) as file:
-        try:
-            yield write
-        finally:
-            if parquet is not None:
-                with written(place.path):
-                    parquet.close()

@@ -11,6 +11,7 @@ import pandas as pd
 from multikernel.cli._columns import CLASS, ColumnChoice
 from multikernel.cli._frames import NUMBERS, first_repeated
 from multikernel.datasets.csv_form import MISSING, NUMBER
+from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import OTHER_NUMBERS, is_missing, odd_cells
 
 WORDS = (str, bool, int, float)
@@ -51,6 +52,32 @@ def read_targets(
     if len(read) <= 1:
         return next(iter(read.values()), None)
     return pd.DataFrame(read)
+
+
+def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
+    """Return the numbers of an offset, or say which cell is none."""
+    numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
+    if not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise ValueError(
+            f"--offset {name} of {path} holds {frame[name].iloc[row]!r} at row {row}, "
+            "and a number is expected in every row."
+        )
+    return numbers
+
+
+def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[str]:
+    """Return the columns that a column of dates becomes, or say that it holds none."""
+    encoder = TableEncoder(list(periods)).fit(column.to_frame())
+    if encoder.kinds_[column.name] != "dates":
+        cells = column.dropna().astype(str)
+        odd = cells[~cells.str.fullmatch(r"\d{4}-\d\d-\d\d([T ].*)?")]
+        cell = next(iter(odd), next(iter(cells), None))
+        raise ValueError(
+            f"--date {column.name} of {path} holds {cell!r}, and dates of ISO 8601, "
+            "such as 2024-01-31, are expected in all rows."
+        )
+    return [str(name) for name in encoder.get_feature_names_out()]
 
 
 def default_target(paths: Sequence[Path]) -> list[str]:
@@ -102,7 +129,9 @@ def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
         refuse_odd_cell(f"Column {name!r}", features[name], advice)
         if not known:
             words = f", use --category '{name}' to read all cells as categories"
-            _refuse_amounts(f"Column {name!r}", features[name].dropna(), words + advice)
+            date = f"it as 2024-01-31 and name the column with --date '{name}', or "
+            cells = features[name].dropna()
+            _refuse_amounts(f"Column {name!r}", cells, words + advice, date)
 
 
 def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
@@ -123,8 +152,11 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
         )
 
 
-def _refuse_amounts(what: str, column: Any, advice: str) -> None:
-    """Raise for text that represents dates, or numbers such as 1.200,50 and 5 %."""
+def _refuse_amounts(what: str, column: Any, advice: str, date: str = "") -> None:
+    """Raise for text that represents dates, or numbers such as 1.200,50 and 5 %.
+
+    `date` is how dates may be written, besides as numbers.
+    """
     cells = np.asarray(column).tolist()
     if not cells or not isinstance(cells[0], str):
         return
@@ -133,5 +165,6 @@ def _refuse_amounts(what: str, column: Any, advice: str) -> None:
             others = (cell for cell in cells if not NUMBER.fullmatch(cell))
             cell = next(others, cells[0])
             raise ValueError(
-                f"{what} holds {cell!r}, which means {meaning}: write {write}{advice}."
+                f"{what} holds {cell!r}, which means {meaning}: write "
+                f"{date * (pattern is DATE)}{write}{advice}."
             )

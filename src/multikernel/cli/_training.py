@@ -30,10 +30,11 @@ from multikernel.cli._methods import (
     parse_settings,
     with_event,
 )
-from multikernel.cli._requests import Training
+from multikernel.cli._requests import Compare, Fit, Training
 from multikernel.cli._tables import Table, as_times, read_table, refuse_empty
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
+from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.kinds import Sheet, default_texts
 from multikernel.gram import LowRank, Storage
 from multikernel.kernels import (
@@ -43,6 +44,7 @@ from multikernel.kernels import (
     Interactions,
     LinearKernel,
     ParameterGrid,
+    Unpenalized,
 )
 from multikernel.kernels.graph import (
     AnovaGrid,
@@ -126,6 +128,15 @@ def configured_storage(asked: Training) -> Storage | None:
     return LowRank(asked.max_rank or LowRank().max_rank, folder=folder)
 
 
+def simplest(asked: Fit | Compare) -> dict[str, str]:
+    """Return the parameter of a search that chooses the simplest of the best."""
+    if not asked.one_standard_error:
+        return {}
+    if asked.cv is None:
+        raise ValueError("--one-standard-error is for --cv, which chooses by it.")
+    return {"refit": SIMPLEST}
+
+
 def asked_targets(asked: Training, method: Entry) -> list[str]:
     """Return the columns of the targets, none for a method that takes none."""
     asked_task(asked)  # which refuses a task rather now than after reading
@@ -149,7 +160,19 @@ def asked_columns(asked: Training) -> ColumnChoice:
     views = parse_views(asked.view or ())
     categories, sequences = tuple(asked.category or ()), tuple(asked.sequence or ())
     labels, option = _labels(asked)
-    return ColumnChoice(views, categories, asked.group, sequences, labels, option)
+    return ColumnChoice(
+        views,
+        categories,
+        asked.group,
+        sequences,
+        labels,
+        option,
+        ids=tuple(asked.id or ()),
+        offset=asked.offset,
+        dates=tuple(asked.date or ()),
+        periods=tuple(asked.period or ()),
+        unpenalized=tuple(asked.unpenalized or ()),
+    )
 
 
 def _labels(asked: Training) -> tuple[bool, str]:
@@ -188,6 +211,8 @@ def find_kernels(
     if table.precomputed:
         return "precomputed"
     if graphs:
+        if table.unpenalized:
+            raise ValueError("--unpenalized is not for --method hkl: leave it out.")
         texts = [*table.sequences, *table.categories]
         if table.views or texts:
             dropped = " ".join(f"--drop '{name}'" for name in texts)
@@ -203,7 +228,10 @@ def find_kernels(
                 "--view cannot contain columns of --sequence: remove them from one of "
                 "the options."
             )
-        return view_kernels(table.views, table.categories, entry)
+        views = {view: table.encoded(columns) for view, columns in table.views.items()}
+        return view_kernels(views, table.categories, entry) | _free_view(table)
+    if table.unpenalized:
+        return _beside_unpenalized(table, sequences, entry)
     if entry is None:
         return _default_kernels(table, sequences)
     if table.sequences or table.categories:
@@ -211,8 +239,29 @@ def find_kernels(
         by_column += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
         return by_column + kernels_on(table.numbers, entry)
     kernels, per_column = entry
-    columns = range(table.X.shape[1]) if per_column else [slice(None)]
+    columns = range(len(table.numbers)) if per_column else [slice(None)]
     return ParameterGrid(kernels, columns)
+
+
+def _free_view(table: Table) -> dict[str, Unpenalized]:
+    """Return a view of the columns without a penalty, none without any."""
+    columns = table.encoded(table.unpenalized)
+    return {"unpenalized": Unpenalized(columns)} if columns else {}
+
+
+def _beside_unpenalized(
+    table: Table, sequences: SequenceChoice, entry: KernelSet | None
+) -> dict[str, Any]:
+    """Return views: the columns without a penalty, sequences, and all other columns."""
+    views: dict[str, Any] = {
+        c: (c, sequences.find(table.X, c)) for c in table.sequences
+    }
+    free = {*table.encoded(table.unpenalized)}
+    words = [c for c in table.categories if c not in free]
+    others = [c for c in table.numbers if c not in free] + words
+    if others:
+        views |= view_kernels({"other columns": others}, words, entry)
+    return views | _free_view(table)
 
 
 def with_interactions(
@@ -265,22 +314,41 @@ def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
 
 
 def scaler(table: Table) -> Any:
-    """Return a scaler of the numbers of a table."""
-    return _of_numbers(StandardScaler(), table)
+    """Return a scaler of the numbers of a table, but for unpenalized columns.
+
+    Their coefficients stay in the units of the columns.
+    """
+    free = {*table.encoded(table.unpenalized)}
+    numbers = [name for name in table.numbers if name not in free]
+    return _of_numbers(StandardScaler(), table, numbers)
 
 
 def _filler(table: Table, strategy: str) -> Any:
     """Return what fills gaps: in categories the most frequent one takes them."""
     numbers = SimpleImputer(strategy=strategy, keep_empty_features=True)
     every = max(2, len(table.X))
-    return _of_numbers(numbers, table, TableEncoder((), every, "most_frequent"))
+    words = TableEncoder((), every, "most_frequent")
+    return _of_numbers(numbers, table, table.numbers, words)
 
 
-def _of_numbers(step: Any, table: Table, words: Any = "passthrough") -> Any:
+def _dates(table: Table) -> Any:
+    """Return a step that makes numbers of dates."""
+    encoder = TableEncoder(table.periods)
+    step = ColumnTransformer(
+        [("dates", encoder, [*table.dates])],
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    )
+    return step.set_output(transform="pandas")
+
+
+def _of_numbers(
+    step: Any, table: Table, numbers: list[str], words: Any = "passthrough"
+) -> Any:
     """Return a step that hands data frames on: kernels are named after columns."""
-    if table.sequences or table.categories:
+    if table.sequences or table.categories or len(numbers) < len(table.numbers):
         step = ColumnTransformer(
-            [("numbers", step, table.numbers), ("words", words, [*table.categories])],
+            [("numbers", step, numbers), ("words", words, [*table.categories])],
             remainder="passthrough",
             verbose_feature_names_out=False,
         )
@@ -299,9 +367,11 @@ def preparation(
     if table.precomputed:
         return []
     if impute is None:
-        numbers = table.X[table.numbers]
+        plain = {*table.numbers} - {*table.dates}
+        numbers = table.X[[name for name in table.X if name in plain]]
         refuse_empty(numbers, np.asarray(numbers.count()))
-    steps = [] if impute is None else [("impute", _filler(table, impute))]
+    steps = [("dates", _dates(table))] if table.dates else []
+    steps += [] if impute is None else [("impute", _filler(table, impute))]
     return [*steps, ("scale", scaler(table))] if scale else steps
 
 

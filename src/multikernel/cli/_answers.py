@@ -1,0 +1,91 @@
+"""What a saved model answers to rows: predictions, and what is added on request."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_outlier_detector
+
+from multikernel._outcomes import Answers
+from multikernel.cli._messages import check_choice
+from multikernel.cli._requests import Predict
+from multikernel.estimators.publish.summary import predicts_times
+from multikernel.inspection import contributions
+from multikernel.inspection.pipelines import data_at_model, last_step
+
+
+def answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.DataFrame:
+    """Return predictions behind ids, with further answers where these are asked for."""
+    estimator, X = ask.model, ask.X
+    (before, model), times = last_step(estimator), asked.later or []
+    predicted = ask("predict")
+    if predicted.ndim == 1:
+        frame = pd.DataFrame({"prediction": predicted})
+    else:
+        heads = [f"prediction_{name}" for name in model.output_names_]
+        frame = pd.DataFrame(predicted, columns=heads)
+    if is_outlier_detector(estimator):
+        frame["decision"] = estimator.decision_function(X)  # to rank them by
+    if predicts_times(model):
+        reached = data_at_model(before, X)
+        frame["median_time"] = model.predict_median(reached)
+        later = model.predict_survival_function(reached, times)
+        for time, column in zip(times, later.T, strict=True):
+            frame[f"later_than_{time:g}"] = column
+    elif times:
+        raise ValueError("--later requires a survival model: remove --later.")
+    if asked.proba:
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError("This model has no probabilities: remove --proba.")
+        labels = estimator.classes_ if predicted.ndim == 1 else model.output_names_
+        chances = ask("predict_proba").T
+        for label, column in zip(labels, chances, strict=True):
+            frame[f"probability_{label}"] = column
+    parts = [frame, _intervals(ask, model, asked), _terms(ask, model, asked)]
+    if ids is not None:
+        parts.insert(0, ids.reset_index(drop=True))
+    return pd.concat(parts, axis=1)
+
+
+def _heads(model: Any, predicted: Any, head: str) -> list[str]:
+    """Return the names of columns, one for each output."""
+    several = np.ndim(predicted) > 1
+    return [f"{head}_{name}" for name in model.output_names_] if several else [head]
+
+
+def _intervals(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
+    """Return the ends of intervals, or no columns where none are asked for."""
+    if asked.interval is None:
+        return pd.DataFrame()
+    if getattr(model._state, "folds", None) is None:
+        raise ValueError(
+            "--interval needs a model fitted with --cv and --intervals, which keeps "
+            "the models of the folds."
+        )
+    before, _ = last_step(ask.model)
+    data = data_at_model(before, ask.X)
+    ends = model.predict_interval(data, asked.interval, offset=ask.offset)
+    parts = [
+        pd.DataFrame(values, columns=_heads(model, values, head))
+        for head, values in zip(("low", "high"), ends, strict=True)
+    ]
+    return pd.concat(parts, axis=1)
+
+
+def _terms(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
+    """Return contributions, and the intercept, or no columns if not asked for."""
+    if asked.contributions is None:
+        return pd.DataFrame()
+    check_choice("--contributions", asked.contributions, ("kernel", "view", "column"))
+    found = contributions(ask.model, ask.X, asked.contributions)
+    constants, names = np.ravel(model.intercept_), [*found.names, "intercept"]
+    terms = found.terms.reshape(len(found.terms), constants.size, -1)
+    columns = {}
+    for place, output in enumerate(model.output_names_):
+        head = f"{output}_" if constants.size > 1 else ""
+        whole = np.column_stack(
+            [terms[:, place], np.full(len(terms), constants[place])]
+        )
+        for name, column in zip(names, whole.T, strict=True):
+            columns[f"contribution_{head}{name}"] = column
+    return pd.DataFrame(columns)
