@@ -93,9 +93,9 @@ def report(
         Shares of held-out variance of the same model, from
         `multikernel.variance_split`, to be drawn.
     nested : NestedScores, default=None
-        Scores of a search with the settings of this model on outer folds, from
-        `multikernel.inspection.nested_cross_validate`, and how often kernels and views were in
-        use there.
+        Scores of a search with the settings of this model on outer folds, and how often
+        kernels and views were in use there, from
+        `multikernel.inspection.nested_cross_validate`.
 
     Returns
     -------

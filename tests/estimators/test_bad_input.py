@@ -84,7 +84,7 @@ PARAMETERS = [
     ({"random_state": "x"}, "random_state must be None, or an integer .*, got 'x'"),
     ({"kernels": []}, "kernels is empty: at least one kernel is needed"),
     ({"kernels": ()}, "kernels is empty"),
-    ({"kernels": "gaussian"}, "no kernel 'gaussian' in sklearn.metrics.pairwise"),
+    ({"kernels": "gaussian"}, "no kernel 'gaussian'. Did you mean GaussianKernel"),
     ({"kernels": 3}, "kernels must be None, 'precomputed', a kernel, .*, got 3"),
     ({"kernels": np.eye(3)}, "kernels must be None, 'precomputed', a kernel"),
     ({"kernels": {1: 0}}, "name of a view is a text, got 1"),

@@ -249,8 +249,11 @@ def test_missing_categories():
 @pytest.mark.parametrize(
     ("views", "message"),
     [
-        ({"a": ("g0", "g1", "g2")}, "'a' is a tuple of 3: .* stand in a list"),
-        ({"a": ("g0", "g1")}, "View 'a': There is no kernel 'g1'"),
+        ({"a": ("g0", "g1", "g2")}, r"Did you mean the list \['g0', 'g1', 'g2'\]\?"),
+        ({"a": ("g0", "g1")}, r"tuple .* Did you mean the list \['g0', 'g1'\]\?"),
+        ({"a": ("g0", "gausian")}, r"Did you mean GaussianKernel\('median'\)\?"),
+        ({"a": ("g0", "rbff")}, "Did you mean 'rbf'"),
+        ({"a": ("g0", LinearKernel(), 3)}, "columns and kernels"),
         ({"a": "gene"}, "View 'a': .* 'gene', which the data does not have"),
         ({"a": []}, "View 'a': it has no columns"),
         ({"a": make_column_selector(pattern="q")}, "View 'a': it has no columns"),

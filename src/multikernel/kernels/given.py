@@ -22,8 +22,8 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
     return functions
 
 
-def _own_kernel(name: str) -> str:
-    """Return how a kernel of this library is written whose name is near."""
+def _own_kernel(name: str) -> tuple[str, bool]:
+    """Return how a kernel of this library is written, and whether its name is near."""
     kernels = importlib.import_module("multikernel.kernels")
     named = {
         kernel_class.lower(): kernel_class
@@ -33,7 +33,8 @@ def _own_kernel(name: str) -> str:
     word = name.lower().replace("_", "").replace("kernel", "")
     near = difflib.get_close_matches(f"{word}kernel", named, n=1, cutoff=0.75)
     kernel_class = named[near[0]] if near else "GaussianKernel"
-    return kernel_class + "('median')" * (kernel_class == "GaussianKernel")
+    written = kernel_class + "('median')" * (kernel_class == "GaussianKernel")
+    return written, bool(near)
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,15 @@ class FunctionKernel:
         if isinstance(self.function, str):
             names = list(pairwise_functions())
             if self.function not in names:
-                near = difflib.get_close_matches(self.function, names, n=1) or names
+                words = [*names, "precomputed"]
+                near = difflib.get_close_matches(self.function, words, n=1)
+                own_kernel, is_near = _own_kernel(self.function)
+                meant = repr(near[0]) if near else own_kernel
+                question = f" Did you mean {meant}?" if near or is_near else ""
                 raise ValueError(
-                    f"There is no kernel {self.function!r} in sklearn.metrics.pairwise:"
-                    f" there are {', '.join(near)}. Kernels of this library are given "
-                    f"as objects, such as {_own_kernel(self.function)} of "
+                    f"There is no kernel {self.function!r}.{question} Names are those "
+                    f"of sklearn.metrics.pairwise: {', '.join(names)}. Kernels of this "
+                    f"library are given as objects, such as {own_kernel} of "
                     "multikernel.kernels."
                 )
         elif not callable(self.function):

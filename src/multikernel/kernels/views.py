@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array
-from multikernel._validation import OneOf, check_parameter, listed
+from multikernel._validation import OneOf, check_parameter, listed, shown
 from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
@@ -21,7 +22,7 @@ from multikernel.kernels.columns import (
 )
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.expected import ExpectedKernel
-from multikernel.kernels.given import as_kernels
+from multikernel.kernels.given import as_kernels, pairwise_functions
 from multikernel.kernels.grams import Grams, find_names
 from multikernel.kernels.sampled import NystroemKernel
 
@@ -275,10 +276,13 @@ def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) 
         return View(name, columns, (), "error", penalized=False)
     selector, kernels = given, None
     if isinstance(given, tuple):
-        if len(given) != 2:
+        columns_alone = bool(given) and _all_columns(given, features)
+        if len(given) != 2 or columns_alone:
+            meant = f" Did you mean the list {[*given]!r}?" if columns_alone else ""
             raise ValueError(
-                f"The view {name!r} is a tuple of {len(given)}: a tuple has columns "
-                "and kernels; several columns stand in a list."
+                f"View {name!r} is the tuple {shown(given)}.{meant} A tuple holds "
+                "columns and kernels, such as (columns, kernel); several columns are "
+                "a list."
             )
         selector, kernels = given
     try:
@@ -293,6 +297,15 @@ def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) 
     except (TypeError, ValueError) as error:
         raise type(error)(f"View {name!r}: {error}") from error
     return View(name, columns, on_columns, views.missing_in(name))
+
+
+def _all_columns(given: tuple[Any, ...], features: Features) -> bool:
+    """Return whether all items of a tuple are columns, and the last is no kernel."""
+    by_name = features.places
+    return all(
+        item in by_name if isinstance(item, str) else isinstance(item, Integral)
+        for item in given
+    ) and not (isinstance(given[-1], str) and given[-1] in pairwise_functions())
 
 
 def _selected_positions(
