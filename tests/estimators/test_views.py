@@ -24,6 +24,7 @@ from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
     LinearKernel,
+    Unpenalized,
     Views,
     median_dictionary,
 )
@@ -331,3 +332,18 @@ def test_truth_values_may_be_a_series():
     for given in (pd.Series(FRAME.columns == "age"), FRAME.columns == "age"):
         model = SpicyMKLRegressor({"clinic": given}).fit(FRAME, Y)
         assert model.view_columns_["clinic"].tolist() == [FRAME.columns.get_loc("age")]
+
+
+def test_columns_of_numbers_that_no_kernel_in_use_reads_may_be_absent():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(60, 5)), columns=list("abcde"))
+    y = X["b"] + X["e"]
+    views = {"main": "b", "noise": ["c", "d"], "free": Unpenalized("e")}
+    model = SpicyMKLRegressor(views, alpha=0.2).fit(X, y)
+    assert model.view_shares_["noise"] == 0.0
+    expected = model.predict(X)
+    np.testing.assert_array_equal(model.predict(X[["b", "e"]]), expected)
+    np.testing.assert_array_equal(model.predict(X[["a", "b", "d", "e"]]), expected)
+    for columns in (["b"], ["e", "b"], ["a", "c", "d", "e"], ["b", "e", "z"]):
+        with pytest.raises(ValueError, match=r"(?i)feature|column"):
+            model.predict(X.reindex(columns=columns, fill_value=0.0))

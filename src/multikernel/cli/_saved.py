@@ -35,8 +35,9 @@ from multikernel.cli._requests import (
 from multikernel.cli._targets import default_target, read_offset
 from multikernel.datasets.files import FORMATS as STREAMED, check_columns
 from multikernel.estimators import ProgressBar
+from multikernel.estimators.publish.columns import unused_columns
 from multikernel.estimators.publish.summary import MOST_ROWS, predicts_times
-from multikernel.inspection.pipelines import final_estimator, kernel_columns
+from multikernel.inspection.pipelines import final_estimator
 from multikernel.persistence import MAX_BYTES, load
 from multikernel.persistence.places import write_to
 
@@ -198,6 +199,7 @@ def _known_choice(
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
     sequences, categories = _known_texts(estimator)
+    given = {*(_known_features(estimator) or ())} - {*_known_dates(estimator)}
     values = zip(categories, getattr(model, "categories_", ()), strict=False)
     texts = [name for name, labels in values if labels.dtype.kind == "U"]
     classes = np.asarray(getattr(model, "classes_", ()))
@@ -209,7 +211,7 @@ def _known_choice(
         ids=tuple(asked.id or ()),
         offset=asked.offset,
         dates=_known_dates(estimator),
-        unused=_unused_columns(model, estimator),
+        unused=tuple(name for name in unused_columns(model) if name in given),
     )
 
 
@@ -217,21 +219,6 @@ def _known_dates(estimator: Any) -> tuple[str, ...]:
     """Return the columns that a model was fitted on as dates."""
     step = getattr(estimator, "named_steps", {}).get("dates")
     return () if step is None else tuple(step.transformers_[0][2])
-
-
-def _unused_columns(model: Any, estimator: Any) -> tuple[str, ...]:
-    """Return the columns of numbers that no kernel in use and no effect reads."""
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    try:
-        read = [kernel_columns(model, m) for m in model.active_kernels_.tolist()]
-    except ValueError:  # matrices, and graphs, read all
-        return ()
-    places = np.unique(np.concatenate([[], *read])).astype(int).tolist()
-    used = {names[place] for place in places} | {*chain(*_known_texts(model))}
-    free = getattr(model, "unpenalized_names_", [])
-    used |= {*free, *_known_dates(estimator)}
-    given = _known_features(estimator) or []
-    return tuple(name for name in given if name in names and name not in used)
 
 
 def _known_features(estimator: Any) -> list[str] | None:

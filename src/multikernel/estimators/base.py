@@ -16,6 +16,7 @@ from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import CHECKS
+from multikernel.estimators.publish.columns import with_unused
 from multikernel.estimators.publish.fitted import (
     FittedModel,
     check_fitted,
@@ -398,6 +399,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Return the fitted model, and new data as it takes them."""
         state = self._fitted()
         assert state.model is not None
+        X = with_unused(self, X)
         return state.model, check_predict_data(self, X, precomputed=state.precomputed)
 
     def _check_fitted(self) -> None:

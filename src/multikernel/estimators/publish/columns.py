@@ -10,6 +10,7 @@ import numpy as np
 
 from multikernel._typing import Indices
 from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.tables import TEXT_FEATURES
 from multikernel.kernels import ColumnKernel, Kernel
 from multikernel.kernels.columns import label_of, select_columns
 from multikernel.kernels.dictionary import told_apart
@@ -57,6 +58,37 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
         )
     dictionary = model._state.names.dictionary
     return [dictionary[m] for m in model.active_kernels_.tolist()]
+
+
+def unused_columns(model: Any) -> list[str]:
+    """Return the columns of numbers, by name, that a fitted model does not read."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if not (names and has_columns(model)):
+        return []
+    sets = [columns_read(model, m) for m in model.active_kernels_.tolist()]
+    read = {column for parts in sets for part in parts for column in part}
+    for text in TEXT_FEATURES:
+        read |= {*np.asarray(getattr(model, text, ())).tolist()}
+    read |= {
+        names.index(n) for n in getattr(model, "unpenalized_names_", ()) if n in names
+    }
+    return [name for place, name in enumerate(names) if place not in read]
+
+
+def with_unused(model: Any, X: Any) -> Any:
+    """Return a data frame of pandas with zeros in absent columns that are not read.
+
+    Other data are returned unchanged, and are refused where columns are absent.
+    """
+    names = list(getattr(model, "feature_names_in_", ()))
+    if not (names and hasattr(X, "reindex")) or len(X.columns) >= len(names):
+        return X
+    present = {*X.columns}
+    absent = [name for name in names if name not in present]
+    in_order = [name for name in names if name in present] == [*X.columns]
+    if not in_order or not {*absent} <= {*unused_columns(model)}:
+        return X
+    return X.reindex(columns=names, fill_value=0.0)
 
 
 def names_made(steps: Any) -> list[str]:
