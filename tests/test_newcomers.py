@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import run_command
+from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.feature_selection import f_regression
@@ -451,3 +452,21 @@ TASKS = [
 def test_a_task_is_short(task):
     lines = inspect.getsource(task).splitlines()[1:]
     assert len([line for line in lines if line.strip()]) <= 15
+
+
+def fingerprints(molecules, activity, folder):
+    model = mk.SpicyMKLClassifier("tanimoto").fit(molecules[:300], activity[:300])
+    mk.save(model, folder / "model.mkl")
+    sparse.save_npz(folder / "new.npz", molecules[300:])
+    shell(f"multikernel predict {folder}/model.mkl {folder}/new.npz -o {folder}/p.csv")
+    return pd.read_csv(folder / "p.csv")["prediction"].to_numpy()
+
+
+def test_fingerprints_are_compared_by_tanimoto_also_at_the_command_line(tmp_path):
+    rng = np.random.default_rng(0)
+    bits = rng.random((400, 500)) < rng.choice([0.02, 0.2], (400, 1))
+    bits[:, :20] = rng.random((400, 20)) < 0.4
+    share = bits[:, :20].sum(axis=1) / bits.sum(axis=1)  # of all bits, not a number
+    active = np.where(share > np.median(share), "yes", "no")
+    found = fingerprints(sparse.csr_array(bits.astype(float)), active, tmp_path)
+    assert np.mean(found == active[300:]) > 0.9

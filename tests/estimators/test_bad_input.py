@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel
 from sklearn.model_selection import KFold
@@ -195,7 +194,6 @@ SAMPLES = [
     (lambda X, y: (X[:1], y[:1], None), "(at least two samples|one class)"),
     (lambda X, y: (X, y[:-2], None), r"inconsistent numbers of samples: \[30, 28\]"),
     (lambda X, y: (X, None, None), "requires y to be passed"),
-    (lambda X, y: (csr_array(X), y, None), "Sparse data was passed"),
     (lambda X, y: (X, y, np.ones(29)), r"29 values for 30 samples"),
     (lambda X, y: (X, y, np.ones((30, 2))), "Sample weights must be 1D"),
     (lambda X, y: (X, y, changed(np.ones(30), 4, -1)), r"sample_weight\[4\] is -1"),

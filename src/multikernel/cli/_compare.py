@@ -74,7 +74,7 @@ def _model(asked: Compare, method: Entry, table: Table) -> Any:
     strength = {"cv": asked.cv, **simplest} if searches else {}
     estimator = _training.asked_estimator(asked, method, table, strength, cv=searches)
     return _training.with_scaling(
-        estimator, table, scale=asked.scale, impute=asked.impute
+        estimator, table, scale=asked.standardized, impute=asked.impute
     )
 
 

@@ -42,7 +42,7 @@ def run_fit(asked: Fit) -> None:
             pipeline, facts = fit_table(
                 estimator,
                 table,
-                scale=asked.scale,
+                scale=asked.standardized,
                 title=method.title,
                 impute=asked.impute,
             )

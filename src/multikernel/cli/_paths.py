@@ -51,7 +51,7 @@ def run_path(asked: FollowPath) -> None:
 def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return the path over a table."""
     estimator = _training.asked_estimator(asked, method, table, {})
-    X = _training.prepared(table, scale=asked.scale, impute=asked.impute)
+    X = _training.prepared(table, scale=asked.standardized, impute=asked.impute)
     live = closing(ProgressBar(method.title))
     with _training.blaming_settings(asked), live as watch:
         return regularization_path(

@@ -75,8 +75,9 @@ class Training:
     )
     kernels: str = option(
         "default (linear, and Gaussians with widths from the data), columns "
-        "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
-        "linear kernel per column). For hkl, a graph: default or polynomial (powers), "
+        "(Gaussians on each column), joint (Gaussians on all columns), linear (one "
+        "linear kernel per column) or tanimoto (bits or counts, not standardized). For "
+        "hkl, a graph: default or polynomial (powers), "
         "hermite (Gaussians) or subsets (of columns).",
         default="default",
     )
@@ -156,6 +157,11 @@ class Training:
     )
     ignore_case: bool = option("Convert sequence letters to upper case.", default=False)
     json: bool = option(JSON, "--json", default=False)
+
+    @property
+    def standardized(self) -> bool:
+        """Return whether columns are standardized; bits and counts are not."""
+        return self.scale and self.kernels != "tanimoto"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -241,7 +241,7 @@ def run_score(asked: Score) -> None:
         several = len(targets) > 1 and measure != "concordance"
         several &= asked.scoring is None and asked.offset is None
         each = _scores_of_targets(estimator, table) if several else {}
-    size = len(table.X)
+    size = len(table)
     if asked.json:
         report = {"samples": size, "measure": measure, "score": score}
         _report.print_json(report | ({"scores": each} if each else {}))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._columns import (
@@ -94,7 +95,7 @@ class Table:
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self.X)
+        return int(self.X.shape[0])
 
     @property
     def numbers(self) -> list[str]:
@@ -122,8 +123,9 @@ def read_table(
 ) -> Table:
     """Read a CSV, TSV, Parquet, FASTA or npz file; refuse what is not whole.
 
-    In an npz file ``X`` holds the features (and ``feature_names`` their names) or ``K``
-    the Gram matrices, of shape (n_kernels, n_rows, n_samples). The letters of a FASTA
+    An npz file is a table of `scipy.sparse.save_npz`, or ``X`` holds the features (and
+    ``feature_names`` their names), or ``K`` the Gram matrices, of shape (n_kernels,
+    n_rows, n_samples). The letters of a FASTA
     file are always a column of sequences; columns of text in a view are categories,
     other text is what estimators take it for. `only` are the features where they are
     known: others are left out, with a note. `others` are the FASTA files of other
@@ -289,6 +291,9 @@ def _read_npz(
             arrays = {key: archive[key] for key in archive.files}
     target = parted(target, arrays)
     check_columns(path, arrays, target)
+    if {"data", "indices", "indptr", "shape"} <= arrays.keys():
+        X = _sparse_table(path, arrays)
+        return Table(X, read_targets(path, target, arrays, X.shape[0], choice))
     key = "K" if "K" in arrays else "X"
     check_columns(path, arrays, [key])
     array, shape = arrays[key], SHAPES[key]
@@ -317,6 +322,19 @@ def _read_npz(
     check_columns(path, frame.columns, [*drop, *free])
     X = features_of(path, frame.drop(columns=drop))
     return Table(X, y, offset=offset, unpenalized=tuple(free))
+
+
+def _sparse_table(path: Path, arrays: Mapping[str, Any]) -> csr_array:
+    """Return the table of a file of `scipy.sparse.save_npz`, in rows."""
+    if arrays.get("format", np.array(b"csr")).item() != b"csr":
+        raise ValueError(
+            f"{path} holds a sparse table that is not in CSR format: save "
+            "scipy.sparse.csr_array(X)."
+        )
+    parts = arrays["data"], arrays["indices"], arrays["indptr"]
+    table = csr_array(parts, shape=tuple(arrays["shape"].tolist()))
+    table.check_format()
+    return table
 
 
 def features_of(

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -44,6 +45,7 @@ from multikernel.kernels import (
     Interactions,
     LinearKernel,
     ParameterGrid,
+    TanimotoKernel,
     Unpenalized,
 )
 from multikernel.kernels.graph import (
@@ -68,6 +70,7 @@ KERNELS: Mapping[str, KernelSet | None] = {
     "columns": (GAUSSIANS, True),
     "joint": (GAUSSIANS, False),
     "linear": ((LinearKernel(),), True),
+    "tanimoto": ((TanimotoKernel(),), False),
 }
 # For methods that select among the nodes of a graph.
 GRAPHS: Mapping[str, KernelGraph | None] = {
@@ -192,6 +195,12 @@ def read_whole(asked: Training, targets: list[str]) -> Table:
     first, *others = asked.data
     choice = asked_columns(asked)
     table = read_table(first, targets, asked.drop or [], choice, others=others)
+    if issparse(table.X):
+        raise ValueError(
+            f"{first} is a sparse table, which commands predict for and do not train "
+            "on: fit and save the model in Python, for example "
+            "SpicyMKLClassifier('tanimoto').fit(X, y)."
+        )
     return as_times(table, asked.event)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
@@ -236,6 +237,10 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
     if hasattr(X, "with_columns"):
         names = [X.columns[column] for column in columns.tolist()]
         return X.with_columns(**{name: X[name][order] for name in names})
+    if issparse(X):
+        chosen = np.isin(np.arange(X.shape[1]), columns)
+        rows: Any = X.tocsr()
+        return rows.multiply(~chosen) + rows[order].multiply(chosen)
     mixed = np.array(X)
     if mixed.ndim == 1:
         return mixed[order]  # one column of sequences

@@ -39,6 +39,7 @@ from .sampled import (
     NystroemKernel as NystroemKernel,
     RandomFourierFeatures as RandomFourierFeatures,
 )
+from .tanimoto import TanimotoKernel as TanimotoKernel
 from .views import (
     OptionalKernel as OptionalKernel,
     Unpenalized as Unpenalized,

@@ -15,6 +15,8 @@ from multikernel.kernels.sequence import (
     WeightedDegreeKernel,
     WindowKernel,
 )
+from multikernel.kernels.sparse import SparseKernel
+from multikernel.kernels.tanimoto import TanimotoKernel
 from multikernel.kernels.views import OptionalKernel
 
 NUMBERS = (
@@ -24,9 +26,17 @@ NUMBERS = (
     NystroemKernel,
     PolynomialKernel,
     RandomFourierFeatures,
+    TanimotoKernel,
 )
 SEQUENCES = (MotifKernel, ProfileKernel, SpectrumKernel, WeightedDegreeKernel)
-PARTS = (CenteredKernel, ColumnKernel, ExpectedKernel, OptionalKernel, WindowKernel)
+PARTS = (
+    CenteredKernel,
+    ColumnKernel,
+    ExpectedKernel,
+    OptionalKernel,
+    SparseKernel,
+    WindowKernel,
+)
 
 
 def is_built_in(kernel: Kernel) -> bool:

@@ -12,6 +12,10 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import check_symmetric
 from multikernel.kernels.base import Kernel, KernelDictionary, diagonal_in_blocks
+from multikernel.kernels.tanimoto import TanimotoKernel
+
+BY_NAME: Mapping[str, type[Kernel]] = {"tanimoto": TanimotoKernel}
+"""Kernels of this library that a string names, beside those of scikit-learn."""
 
 
 def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
@@ -126,11 +130,12 @@ class FunctionKernel:
 def as_kernels(given: Any) -> list[Kernel]:
     """Return kernels as a list: one kernel, or several, nested as they may be.
 
-    A name or a function without ``diag`` becomes a `FunctionKernel`; the name of no
-    kernel is refused. What is no kernel stays as it is: `ListDictionary` says so.
+    The name "tanimoto" becomes a `TanimotoKernel`; another name, or a function without
+    ``diag``, becomes a `FunctionKernel`, and the name of no kernel is refused. What is
+    no kernel stays as it is: `ListDictionary` says so.
     """
     if isinstance(given, str):
-        return [FunctionKernel(given)]
+        return [BY_NAME[given]() if given in BY_NAME else FunctionKernel(given)]
     if hasattr(given, "diag") or isinstance(given, type | Mapping | np.ndarray):
         return [given]
     if isinstance(given, Sequence | KernelDictionary):

@@ -16,6 +16,7 @@ from multikernel.kernels.columns import label_of, select_columns
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.interactions import SEPARATOR
 from multikernel.kernels.products import factors_of
+from multikernel.kernels.sparse import SparseKernel
 
 
 def held_columns(model: Any) -> Indices:
@@ -36,6 +37,8 @@ def columns_read(model: Any, kernel: int) -> list[tuple[int, ...]]:
     held, sets = held_columns(model), []
     for factor in factors_of(model._state.names.dictionary[kernel]):
         columns = held
+        if isinstance(factor, SparseKernel) and factor.columns is not None:
+            columns = np.array(factor.columns, dtype=np.intp)
         if isinstance(factor, ColumnKernel):
             row = held[None].astype(float)
             columns = select_columns(row, factor.columns)[0].astype(np.intp)
@@ -51,6 +54,11 @@ def has_columns(model: Any) -> bool:
 
 def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
     """Return the active kernels of a model; what is asked for is of their columns."""
+    if hasattr(model, "sparse_input_"):
+        raise ValueError(
+            f"{asked}: columns of a sparse table are not read one by one: fit the "
+            "model on a dense table, X.toarray()."
+        )
     if not has_columns(model):
         raise ValueError(
             f"{asked}: the kernels of {type(model).__name__} are given matrices, or "

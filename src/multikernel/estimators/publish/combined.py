@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.gaussian_process.kernels import Kernel
 
 from multikernel._typing import Array
@@ -99,7 +100,7 @@ class CombinedKernel(Kernel):
         if not is_frame(X):
             attributes.pop("feature_names_in_", None)
             # Callers with one sample at a time hand out vectors.
-            X = X if is_text(X) else np.atleast_2d(X)
+            X = X if is_text(X) or issparse(X) else np.atleast_2d(X)
         columns = CombinedKernelData()
         for name, value in attributes.items():
             setattr(columns, name, value)

@@ -370,8 +370,9 @@ def _check_model(
     _check_length(owner, "output_names_", {"output_names_": state.outputs}, n_outputs)
     if "classes_" in found and state.link not in ("labels", "identity"):
         _check_length(owner, "classes_", found, max(2, n_outputs))
+    packed = "sequence_features_" in found or "sparse_input_" in found
     for each in (model, *(state.folds.models if state.folds is not None else ())):
-        each.check_columns(n_kernels, n_features, packed="sequence_features_" in found)
+        each.check_columns(n_kernels, n_features, packed=packed)
         check_shapes(owner, intercept=(each.intercept, (n_outputs,)))
 
 

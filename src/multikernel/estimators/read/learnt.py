@@ -26,6 +26,7 @@ from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN, is_radial
 from multikernel.kernels.median import distinct_rows, median_between
+from multikernel.kernels.sparse import SparseKernel
 from multikernel.kernels.views import present_rows
 
 
@@ -82,6 +83,11 @@ def learnt_kernel(
         assert isinstance(gaussian, GaussianKernel)
         same = gaussian is kernel.gaussian
         return kernel if same else replace(kernel, gaussian=gaussian)
+    if isinstance(kernel, SparseKernel):
+        rows, weights = lesson.distinct
+        few = Lesson(kernel.few(rows), weights)
+        inner = learnt_kernel(kernel.kernel, few)
+        return kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
     if isinstance(kernel, ProductKernel):
         factors = [learnt_kernel(factor, lesson, columns) for factor in kernel.kernels]
         return replace(kernel, kernels=factors)

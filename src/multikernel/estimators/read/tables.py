@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
@@ -23,6 +24,7 @@ from multikernel.estimators.read.precomputed import (
     names_of_grams,
     read_grams,
 )
+from multikernel.estimators.read.sparse import read_sparse, sparse_kernels
 from multikernel.estimators.read.targets import read_targets, target_names
 from multikernel.kernels import (
     ColumnKernel,
@@ -103,6 +105,7 @@ CHECKED_BY = (
     "categories_",
     "view_columns_",
     "missing_views_",
+    "sparse_input_",
 )
 """Attributes by which new data are checked."""
 
@@ -147,6 +150,11 @@ def check_fit_data(
     views: tuple[View, ...] = ()
     if is_precomputed(kernels):
         checked = read_grams(columns, owner, X, reset=True)
+    elif issparse(X):
+        asked = interactions is not None
+        kernels, views = sparse_kernels(kernels, X, interactions=asked)
+        checked = read_sparse(columns, owner, X, reset=True)
+        columns.sparse_input_ = True
     elif texts := {} if plain and kernels is None else _read_as_text(kernels, sheet):
         checked, layout, views = _read_texts(columns, owner, kernels, sheet, texts)
     else:
@@ -277,6 +285,8 @@ def _category_columns(
 def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Array:
     """Return data at prediction, checked against what an estimator was fitted on."""
     owner, layout = type(estimator).__name__, None
+    if "sparse_input_" in vars(estimator):
+        return read_sparse(estimator, owner, X, reset=False)
     if not numbers.is_plain(X):
         numbers.refuse_frames(X, "X")
     if not precomputed:

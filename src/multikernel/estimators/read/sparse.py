@@ -1,0 +1,101 @@
+"""Sparse tables of SciPy: checked, packed, and kernels that read packed rows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from multikernel._typing import Array
+from multikernel._validation import shown
+from multikernel.estimators.read.numbers import read_array, within_reach
+from multikernel.kernels import ColumnKernel, Kernel, ListDictionary, Views
+from multikernel.kernels.base import kernel_name
+from multikernel.kernels.columns import Features, resolve_indices
+from multikernel.kernels.sparse import SparseKernel, pack, takes_sparse
+from multikernel.kernels.views import View, find_views
+
+DENSE = "or make it dense, X.toarray(), if it fits into memory."
+
+
+def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
+    """Return a table of numbers as packed rows, see `multikernel.kernels.sparse`.
+
+    A model that was fitted on a sparse table predicts for dense ones as well.
+    """
+    if not issparse(X):
+        X = csr_array(read_array(estimator, owner, X, reset=False, dtype=np.float64))
+    if X.ndim != 2 or not all(X.shape):
+        raise ValueError(
+            f"X is a sparse array of shape {X.shape}: rows and columns are needed."
+        )
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X is a sparse array of {X.dtype}: real numbers are needed.")
+    table = csr_array(X, dtype=np.float64, copy=True)
+    table.sum_duplicates()
+    table.eliminate_zeros()
+    table.sort_indices()
+    if not within_reach(table.data):
+        raise ValueError(
+            "Input X is a sparse table with values that are NaN, infinite, or too "
+            "large to be squared: replace them, or leave these rows out."
+        )
+    return pack(table)
+
+
+def sparse_kernels(
+    kernels: Any, X: Any, *, interactions: bool
+) -> tuple[Any, tuple[View, ...]]:
+    """Return kernels on packed rows, and views with such kernels; refuse others."""
+    features = Features(X.shape[1])
+    if interactions:
+        raise ValueError(
+            "Interactions need columns one by one, and X is a sparse table: leave them "
+            f"out, {DENSE}"
+        )
+    if isinstance(kernels, Views):
+        views = [
+            _on_packed(view, features) for view in find_views(kernels, X, features)
+        ]
+        return kernels, tuple(views)
+    if isinstance(kernels, ListDictionary):
+        made = [_packed(kernel, features) for kernel in kernels.kernels]
+        return ListDictionary(made), ()
+    what = "kernels=None" if kernels is None else f"kernels={shown(kernels)}"
+    raise ValueError(
+        f"{what} reads columns one by one, and X is a sparse table: give kernels on "
+        "all columns or on views, such as kernels=[LinearKernel(), "
+        f"GaussianKernel('median')] or kernels='tanimoto', {DENSE}"
+    )
+
+
+def _on_packed(view: View, features: Features) -> View:
+    """Return a view whose kernels read packed rows."""
+    if not view.penalized or view.missing != "error" or view.kernels is None:
+        lack = "has no kernels" if view.missing == "error" else "may lack values"
+        raise ValueError(
+            f"View {view.name!r} of a sparse table {lack}: give (columns, kernels), "
+            "such as LinearKernel() or TanimotoKernel(), and no missing values, "
+            f"{DENSE}"
+        )
+    kernels: Sequence[Kernel] = [_packed(kernel, features) for kernel in view.kernels]
+    return replace(view, kernels=tuple(kernels))
+
+
+def _packed(kernel: Kernel, features: Features) -> Kernel:
+    """Return a kernel on packed rows."""
+    columns, label, inner = None, None, kernel
+    if isinstance(kernel, ColumnKernel):
+        columns = resolve_indices(kernel.columns, features)
+        label, inner = kernel.label, kernel.kernel
+    if not takes_sparse(inner):
+        raise ValueError(
+            f"{kernel_name(kernel)} cannot be computed from a sparse table. Linear, "
+            "polynomial, cosine, Gaussian and Tanimoto kernels can: choose one of "
+            f"these, {DENSE}"
+        )
+    return SparseKernel(inner, features.number, columns, label)

@@ -1,0 +1,140 @@
+"""Kernels on sparse tables, whose rows travel packed: pairs of a column and a value.
+
+Folds, landmarks and model files hold rows of numbers. A packed row has room for the
+most nonzero values of any row; its pairs are in the order of the columns, padded by
+zeros, and columns count from one.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from multikernel._typing import Array
+from multikernel.kernels.base import Kernel, check_kernel, kernel_name
+from multikernel.kernels.columns import label_of
+from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.kernels.given import FunctionKernel
+from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
+from multikernel.kernels.tanimoto import TanimotoKernel, tanimoto_of
+
+FUNCTIONS = ("cosine", "linear", "poly", "polynomial", "rbf")
+"""Functions of scikit-learn that compute dense values from two sparse tables."""
+
+
+def takes_sparse(kernel: Kernel) -> bool:
+    """Return whether a kernel can be computed from inner products of sparse rows."""
+    if type(kernel) is FunctionKernel:
+        return kernel.function in FUNCTIONS
+    kinds = (GaussianKernel, LinearKernel, PolynomialKernel, TanimotoKernel)
+    return type(kernel) in kinds
+
+
+def pack(X: Any) -> Array:
+    """Return the rows of a CSR table as pairs, shape (n_rows, 2 * most nonzeros).
+
+    The table has no stored zeros, and its columns are in order.
+    """
+    counts = np.diff(X.indptr)
+    pairs = np.zeros((X.shape[0], max(1, counts.max(initial=0)), 2))
+    rows = np.repeat(np.arange(X.shape[0]), counts)
+    places = np.arange(X.nnz) - np.repeat(X.indptr[:-1], counts)
+    pairs[rows, places, 0] = X.indices + 1.0
+    pairs[rows, places, 1] = X.data
+    return pairs.reshape(X.shape[0], -1)
+
+
+def unpack(pairs: Array, n_columns: int) -> Any:
+    """Return packed rows as a CSR table; a column out of range is refused."""
+    columns, values = pairs[:, 0::2], pairs[:, 1::2]
+    present = columns > 0.0
+    indices = columns[present].astype(np.intp) - 1
+    if indices.size and indices.max() >= n_columns:
+        raise ValueError(
+            f"A packed row has column {indices.max()}, and the table has {n_columns}."
+        )
+    ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    return csr_array((values[present], indices, ends), (len(pairs), n_columns))
+
+
+@dataclass(frozen=True)
+class SparseKernel:
+    """A kernel on packed rows of a sparse table, on all of its columns or on some.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, see `takes_sparse`.
+    n_columns : int
+        The columns of the table.
+    columns : tuple of int or None, default=None
+        The columns that the kernel reads, by position; None for all.
+    label : str or None, default=None
+        What stands in brackets in the name.
+    """
+
+    kernel: Kernel
+    n_columns: int
+    columns: tuple[int, ...] | None = field(default=None, repr=False)
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel, "The kernel of a SparseKernel")
+
+    @property
+    def name(self) -> str:
+        """Return the name of the kernel with its columns in brackets."""
+        if self.columns is None:
+            return kernel_name(self.kernel)
+        return f"{kernel_name(self.kernel)}[{self.label or label_of(self.columns)}]"
+
+    def table(self, pairs: Array) -> Any:
+        """Return packed rows as a CSR table of the columns that the kernel reads."""
+        table = unpack(pairs, self.n_columns)
+        return table if self.columns is None else table[:, list(self.columns)]
+
+    def few(self, pairs: Array) -> Array:
+        """Return a few packed rows as an array, without columns that are all zero."""
+        table = self.table(pairs)
+        used = np.unique(table.indices)
+        return np.asarray(table[:, used].toarray()) if used.size else np.zeros((1, 1))
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        A = self.table(X)
+        B = A if Y is None else self.table(Y)
+        if isinstance(self.kernel, FunctionKernel):
+            return np.asarray(self.kernel(A, B))
+        inner = (A @ B.T).toarray()
+        if isinstance(self.kernel, LinearKernel):
+            return np.asarray(inner)
+        if isinstance(self.kernel, PolynomialKernel):
+            return self.kernel._power(inner)
+        rows, columns = squared_norms(A), squared_norms(B)
+        if isinstance(self.kernel, TanimotoKernel):
+            return tanimoto_of(inner, rows, columns)
+        assert isinstance(self.kernel, GaussianKernel)
+        inner *= -2.0
+        inner += rows[:, None] + columns
+        # Equal rows have equal sums; rounding alone makes a distance negative.
+        np.maximum(inner, 0.0, out=inner)
+        inner *= self.kernel.exponent
+        return np.asarray(np.exp(inner, out=inner))
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples,)."""
+        if isinstance(self.kernel, GaussianKernel | TanimotoKernel):
+            return np.ones(len(X))
+        table = self.table(X)
+        if isinstance(self.kernel, FunctionKernel):
+            return self.kernel.diag(table)
+        norms = squared_norms(table)
+        if isinstance(self.kernel, PolynomialKernel):
+            return self.kernel._power(norms)
+        return norms
+
+
+def squared_norms(table: Any) -> Array:
+    """Return the squared norm of every row of a CSR table, shape (n_rows,)."""
+    return np.asarray(table.multiply(table).sum(axis=1), dtype=np.float64).ravel()
