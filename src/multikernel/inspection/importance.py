@@ -237,9 +237,10 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
     if hasattr(X, "with_columns"):
         names = [X.columns[column] for column in columns.tolist()]
         return X.with_columns(**{name: X[name][order] for name in names})
+    rows: Any = X
     if issparse(X):
-        chosen = np.isin(np.arange(X.shape[1]), columns)
-        rows: Any = X.tocsr()
+        rows = rows.tocsr()
+        chosen = np.isin(np.arange(rows.shape[1]), columns)
         return rows.multiply(~chosen) + rows[order].multiply(chosen)
     mixed = np.array(X)
     if mixed.ndim == 1:
