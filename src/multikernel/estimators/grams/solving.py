@@ -11,7 +11,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from multikernel._typing import Array, Indices, Mask
+from multikernel._typing import Indices, Mask
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
 from multikernel.estimators.grams.training import Training
@@ -19,7 +19,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.gram import refine
 from multikernel.problem import Solution
 from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers.base import continued, follow_some, solve_path
+from multikernel.solvers.base import continued, follow_some
 
 
 def refined(training: Training, solutions: Sequence[Solution | None]) -> Training:
@@ -67,28 +67,6 @@ def solve_outputs(
         training = finer
         problems, solver = problems_of(recipe, training)
         before = starts = solutions
-
-
-def solve_strengths(
-    recipe: Recipe, training: Training, strengths: Array, watch: Watch
-) -> list[list[Solution]]:
-    """Return the solutions of all problems for strengths in turn, a path per output.
-
-    Strengths are in the summed scale of `Problem`, best in descending order; of shape
-    (n_strengths, n_problems) where problems have their own. A callback may end paths
-    early. Where matrices are refined, all paths begin again.
-    """
-    while True:
-        problems, solver = problems_of(recipe, training)
-        each = np.broadcast_to(strengths.T, (len(problems), len(strengths)))
-        paths = [
-            solve_path(problem, solver, alphas, watch)
-            for problem, alphas in zip(problems, each, strict=True)
-        ]
-        finer = refined(training, [s for path in paths for s in path])
-        if finer is training:
-            return paths
-        training = finer
 
 
 def follow_outputs(

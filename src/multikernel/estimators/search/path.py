@@ -1,7 +1,7 @@
 """Regularisation paths: as arrays, and of an estimator without folds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import callback_choice, read
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import problems_of
-from multikernel.estimators.grams.solving import solve_strengths
+from multikernel.estimators.grams.solving import follow_outputs
 from multikernel.estimators.progress import watching
 from multikernel.problem import Callback, Problem, Solution
 
@@ -246,11 +246,14 @@ def regularization_path(
         recipe = method.recipe(training)
         problems, _ = problems_of(recipe, training)
         alphas = strength_grid(problems, n_alphas, alpha_min_ratio)
-        strengths = np.outer(alphas, [each.regularizer.alpha for each in problems])
+        units = [problem.regularizer for problem in problems]
+        recipes = [
+            replace(recipe, penalties=[u.with_alpha(a * u.alpha) for u in units])
+            for a in alphas.tolist()
+        ]
         watch = watching(estimator, callback)
-        watch.expect(strengths.size, recipe.objective_scale)
-        paths = solve_strengths(recipe, training, strengths, watch)
-    n_solved = min(len(path) for path in paths)
-    paths = [path[:n_solved] for path in paths]
-    path = path_arrays(alphas[:n_solved], paths, recipe.objective_scale)
+        watch.expect(len(recipes) * len(problems), recipe.objective_scale)
+        fits = list(follow_outputs(recipes, training, watch))
+    paths = list(zip(*(fit.solutions for fit in fits), strict=True))
+    path = path_arrays(alphas[: len(fits)], paths, recipe.objective_scale)
     return NamedPath(path, training.names())
