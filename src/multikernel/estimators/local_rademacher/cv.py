@@ -1,6 +1,6 @@
 """Local Rademacher MKL, C and theta chosen by cross-validation."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,7 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     solved,
 )
-from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
-from multikernel.estimators.grams.solving import until_stopped
+from multikernel.estimators.grams.solving import follow_outputs, until_stopped
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import (
     TailClassification,
@@ -34,7 +33,6 @@ from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution
-from multikernel.solvers.base import follow_each
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
 """Those of the paper, and none: the plain lp-norm model is always a candidate."""
@@ -77,8 +75,9 @@ class TailCandidates(Candidates):
         starts: Sequence[Solution] = ()
         for j, theta in enumerate(self.thetas.tolist()):
             recipes = self._recipes(training, sums, theta)
-            followed = _followed(recipes, training, watch, starts)
+            followed = follow_outputs(recipes, training, watch, starts)
             for i, fit in enumerate(until_stopped(followed)):
+                training = fit.training
                 # Smallest C and next theta: near, and far from separated data.
                 starts = fit.solutions if i == 0 else starts
                 model = solved(i * self.thetas.size + j, fit)
@@ -93,11 +92,11 @@ class TailCandidates(Candidates):
         sums, theta = self._sums(training), int(self.thetas[j])
         recipes = self._recipes(training, sums, theta)
         Cs = self.Cs
-        path = list(until_stopped(_followed(recipes, training, watch, ())))
+        path = list(until_stopped(follow_outputs(recipes, training, watch)))
         if len(path) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
             Cs, recipes = Cs[[i]], [recipes[i]]
-            path, i = [next(_followed(recipes, training, watch, ()))], 0
+            path, i = [next(follow_outputs(recipes, training, watch))], 0
         path[i] = finished_tails(path[i], stopped=watch.stopped)
         attributes = fitted_attributes(path[i]) | method_attributes(path[i])
         paths = list(zip(*(certified(fit.solutions) for fit in path), strict=True))
@@ -122,21 +121,6 @@ class TailCandidates(Candidates):
             replace(self.method, C=C).with_tails(training, sums, theta)
             for C in self.Cs.tolist()
         ]
-
-
-def _followed(
-    recipes: Sequence[Recipe],
-    training: Training,
-    watch: Watch,
-    starts: Sequence[Solution],
-) -> Iterator[GramFit]:
-    """Yield the solutions of all outputs for recipes that differ in C, in turn."""
-    problems, _ = problems_of(recipes[0], training)
-    penalties = [recipe.penalties for recipe in recipes]
-    begun: Sequence[Solution | None] = starts or [None] * len(problems)
-    path = follow_each(recipes[0].solver, problems, penalties, begun, watch)
-    for recipe, solutions in zip(recipes, path, strict=False):
-        yield GramFit(recipe, training, solutions)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
