@@ -69,7 +69,7 @@ def model_report(estimator: Any) -> dict[str, Any]:
         "score": facts.get("score"),
         "scoring": facts.get("scoring"),
         "parameters": _plain_parameters(model),
-        "n_kernels": weights.shape[1],
+        "n_kernels": facts["n_kernels"],
         "n_active": int((weights > 0).any(axis=0).sum()),
         "objective": model.objective_,
         "duality_gap": model.duality_gap_,

@@ -142,8 +142,9 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     alone = terms[:, 1] < 0
     of_mains = np.full(len(dictionary.mains), np.nan)
     of_mains[terms[alone, 0]] = traces[alone]
-    mains = zip(dictionary.mains.kernels, of_mains.tolist(), strict=True)
-    ratios = np.array([rounded_ratio(main, X, trace) for main, trace in mains])
+    mains, ratios = dictionary.mains.kernels, np.ones(of_mains.size)
+    for m in np.unique(terms[terms >= 0]).tolist():
+        ratios[m] = rounded_ratio(mains[m], X, float(of_mains[m]))
     # Error of a product: values of one factor times errors of the other.
     of_second = np.where(alone, 0.0, ratios[terms[:, 1]])
     return np.asarray(ratios[terms[:, 0]] + of_second)

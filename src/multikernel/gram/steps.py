@@ -152,9 +152,9 @@ class ScaleStep(Step, ABC):
     def store(self, kernels: slice, sizes: Array) -> None:
         """Store one over the sizes of some kernels."""
         positive = sizes >= TINY  # the inverse of less is no number
-        self.factors[kernels] = np.where(
-            positive, 1.0 / np.where(positive, sizes, 1), 0
-        )
+        factors = self.factors[kernels]
+        factors[:] = 0.0
+        np.divide(1.0, sizes, out=factors, where=positive)
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
@@ -217,7 +217,8 @@ class VarianceStep(MomentStep):
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
         """Return the variances, zero for a kernel that is constant."""
         variances = means - forms()
-        return np.where(variances > VANISHES * means, variances, 0.0)
+        variances[~(variances > VANISHES * means)] = 0.0
+        return variances
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from itertools import takewhile
 import numpy as np
 
 from multikernel._typing import Indices, Mask
+from multikernel.estimators.grams.listed import is_listed, solve_listed
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
 from multikernel.estimators.grams.training import Training
@@ -52,8 +53,15 @@ def solve_outputs(
     """Return the solutions of all problems, from one warm start each.
 
     Matrices are refined where the tolerance asks for it, and the problems solved again
-    from there; all solutions are over the same ones.
+    from there; all solutions are over the same ones. If kernels are very many, the
+    returned fit has the kernels of a short list alone.
     """
+    if is_listed(recipe, training):
+
+        def solve(data: Training, first: Sequence[Solution | None]) -> GramFit:
+            return solve_outputs(recipe, data, watch, first)
+
+        return solve_listed(recipe, training, solve)
     problems, solver = problems_of(recipe, training)
     before: Sequence[Solution | None] = [None] * len(problems)
     starts = starts or before

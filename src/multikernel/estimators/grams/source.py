@@ -135,6 +135,7 @@ class GramSource(Source):
             if self.fit_intercept and not (self.parts or self.novelty):
                 inputs = dictionary, samples.X, options, samples.weights
                 built = without_constants(built, *inputs)
+        stored["n_kernels_"] = built.stack.shape[0]
         training = Training(
             samples,
             built,
@@ -235,7 +236,7 @@ def settle_storage(
     dictionary: KernelDictionary | None,
     samples: Samples,
     options: GramOptions,
-) -> tuple[GramOptions, dict[str, str]]:
+) -> tuple[GramOptions, dict[str, Any]]:
     """Choose a storage other than "auto", and say so where the fit may take minutes.
 
     With the options come ``storage_`` and ``storage_reason_``.
@@ -274,7 +275,7 @@ def settle_storage(
 
 def _in_blocks(
     owner: str, rows: SampledRows, options: GramOptions
-) -> tuple[GramOptions, dict[str, str]]:
+) -> tuple[GramOptions, dict[str, Any]]:
     """Return the storage of rows that are in partitions: factors."""
     storage = options.storage
     if not (isinstance(storage, LowRank) or storage in ("auto", "low_rank")):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class Training(Data):
     merges_copies : bool
         Whether copies among the samples of a part become one.
     stored : mapping
-        Fitted attributes that say how matrices are held.
+        Fitted attributes that say which kernels there are, and how they are held.
     design : Design, optional
         Columns without a penalty.
     taken : ndarray of shape (n_samples,), optional
@@ -88,7 +89,7 @@ class Training(Data):
     fit_intercept: bool
     owner: str
     merges_copies: bool
-    stored: Mapping[str, str]
+    stored: Mapping[str, Any]
     design: Design | None = None
     taken: Indices | None = None
     is_part: bool = False

@@ -110,13 +110,19 @@ class CenteredMains:
         part = self.parts[main]
         return np.asarray(self.stack.factors.T[part] - self.shifts[part, None])
 
+    @property
+    def squares(self) -> Array:
+        """Return the diagonals of centred factors' products, (n_mains, n_samples)."""
+        squares = np.empty(self.stack.shape[:2])
+        for main, row in enumerate(squares):
+            factor = self.factor(main)
+            np.einsum("ri,ri->i", factor, factor, out=row)
+        return squares
+
     @cached_property
     def lengths(self) -> Array:
         """Return the lengths of the rows of centred factors, (n_mains, n_samples)."""
-        lengths = np.empty(self.stack.shape[:2])
-        for main in range(len(lengths)):
-            lengths[main] = np.sqrt(np.sum(self.factor(main) ** 2, axis=0))
-        return lengths
+        return np.sqrt(self.squares)
 
     @cached_property
     def roots(self) -> Array:

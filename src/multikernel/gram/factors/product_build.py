@@ -32,7 +32,7 @@ class WholeTraces(FactoredProducts):
 
     @property
     def _diagonals_of_mains(self) -> Array:
-        return self.mains.lengths**2 + self.mains.roots**2
+        return self.mains.squares + self.mains.roots**2
 
 
 def build_products(

@@ -26,6 +26,7 @@ from multikernel.gram.factors.centred import (
 )
 from multikernel.gram.factors.factorise import refine
 from multikernel.gram.factors.features import ProductFeatures
+from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.factors.landmarks import Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.pairs import PairOrder, pair_order, runs_of
@@ -147,6 +148,14 @@ class FactoredProducts(ProductsOfMains):
                 assert made.roots is not None
                 yield m, made, made.roots
 
+    @property
+    def leaves_nothing(self) -> bool:
+        """Return whether the factors of mains and of all products are exact."""
+        mains = self.mains.stack
+        widest = int(mains.ranks[self._order.mains].max(initial=1))
+        exact = mains.residual is None and not self.mains.drifts.any()
+        return exact and widest**2 <= MOST_VALUES
+
     def mains_alone(self) -> GramStack:
         """Return the kernels that are mains before they are centred."""
         return self.mains.stack.take(self.terms[self.alone, 0])
@@ -262,7 +271,7 @@ class FactoredProducts(ProductsOfMains):
 
     @property
     def _diagonals_of_mains(self) -> Array:
-        return self.mains.lengths**2
+        return self.mains.squares
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
@@ -275,26 +284,29 @@ class FactoredProducts(ProductsOfMains):
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
         squares = self._diagonals_of_mains
-        weighted = squares if shares is None else squares * shares
-        traces = self._of_each(weighted.sum(axis=1), weighted, squares)
+        weights = np.ones(self.shape[1]) if shares is None else shares
+        traces = self._of_each(squares @ weights, squares, squares, weights)
         traces *= self.scales
         return traces
 
-    def _of_each(self, mains: Array, left: Array, right: Array) -> Array:
+    def _of_each(
+        self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
+    ) -> Array:
         """Return a number for every kernel of the stack.
 
-        It is from `mains`, (n_mains,), for a main, and for a product the inner product
-        of a row of `left` and one of `right`, (n_mains, n_columns).
+        It is from `mains`, (n_mains,), for a main, and for a product the weighted inner
+        product of a row of `left` and one of `right`, (n_mains, n_columns).
         """
         numbers = np.empty(self.shape[0])
         numbers[self.alone] = mains[self.terms[self.alone, 0]]
         order = self._order
         used = order.mains
         right = right if used.size == len(right) else right[used]
-        for first in range(0, used.size, TILE):
-            ends = order.starts[first : first + TILE + 1]
+        step = TILE // 4
+        for first in range(0, used.size, step):
+            ends = order.starts[first : first + step + 1]
             rows = np.repeat(np.arange(ends.size - 1), np.diff(ends))
-            block = np.dot(left[used[first : first + TILE]], right.T)
+            block = np.dot(left[used[first : first + step]] * weights, right.T)
             cols = order.partners[ends[0] : ends[-1]]
             numbers[order.part(first, first + ends.size - 1)] = block[rows, cols]
         return numbers
@@ -429,6 +441,19 @@ class FactoredProducts(ProductsOfMains):
             scales=self.scales[kernels],
             chosen=self._numbers[kernels],
         )
+
+    def among(self, kernels: Indices) -> "FactoredProducts":
+        """Return the chosen kernels as if the dictionary had no others."""
+        assert self.landmarks is not None
+        dictionary, terms = self.landmarks.dictionary, self.terms[kernels]
+        assert isinstance(dictionary, InteractionDictionary)
+        landmarks = replace(
+            self.landmarks,
+            dictionary=replace(dictionary, terms=terms),
+            kernels=self.landmarks.kernels[: kernels.size],
+        )
+        scales = self.scales[kernels]
+        return replace(self, terms=terms, scales=scales, landmarks=landmarks)
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples; the factors' rows are copied."""

@@ -1,0 +1,138 @@
+"""Fits of more kernels than anything is held for: on a short list, proved over all.
+
+The model is solved on the kernels nearest to entering. One pass over all kernels then
+looks at its dual point: kernels above the threshold join the list, and the largest form
+of all others is in the gap. Kernels that are not on the list have the weight zero.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.certificates import constant_model
+from multikernel.certificates.gap import scaled_dual_value
+from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
+from multikernel.estimators.grams.training import Training
+from multikernel.gram import BuiltStack, GramStack
+from multikernel.gram.capabilities import largest_forms
+from multikernel.gram.factors.products import FactoredProducts
+from multikernel.linalg import TINY
+from multikernel.problem import Problem, Solution, centred
+from multikernel.regularizers.base import ProximableRegularizer
+from multikernel.solvers.base import continued, tolerance_of
+
+MANY = 10**6
+"""Kernels above which a fit holds no array of all of them for its model."""
+
+FIRST, MOST = 100, 1000
+"""Kernels on the list of each problem at first, and that join it after a pass."""
+
+ROUNDS = 50
+"""Passes over all kernels at most; planted pairs among two million took two."""
+
+Solve = Callable[[Training, Sequence[Solution | None]], GramFit]
+"""Solves all problems on the kernels of some data, from a warm start each."""
+
+
+def is_listed(recipe: Recipe, training: Training) -> bool:
+    """Return whether a fit is made on a short list: exact products, and a threshold.
+
+    A list of kernels whose factors leave something might have to be refined.
+    """
+    stack, penalty = training.stack, recipe.penalties[0]
+    return (
+        stack.shape[0] > MANY
+        and isinstance(stack, FactoredProducts)
+        and stack.leaves_nothing
+        and training.design is None
+        and isinstance(penalty, ProximableRegularizer)
+        and penalty.threshold > 0.0
+    )
+
+
+def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
+    """Return the solutions of all problems, on the listed kernels alone."""
+    whole, tol = training.stack, tolerance_of(recipe.solver)
+    n_kernels = whole.shape[0]
+    one_kernel = problems_of(recipe, _among(training, np.arange(1)))[0]
+    duals = [constant_model(problem).dual for problem in one_kernel]
+    nearest = [largest_forms(whole, v, -np.inf, FIRST)[0] for v in duals]
+    listed = np.unique(np.concatenate(nearest))
+    solutions, starts = list[Solution](), list[Solution | None]()
+    for _ in range(ROUNDS):
+        shorter = _among(training, listed)
+        share = listed.size / n_kernels
+        ends = [_in_passes(one, share) for one in solve(shorter, starts).solutions]
+        pairs = zip(solutions or [None] * len(ends), ends, strict=True)
+        solutions = [continued(*pair) for pair in pairs]
+        problems = map(centred, problems_of(recipe, shorter)[0])
+        looks = [
+            _proved(whole, problem, solution, listed)
+            for problem, solution in zip(problems, solutions, strict=True)
+        ]
+        solutions = [solution for solution, _ in looks]
+        wider = np.unique(np.concatenate([listed, *(new for _, new in looks)]))
+        proved = all(solution.duality_gap <= tol for solution in solutions)
+        if proved or wider.size == listed.size:
+            break
+        places = np.searchsorted(wider, listed)
+        starts = [_on_list(one, places, wider.size) for one in solutions]
+        listed = wider
+    return GramFit(recipe, shorter, solutions)
+
+
+def _among(training: Training, kernels: Indices) -> Training:
+    """Return data with some kernels of a stack of products alone."""
+    whole = training.built
+    assert isinstance(whole.stack, FactoredProducts)
+    stack = whole.stack.among(kernels)
+    degenerate = np.flatnonzero(np.isin(kernels, whole.degenerate))
+    assert stack.landmarks is not None
+    return replace(
+        training,
+        built=BuiltStack(stack, whole.normalization.take(kernels), degenerate),
+        dictionary=stack.landmarks.dictionary,
+    )
+
+
+def _proved(
+    whole: GramStack, problem: Problem, solution: Solution, listed: Indices
+) -> tuple[Solution, Indices]:
+    """Return a solution with its gap over all kernels, and those that join the list.
+
+    These are above the threshold: below it a penalty does not see a kernel.
+    """
+    penalty, dual = problem.regularizer, solution.dual
+    assert isinstance(penalty, ProximableRegularizer)
+    above, forms, rest = largest_forms(whole, dual, penalty.threshold**2, MOST)
+    new = ~np.isin(above, listed)
+    own_forms = problem.gram.quadratic_forms(dual)
+
+    def value(others: Array) -> float:
+        sizes = np.sqrt(np.maximum(np.append(own_forms, others), 0.0))
+        norms = np.append(solution.norms, np.zeros(others.size))
+        return scaled_dual_value(problem, dual, norms, sizes)[1]
+
+    lost = value(np.empty(0)) - value(np.append(forms[new], rest))
+    gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
+    last = solution.history[-1]
+    last = replace(last, duality_gap=gap, passes=last.passes + 1.0)
+    history = (*solution.history[:-1], last)
+    return replace(solution, duality_gap=gap, history=history), above[new]
+
+
+def _in_passes(solution: Solution, share: float) -> Solution:
+    """Return a solution whose passes, over this share of all kernels, are over all."""
+    lines = [replace(line, passes=share * line.passes) for line in solution.history]
+    return replace(solution, history=tuple(lines))
+
+
+def _on_list(solution: Solution, places: Indices, size: int) -> Solution:
+    """Return a solution whose kernels have these places on a longer list."""
+    weights, norms = np.zeros((2, size))
+    weights[places], norms[places] = solution.kernel_weights, solution.norms
+    return replace(
+        solution, kernel_weights=weights, norms=norms, active=places[solution.active]
+    )
