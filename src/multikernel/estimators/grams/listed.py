@@ -20,6 +20,7 @@ from multikernel.gram.capabilities import largest_forms
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.linalg import TINY
 from multikernel.problem import Problem, Solution, centred
+from multikernel.regularizers import BlockL1
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, tolerance_of
 
@@ -39,7 +40,8 @@ Solve = Callable[[Training, Sequence[Solution | None]], GramFit]
 def is_listed(recipe: Recipe, training: Training) -> bool:
     """Return whether a fit is made on a short list: exact products, and a threshold.
 
-    A list of kernels whose factors leave something might have to be refined.
+    A list of kernels whose factors leave something might have to be refined. Parts, of
+    searches and resamples, start from solutions over all kernels.
     """
     stack, penalty = training.stack, recipe.penalties[0]
     return (
@@ -47,6 +49,7 @@ def is_listed(recipe: Recipe, training: Training) -> bool:
         and isinstance(stack, FactoredProducts)
         and stack.leaves_nothing
         and training.design is None
+        and not training.is_part
         and isinstance(penalty, ProximableRegularizer)
         and penalty.threshold > 0.0
     )
@@ -106,7 +109,8 @@ def _proved(
     """
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
-    above, forms, rest = largest_forms(whole, dual, penalty.threshold**2, MOST)
+    level, most = penalty.threshold**2, MOST + listed.size
+    above, forms, rest = largest_forms(whole, dual, level, most)
     new = ~np.isin(above, listed)
     own_forms = problem.gram.quadratic_forms(dual)
 
@@ -117,6 +121,8 @@ def _proved(
 
     lost = value(np.empty(0)) - value(np.append(forms[new], rest))
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
+    if rest > level and not isinstance(penalty, BlockL1):
+        gap = np.inf  # other penalties see each kernel above the threshold
     last = solution.history[-1]
     last = replace(last, duality_gap=gap, passes=last.passes + 1.0)
     history = (*solution.history[:-1], last)

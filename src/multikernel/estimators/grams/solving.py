@@ -7,6 +7,7 @@ path that only leads to one solution starts again.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 
 import numpy as np
@@ -56,12 +57,19 @@ def solve_outputs(
     from there; all solutions are over the same ones. If kernels are very many, the
     returned fit has the kernels of a short list alone.
     """
+    solve = partial(_solve_held, recipe, watch)
     if is_listed(recipe, training):
-
-        def solve(data: Training, first: Sequence[Solution | None]) -> GramFit:
-            return solve_outputs(recipe, data, watch, first)
-
         return solve_listed(recipe, training, solve)
+    return solve(training, starts)
+
+
+def _solve_held(
+    recipe: Recipe,
+    watch: Watch | None,
+    training: Training,
+    starts: Sequence[Solution | None],
+) -> GramFit:
+    """Return the solutions of all problems over the kernels that `training` has."""
     problems, solver = problems_of(recipe, training)
     before: Sequence[Solution | None] = [None] * len(problems)
     starts = starts or before
