@@ -68,8 +68,10 @@ def test_files_and_sentences(tmp_path):
     again = load(tmp_path / "model.skops")
     assert again.alpha == model.alpha
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match="n_permutations must be at least 999"):
-        NullAlpha(0.001)
+    with pytest.raises(ValueError, match="use at least 999"):
+        NullAlpha(0.001, 199)
+    assert NullAlpha(0.001).number_on(2) == NullAlpha(0.001).number_on(10**7) == 999
+    assert NullAlpha().number_on(10**7) == 19
     with pytest.raises(ValueError, match="smooth losses"):
         SpicyMKLClassifier(KERNELS, alpha="null", loss="hinge").fit(X, y > 0.0)
     with pytest.raises(ValueError, match="without sample or class weights"):

@@ -30,8 +30,7 @@ class Largest:
         if above.size < values.size:
             below = np.where(values > self._level, -np.inf, values)
             self._rest = max(self._rest, float(below.max()))
-        in_a_row = isinstance(numbers, slice)
-        chosen = above + numbers.start if in_a_row else numbers[above]
+        chosen = above + numbers.start if isinstance(numbers, slice) else numbers[above]
         self._kept.append((chosen, values[above]))
         if sum(each.size for each, _ in self._kept) > 4 * self._most:
             self._cut()

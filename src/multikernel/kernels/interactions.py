@@ -31,7 +31,7 @@ from multikernel.kernels.products import CenteredKernel, ProductKernel
 
 SEPARATOR = " × "
 
-PLACES = np.int32
+PLACES: Any = np.int32
 """Type of the numbers of mains, which are millions of pairs."""
 
 
@@ -313,7 +313,7 @@ def _pairs(
         and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
         for a, b in pairs.tolist()
     ]
-    return pairs[np.array(chosen, dtype=bool)]
+    return np.asarray(pairs[np.array(chosen, dtype=bool)])
 
 
 def _all_pairs(members: Indices) -> Indices:

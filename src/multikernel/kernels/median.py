@@ -184,7 +184,7 @@ def _of_values(rows: Array, weights: Array) -> tuple[Array, Array]:
     values, places = np.unique(rows[:, 0], return_inverse=True)
     if 2 * values.size > len(rows):
         return rows, weights
-    return values[:, None], np.bincount(places, weights)
+    return values[:, None], np.bincount(places, weights).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

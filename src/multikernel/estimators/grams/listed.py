@@ -68,12 +68,12 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
         shorter = _among(training, listed)
         share = listed.size / n_kernels
         ends = [_in_passes(one, share) for one in solve(shorter, starts).solutions]
-        pairs = zip(solutions or [None] * len(ends), ends, strict=True)
-        solutions = [continued(*pair) for pair in pairs]
+        if solutions:
+            ends = [continued(*pair) for pair in zip(solutions, ends, strict=True)]
         problems = map(centred, problems_of(recipe, shorter)[0])
         looks = [
             _proved(whole, problem, solution, listed)
-            for problem, solution in zip(problems, solutions, strict=True)
+            for problem, solution in zip(problems, ends, strict=True)
         ]
         solutions = [solution for solution, _ in looks]
         wider = np.unique(np.concatenate([listed, *(new for _, new in looks)]))

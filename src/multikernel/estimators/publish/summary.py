@@ -171,7 +171,7 @@ def facts(model: Any) -> dict[str, Any]:
     numbers: dict[str, Any] = {
         "estimator": type(model).__name__,
         "n_active": int(model.active_kernels_.size),
-        "n_kernels": int(getattr(model, "n_kernels_", weights.shape[1])),
+        "n_kernels": int(getattr(model, "n_kernels_", 0) or weights.shape[1]),
     }
     for name in STRENGTHS:
         value = getattr(model, f"{name}_", getattr(model, name, None))

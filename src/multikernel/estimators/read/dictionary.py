@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -171,8 +171,7 @@ def choose_dictionary(
         X, weights = X[rows], None if weights is None else weights[rows]
     wide = paired and table.kernels is None and is_affordable(samples)
     most = FEW_KERNELS + samples.seen.shape[1] if wide else FEW_KERNELS
-    shape = {"bounded": bounded, "most": most}
-    dictionary, views = _stated_kernels(samples, X, weights, **shape)
+    dictionary, views = _stated_kernels(samples, X, weights, bounded=bounded, most=most)
     if table.layout is not None:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
@@ -196,8 +195,8 @@ def _stated_kernels(
     kernels = samples.table.kernels
     if kernels is None:
         layout = samples.table.layout
-        shape = {"bounded": bounded, "most": most}
-        return _default_kernels(layout, X, weights, **shape), None
+        kernels = _default_kernels(layout, X, weights, bounded=bounded, most=most)
+        return kernels, None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
     # At run time a protocol checks names only: an array has a length and items too.
@@ -298,16 +297,16 @@ def _default_kernels(
     layout: Layout | None, X: Array, weights: Array | None, *, bounded: bool, most: int
 ) -> KernelDictionary:
     """Return the default kernels of numbers, and of every column of text."""
-    shape = {"bounded": bounded, "most": most}
+    default = partial(default_dictionary, bounded=bounded, most=most)
     if layout is None:
-        return default_dictionary(X, weights, **shape)
+        return default(X, weights)
     position = {column: at for at, column in enumerate(layout.numeric)}
     numbers, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
     if numbers:
         among_numbers = Features(len(numbers))
         part = X[:, [position[c] for c in numbers]]
-        for kernel in default_dictionary(part, weights, **shape).kernels:
+        for kernel in default(part, weights).kernels:
             if isinstance(kernel, ColumnKernel):
                 among = resolve_indices(kernel.columns, among_numbers)
                 kernel = ColumnKernel(kernel.kernel, [numbers[c] for c in among])

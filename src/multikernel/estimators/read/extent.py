@@ -36,7 +36,7 @@ def fit_seconds(samples: Samples) -> float:
     X, n_targets = samples.seen, 1 if samples.shared else len(samples.targets)
     n_rows, n_columns = len(samples.labels), X.shape[1]
     passes = 0.5e-9 * STEP * FIT_PASSES * n_targets * n_rows
-    least = passes * n_columns**2 + COLUMN_SECONDS * n_columns
+    least = float(passes * n_columns**2 + COLUMN_SECONDS * n_columns)
     if least > LIMIT:
         return least
     return float(passes * _ranks(X).sum() ** 2 + COLUMN_SECONDS * n_columns)
@@ -80,8 +80,9 @@ def n_on_columns(mains: KernelDictionary) -> int:
 
 def is_wide(dictionary: KernelDictionary | None, n_rows: int) -> bool:
     """Return whether a default dictionary has more pairs than always join."""
-    has_pairs = isinstance(dictionary, InteractionDictionary)
-    return has_pairs and not are_few(dictionary.mains, n_rows)
+    if not isinstance(dictionary, InteractionDictionary):
+        return False
+    return not are_few(dictionary.mains, n_rows)
 
 
 def left_out(

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Indices
-from multikernel._validation import COUNT, Number, check_parameter
+from multikernel._validation import COUNT, NOTHING, AnyOf, Number, check_parameter
 from multikernel.certificates.scores import (
     in_unit,
     largest_of_each,
@@ -18,6 +18,9 @@ from multikernel.certificates.scores import (
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.read.samples import Samples
 from multikernel.losses.base import Loss, is_shift_equivariant, is_smooth
+
+MANY, PERMUTATIONS = 10**6, 199
+"""Kernels up to which there are so many permutations by default."""
 
 FEW_PERMUTATIONS = 19
 """Permutations where each is a pass over many kernels, as few as 0.05 needs."""
@@ -35,8 +38,9 @@ class NullAlpha:
     ----------
     level : float, default=0.05
         Probability that a kernel enters although targets depend on none, above 0.
-    n_permutations : int, default=199
-        Permutations, at least ``1 / level - 1`` of them.
+    n_permutations : int, default=None
+        Permutations, at least ``1 / level - 1`` of them. None stands for 199, or
+        as many as the level needs, and above one million kernels for no more than that.
     random_state : int, RandomState or None, default=0
         Draws the permutations.
 
@@ -64,29 +68,35 @@ class NullAlpha:
     """
 
     level: float = 0.05
-    n_permutations: int = 199
+    n_permutations: int | None = None
     random_state: Any = 0
 
     def __post_init__(self) -> None:
         level = Number(0.0, 1.0, above=True)
         check_parameter("NullAlpha", "level", self.level, level)
-        check_parameter("NullAlpha", "n_permutations", self.n_permutations, COUNT)
-        if self.rank > self.n_permutations:
+        n = self.n_permutations
+        check_parameter("NullAlpha", "n_permutations", n, AnyOf((COUNT, NOTHING)))
+        if n is not None and rank_of_level(self.level, n) > n:
             raise ValueError(
-                f"NullAlpha: {self.n_permutations} permutations know no level of "
-                f"{self.level:g}: n_permutations must be at least "
-                f"{int(np.ceil(1.0 / self.level)) - 1}."
+                f"NullAlpha: n_permutations={n} is too small for level={self.level:g}: "
+                f"use at least {self._fewest}."
             )
 
     @property
-    def rank(self) -> int:
-        """Return which of the strengths of all permutations, ascending, it is."""
-        return rank_of_level(self.level, self.n_permutations)
+    def _fewest(self) -> int:
+        """Return the fewest permutations that know the level."""
+        return max(1, int(np.ceil(1.0 / self.level)) - 1)
+
+    def number_on(self, n_kernels: int) -> int:
+        """Return the number of permutations for so many kernels."""
+        if self.n_permutations is not None:
+            return self.n_permutations
+        return self._fewest if n_kernels > MANY else max(PERMUTATIONS, self._fewest)
 
     def on(self, data: Training, loss: Loss) -> float:
         """Return the strength, for targets with a deviation of one."""
         samples = data.samples
-        if not permutes(data, loss):
+        if not permutes(data, loss) or not is_smooth(loss):
             raise ValueError(
                 f"{data.owner}: alpha='null' is for smooth losses with an intercept "
                 "and without sample or class weights; choose alpha by a search."
@@ -99,8 +109,9 @@ class NullAlpha:
         columns = None if data.design is None else data.design(data.X)[rows]
         null = null_model(loss, in_unit(loss, targets), columns, offset)
         random = check_random_state(self.random_state)
-        labels = np.zeros(len(targets))
-        draws = null.permuted(list(permutations(labels, self.n_permutations, random)))
+        number = self.number_on(data.stack.shape[0])
+        orders = permutations(np.zeros(len(targets)), number, random)
+        draws = null.permuted(list(orders))
         if rows.size > samples.labels.shape[0]:
             # A sample that stands for several rows has the sum of their residuals.
             each, draws = draws, np.zeros((samples.labels.shape[0], *draws.shape[1:]))
@@ -109,7 +120,8 @@ class NullAlpha:
         groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)
         forms = [largest_of_each(data.stack, group) for group in groups]
         largest = np.sqrt(np.max(forms, axis=0))
-        return float(np.sort(largest)[self.rank - 1]) / len(targets)
+        rank = rank_of_level(self.level, number)
+        return float(np.sort(largest)[rank - 1]) / len(targets)
 
 
 def permutes(data: Training, loss: Loss) -> bool:
