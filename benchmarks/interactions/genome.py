@@ -1,0 +1,181 @@
+"""Every pair of a genome: time and memory of fits, and what defaults find.
+
+Run ``python benchmarks/interactions/genome.py``, some lines with --lines. Each runs
+in a process of its own, one BLAS thread, in seconds of the processor. It writes
+genome.json and GENOME.md beside this file; lines that are not run stay.
+"""
+
+import os
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+
+import argparse
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+import numpy as np
+from benchmarks.interactions.planted import peak_bytes
+from benchmarks.measure import cpu
+from numpy.typing import NDArray
+
+from multikernel import SpicyMKLClassifier, SpicyMKLClassifierCV, SpicyMKLRegressor
+from multikernel.datasets import make_epistasis
+from multikernel.gram import build_stack
+from multikernel.kernels import (
+    GaussianKernel,
+    Interactions,
+    ListDictionary,
+    per_column,
+)
+from multikernel.kernels.columns import Features
+from multikernel.kernels.interactions import with_interactions
+
+Array = NDArray[Any]
+Row = dict[str, Any]
+HERE = Path(__file__).parent
+SEEDS, TRAIN = 10, 1100
+
+
+def genotypes(n: int, d: int) -> tuple[Array, Array]:
+    """Return genotypes, and targets in which a pair and a marker have a part."""
+    rng = np.random.default_rng(0)
+    X = rng.binomial(2, rng.uniform(0.1, 0.5, d), (n, d)).astype(float)
+    Z = (X[:, :3] - X[:, :3].mean(axis=0)) / X[:, :3].std(axis=0)
+    return X, Z[:, 0] * Z[:, 1] + 0.7 * Z[:, 2] + 0.5 * rng.standard_normal(n)
+
+
+def product_seconds(n: int, d: int) -> float:
+    """Return the seconds of numpy's product of the shapes of a pass."""
+    rng = np.random.default_rng(0)
+    Z, v = rng.standard_normal((2 * d, n)), rng.standard_normal(n)
+    return float(np.median([cpu(lambda: (Z * v) @ Z.T)[1] for _ in range(3)]))
+
+
+def size(d: int, n: int) -> Row:
+    """Fit all pairs of genotypes at alpha 0.1, and sum the model up."""
+
+    def fitted(d: int, X: Array, y: Array) -> SpicyMKLRegressor:
+        kernels = Interactions(per_column(GaussianKernel("median"), d))
+        model = SpicyMKLRegressor(kernels, alpha=0.1).fit(X, y)
+        model.summary()
+        return model
+
+    fitted(30, *genotypes(100, 30))  # what is compiled is compiled before
+    X, y = genotypes(n, d)
+    model, seconds = cpu(lambda: fitted(d, X, y))
+    peak = peak_bytes()
+    return {
+        "seconds": seconds,
+        "gigabytes": peak / 1e9,
+        "products": seconds / product_seconds(n, d),
+        "kernels": model.n_kernels_,
+        "gap": float(model.duality_gap_),
+        "in_use": model.summary()["kernel"].tolist(),
+    }
+
+
+def one_pass(d: int, n: int) -> Row:
+    """Return the seconds of a pass over all pairs, without scales."""
+    X, y = genotypes(n, d)
+    grid = per_column(GaussianKernel(1.0), d)
+    mains = ListDictionary([grid[m] for m in range(d)])
+    dictionary = with_interactions(Interactions(), mains, X, None, Features(d))
+    stack = build_stack(dictionary, X, storage="low_rank").stack
+    v = y - y.mean()
+    stack.quadratic_forms(v)
+    seconds = np.median([cpu(lambda: stack.quadratic_forms(v))[1] for _ in range(5)])
+    return {"seconds": seconds, "products": seconds / product_seconds(n, d)}
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "default": SpicyMKLClassifier,
+    "search": SpicyMKLClassifierCV,
+    "null": lambda: SpicyMKLClassifier(alpha="null"),
+}
+
+
+def epistasis(model: str, seeds: int = SEEDS) -> Row:
+    """Fit a default to 1000 markers of which two act together, for some seeds."""
+    MODELS[model]().fit(*make_epistasis(200, n_markers=20, random_state=0)[:2])
+    draws = []
+    for seed in range(seeds):
+        X, y, best = make_epistasis(TRAIN + 500, random_state=seed)
+        fit = MODELS[model]().fit
+        fitted, seconds = cpu(lambda fit=fit, X=X, y=y: fit(X[:TRAIN], y[:TRAIN]))
+        used = fitted.summary()["kernel"].tolist()
+        draws.append(
+            {
+                "seconds": seconds,
+                "first": used[:1] == ["x0 × x1"],
+                "alone": used == ["x0 × x1"],
+                "lost": best - float(fitted.score(X[TRAIN:], y[TRAIN:])),
+            }
+        )
+    each = {key: [draw[key] for draw in draws] for key in draws[0]}
+    return {
+        "seconds": float(np.median(each["seconds"])),
+        "slowest": max(each["seconds"]),
+        "gigabytes": peak_bytes() / 1e9,
+        "first": sum(each["first"]),
+        "alone": sum(each["alone"]),
+        "within 0.03": sum(lost <= 0.03 for lost in each["lost"]),
+        "seeds": seeds,
+    }
+
+
+LINES: dict[str, Callable[[], Row]] = {
+    "1000 x 1000": lambda: size(1000, 1000),
+    "2000 x 1000": lambda: size(2000, 1000),
+    "5000 x 2000": lambda: size(5000, 2000),
+    "a pass, 1000 x 1000": lambda: one_pass(1000, 1000),
+    "a pass, 2000 x 1000": lambda: one_pass(2000, 1000),
+    "SpicyMKLClassifier()": lambda: epistasis("default"),
+    "SpicyMKLClassifierCV()": lambda: epistasis("search"),
+    "SpicyMKLClassifier(alpha='null')": lambda: epistasis("null"),
+}
+
+
+def page(rows: dict[str, Row]) -> str:
+    """Return the page of all lines."""
+    lines = ["# Every pair of a genome", "", "Written by `genome.py`.", ""]
+    for name in LINES:
+        if name in rows:
+            row = rows[name]
+            found = (f"{key} {_shown(value)}" for key, value in row.items())
+            lines.append(f"- **{name}**: {', '.join(found)}")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", nargs="*", default=list(LINES), choices=list(LINES))
+    parser.add_argument("--child", action="store_true")
+    given = parser.parse_args()
+    if given.child:
+        print(json.dumps(LINES[given.lines[0]]()))
+        return
+    path = HERE / "genome.json"
+    rows = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    for name in given.lines:
+        command = [sys.executable, __file__, "--child", "--lines", name]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        rows[name] = json.loads(done.stdout.splitlines()[-1])
+        print(name, rows[name], flush=True)
+        path.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+        (HERE / "GENOME.md").write_text(page(rows), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
