@@ -153,7 +153,8 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Ratio of the last strength of the default grid to the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. With a number of folds, the folds are stratified by
-        class, and keep ``groups`` together if ``fit`` gets groups.
+        class, and keep ``groups`` together if ``fit`` gets groups. Metadata routing
+        needs ``set_fit_request(groups=True)``.
     order : sequence of shape (n_classes,), default=None
         The classes from the lowest to the highest, as in `SpicyMKLOrdinal`.
 

@@ -402,6 +402,7 @@ class SearchCV(BaseMKL):
         groups : array-like of shape (n_samples,), default=None
             Group labels. Folds keep each group together if ``cv`` is None, a number, or
             a splitter that uses groups, such as `sklearn.model_selection.GroupKFold`.
+            Metadata routing needs ``set_fit_request(groups=True)``.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Known parts of the decision values, which kernels, columns and intercept

@@ -107,7 +107,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. With a number of folds, the folds are stratified by
         the event indicator, and keep ``groups`` together if ``fit`` gets groups. A
-        splitter gets the event indicator as its classes.
+        splitter gets the event indicator as its classes. Metadata routing needs
+        ``set_fit_request(groups=True)``.
     scoring : callable or None, default=None
         Score to maximize; None means Harrell's concordance index. A callable is called
         with the model, the validation samples and their times: a structured array with
