@@ -10,14 +10,20 @@ import pandas as pd
 import pytest
 from command_line import run_command
 from scipy import sparse
+from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.feature_selection import f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, PoissonRegressor, RidgeCV
-from sklearn.metrics import log_loss, r2_score
+from sklearn.metrics import d2_tweedie_score, log_loss, r2_score
 from sklearn.metrics.pairwise import laplacian_kernel
-from sklearn.model_selection import KFold, cross_val_score, train_test_split
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
@@ -25,7 +31,13 @@ from sklearn.svm import SVC, SVR
 import multikernel as mk
 from multikernel.datasets import load, read_fasta
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.inspection import kernel_tests
+from multikernel.inspection import (
+    bootstrap,
+    group_permutation_importance,
+    kernel_tests,
+    nested_cross_validate,
+    stability_selection,
+)
 from multikernel.kernels import (
     GaussianKernel,
     LinearKernel,
@@ -329,7 +341,7 @@ def test_an_oncologist_predicts_relapses_of_which_most_were_not_seen():
 
 def severity(X, grade):
     order = ["slow", "steady", "fast", "rapid"]
-    model = mk.SpicyMKLOrdinalCV(order=order, n_alphas=8, cv=3)
+    model = mk.SpicyMKLOrdinalCV(order=order, n_alphas=6, cv=2)
     model.fit(X[:300], grade[:300])
     return model, model.predict_median(X[300:])
 
@@ -429,6 +441,161 @@ def test_an_economist_counts_visits():
     assert model.score(X, visits) > plain.score(X[:, :2], visits) + 0.1
 
 
+def visits(n_patients, rng):
+    """Return eight visits of each patient: a marker, a dose and noise, and outcomes."""
+    patient = np.repeat(np.arange(n_patients), 8)
+    X = pd.DataFrame(rng.normal(size=(8 * n_patients, 3)), columns=list("mdn"))
+    X["m"] = rng.normal(size=n_patients)[patient]
+    level = X["m"] + 0.5 * rng.normal(size=n_patients)[patient]
+    return X, level + X["d"] + 0.3 * rng.normal(size=8 * n_patients), patient
+
+
+def repeated_measures(X, y, patient):
+    views = {"marker": "m", "dose": "d", "noise": "n"}
+    search = mk.SpicyMKLRegressorCV(views, cv=5, intervals=True)
+    search.fit(X, y, groups=patient)
+    model, known = mk.SpicyMKLRegressor(views, alpha=0.3), {"groups": patient}
+    fits = bootstrap(model, X, y, 30, random_state=0, **known)
+    halves = stability_selection(model, X, y, 20, random_state=0, **known)
+    split = mk.variance_split(search, X, y, "view", random_state=0, **known)
+    falls = group_permutation_importance(
+        search, X, y, "view", sample_groups=patient, random_state=0
+    )
+    tests = kernel_tests(model, X, y, permute="groups", random_state=0, **known)
+    return search, fits, halves, split, falls, tests
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_repeated_measures_keep_patients_together_everywhere():
+    rng = np.random.default_rng(0)
+    X, y, patient = visits(30, rng)
+    search, fits, halves, split, falls, tests = repeated_measures(X, y, patient)
+    X_new, y_new, _ = visits(200, rng)
+    low, high = search.predict_interval(X_new, 0.9)
+    covered = (low <= y_new) & (y_new <= high)
+    # 200 new patients: three standard errors of their mean coverage.
+    error = covered.groupby(np.repeat(np.arange(200), 8)).mean().std() / np.sqrt(200)
+    assert abs(covered.mean() - 0.9) < 3.0 * error + 0.03
+    views = {"marker": "m", "dose": "d", "noise": "n"}
+    model = mk.SpicyMKLRegressor(views, alpha=0.3)
+    by_rows = bootstrap(model, X, y, 30, random_state=0)
+    spread = [np.ptp(f.interval("view_shares"), axis=0)[0] for f in (fits, by_rows)]
+    assert spread[0] > 1.3 * spread[1]
+    names = [halves.kernel_names[m] for m in halves.stable_kernels]
+    assert any("[dose]" in name for name in names)
+    assert not any("[noise]" in name for name in names)
+    assert split.shares.argmin() == 2
+    assert falls.importances_mean[:2].min() > 0.3
+    assert "noise" not in falls.group_names or falls.importances_mean[2] < 0.05
+    p = {view: tests.view_p[view][0] for view in split.names}
+    assert max(p["marker"], p["dose"]) < 0.01 < p["noise"]
+
+
+def exposures(X, events, offset, grid):
+    with config_context(enable_metadata_routing=True):
+        model = mk.SpicyMKLRegressor(loss="poisson").set_fit_request(offset=True)
+        pipeline = make_pipeline(StandardScaler(), model.set_score_request(offset=True))
+        search = GridSearchCV(pipeline, grid, cv=3)
+        search.fit(X[:300], events[:300], offset=offset[:300])
+        score = search.score(X[300:], events[300:], offset=offset[300:])
+    page = mk.report(search, X[300:], events[300:], offset=offset[300:])
+    return search, score, page
+
+
+def test_counts_with_exposures_are_searched_and_reported_as_rates():
+    rng = np.random.default_rng(0)
+    X, years = rng.normal(size=(450, 3)), rng.uniform(0.2, 10.0, 450)
+    events = rng.poisson(years * np.exp(np.sin(2.0 * X[:, 0]) - 0.5))
+    search, score, page = exposures(
+        X, events, np.log(years), {"spicymklregressor__alpha": [0.3, 0.1, 0.03]}
+    )
+    rates, weights = events[300:] / years[300:], years[300:]
+    predicted = search.best_estimator_.predict(X[300:], offset=np.zeros(150))
+    d2 = d2_tweedie_score(rates, predicted, sample_weight=weights, power=1)
+    assert score == pytest.approx(d2)
+    plain = PoissonRegressor(alpha=0.0)
+    plain.fit(X[:300], events[:300] / years[:300], sample_weight=years[:300])
+    assert score > plain.score(X[300:], rates, sample_weight=weights) + 0.2
+    assert search.best_score_ == pytest.approx(score, abs=0.15)
+    assert f"explained beside the offset</th><td>{score:.3g}</td>" in page
+    assert "but none was passed" not in page
+
+
+def nested_report(X, y):
+    views = {"body": ["bmi", "bp"], "serum": [f"s{k}" for k in range(1, 7)]}
+    search = mk.SpicyMKLRegressorCV(views | {"age": "age"}, n_alphas=6, cv=2)
+    search = make_pipeline(StandardScaler().set_output(transform="pandas"), search)
+    nested = nested_cross_validate(search, X, y, cv=3)
+    return nested, mk.report(search.fit(X, y), nested=nested)
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_a_report_says_how_good_a_whole_search_is():
+    pytest.importorskip("matplotlib")
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    nested, page = nested_report(X, y)
+    views = {"body": ["bmi", "bp"], "serum": [f"s{k}" for k in range(1, 7)]}
+    search = mk.SpicyMKLRegressorCV(views | {"age": "age"}, n_alphas=6, cv=2)
+    whole = make_pipeline(StandardScaler().set_output(transform="pandas"), search)
+    np.testing.assert_allclose(nested.scores, cross_val_score(whole, X, y, cv=3))
+    table = nested.summary("view").set_index("view")
+    assert table["in_use"]["body"] == table["in_use"]["serum"] == 1.0
+    assert table["variance_share"]["body"] > table["variance_share"]["age"]
+    assert f"<th>mean r2</th><td>{nested.scores.mean():.3g}</td>" in page
+    assert f"{nested.scores.std(ddof=1):.3g}</td>" in page
+
+
+def simplest(X, y):
+    views = {column: [column] for column in X}
+    best = mk.SpicyMKLRegressorCV(views, n_alphas=10).fit(X, y)
+    search = mk.SpicyMKLRegressorCV(views, n_alphas=10, refit="one_standard_error")
+    return best, search.fit(X, y)
+
+
+def test_one_standard_error_gives_a_simpler_model():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    best, search = simplest(X / X.std(), y)
+    folds = [best.cv_results_[f"split{k}_test_score"] for k in range(5)]
+    folds = np.stack(folds)[:, best.best_index_]
+    assert search.best_score_ >= folds.mean() - folds.std(ddof=1) / np.sqrt(5)
+    assert search.active_kernels_.size < 0.7 * best.active_kernels_.size
+
+
+def dated_table(known, new, model):
+    columns = "--id ticket --date sold --period week"
+    shell(f"multikernel fit {known} -t price {columns} --cv 3 --intervals -o {model}")
+    table = shell(
+        f"multikernel predict {model} {new} --id ticket --interval 0.9 "
+        "--contributions column"
+    )
+    asked = "--scoring neg_mean_absolute_error --json"
+    scored = shell(f"multikernel score {model} {new} -t price --id ticket {asked}")
+    return pd.read_csv(io.StringIO(table), dtype={"ticket": str}), json.loads(scored)
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_the_command_line_reads_dates_and_keeps_ids(tmp_path):
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, 200), "D")
+    table = pd.DataFrame({"ticket": [f"{k:06d}" for k in range(200)], "sold": days})
+    table["size"] = rng.normal(size=200)
+    weekend = days.day_of_week.to_numpy() > 4
+    table["price"] = 2.0 * weekend + table["size"] + 0.2 * rng.normal(size=200)
+    files = tmp_path / "KNOWN.CSV", tmp_path / "NEW.CSV"
+    table[:140].to_csv(files[0], index=False)
+    table[140:].to_csv(files[1], index=False)
+    answers, scored = dated_table(*files, tmp_path / "model.skops")
+    assert answers["ticket"].tolist() == table["ticket"][140:].tolist()
+    price = table["price"][140:].to_numpy()
+    inside = (answers["low"] <= price) & (price <= answers["high"])
+    assert abs(inside.mean() - 0.9) < 3.0 * np.sqrt(0.9 * 0.1 / 60) + 0.03
+    terms = answers[[name for name in answers if name.startswith("contribution_")]]
+    np.testing.assert_allclose(terms.sum(axis=1), answers["prediction"])
+    assert r2_score(price, answers["prediction"]) > 0.85
+    error = np.abs(price - answers["prediction"]).mean()
+    assert scored["score"] == pytest.approx(-error)
+
+
 TASKS = [
     association,
     counts,
@@ -445,6 +612,11 @@ TASKS = [
     researcher,
     beginner,
     notebook,
+    repeated_measures,
+    exposures,
+    nested_report,
+    simplest,
+    dated_table,
 ]
 
 
