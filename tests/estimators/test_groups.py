@@ -1,6 +1,7 @@
 """Cross-validation that keeps groups together."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.datasets import make_classification
@@ -14,10 +15,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.estimators import (
+    FixedWeightsMKLRegressorCV,
     GroupOMPClassifierCV,
+    GroupOMPRegressorCV,
+    HKLRegressorCV,
+    LocalRademacherMKLRegressorCV,
     LpMKLClassifierCV,
+    LpMKLRegressorCV,
     SpicyMKLClassifierCV,
+    SpicyMKLOrdinalCV,
     SpicyMKLRegressorCV,
+    SpicyMKLSurvivalCV,
 )
 from multikernel.kernels import GaussianKernel, LinearKernel
 
@@ -93,3 +101,48 @@ def test_groups_pass_through_scikit_learn():
             error_score="raise",
         )
     assert np.isfinite(results["test_score"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.parametrize(
+    "search",
+    [
+        SpicyMKLRegressorCV(n_alphas=3, cv=2),
+        LpMKLRegressorCV(Cs=[1.0], ps=[2.0], cv=2),
+        GroupOMPRegressorCV(alphas=[0.1], cv=2),
+        HKLRegressorCV(alphas=[0.3], cv=2),
+        FixedWeightsMKLRegressorCV(Cs=[1.0], cv=2),
+        LocalRademacherMKLRegressorCV(Cs=[1.0], thetas=[1], cv=2),
+        SpicyMKLSurvivalCV(n_alphas=3, cv=2),
+        SpicyMKLOrdinalCV(n_alphas=3, cv=2),
+    ],
+    ids=lambda search: type(search).__name__,
+)
+def test_groups_are_routed_to_every_search(search):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 2))
+    y = X[:, 0] + 0.3 * random.normal(size=60)
+    if isinstance(search, SpicyMKLSurvivalCV):
+        y = pd.DataFrame({"event": np.arange(60) % 3 > 0, "time": np.exp(y)})
+    if isinstance(search, SpicyMKLOrdinalCV):
+        y = np.digitize(y, [-0.3, 0.3])
+    parts = []
+
+    class Recorded(GroupKFold):
+        def split(self, X, y=None, groups=None):
+            parts.append(groups)
+            return super().split(X, y, groups)
+
+    search.set_params(cv=Recorded(2))
+    with config_context(enable_metadata_routing=True):
+        routed = make_pipeline(StandardScaler(), search.set_fit_request(groups=True))
+        results = cross_validate(
+            routed,
+            X,
+            y,
+            cv=GroupKFold(3),
+            params={"groups": GROUPS},
+            error_score="raise",
+        )
+    assert np.isfinite(results["test_score"]).all()
+    assert [len(set(groups)) for groups in parts] == [4] * 3

@@ -18,6 +18,7 @@ from multikernel.inspection import (
     group_permutation_importance,
     kernel_tests,
     stability_selection,
+    term_posterior,
     variance_split,
 )
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid, Unpenalized
@@ -195,6 +196,19 @@ def test_summary_and_report_have_unpenalized_coefficients_and_offsets():
     estimate_cost(model, X, counts, offset=offset)
     with pytest.raises(ValueError, match="offset must have shape"):
         estimate_cost(model, X, counts, offset=offset[:-1])
+
+
+def test_a_posterior_is_beside_the_offset():
+    X, y, random = data()
+    offset = 3.0 * random.normal(size=len(y))
+    model = SpicyMKLRegressor(KERNELS, 0.1, tol=1e-6)
+    model.fit(X, y + offset, offset=offset)
+    beside = term_posterior(model, X, y + offset, offset=offset)
+    plain = term_posterior(model, X, y)
+    kernels = model.active_kernels_
+    np.testing.assert_allclose(beside.band(X, kernels), plain.band(X, kernels))
+    with pytest.raises(ValueError, match="offset must be those of the fit"):
+        term_posterior(model, X, y + offset)
 
 
 @pytest.mark.parametrize("by", ["kernel", "view", "column"])

@@ -51,12 +51,12 @@ def run_compare(asked: Compare) -> None:
 
 def _suited(task: str, table: Table) -> list[str]:
     """Return the methods for a task and what they learn from."""
-    others = table.precomputed or table.views or table.sequences or table.categories
-    others = others or table.unpenalized or table.offset is not None
+    others = [table.views, table.sequences, table.categories, table.unpenalized]
+    special = table.precomputed or table.offset is not None or any(others)
     return [
         name
         for name, method in METHODS.items()
-        if task in method.tasks and not (method.graphs and others)
+        if task in method.tasks and not (method.graphs and special)
     ]
 
 

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pandas as pd
 from pandas.errors import ParserWarning
 
+from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._doubts import (
     Wanted,
     keep_codes,
@@ -146,3 +148,36 @@ def say_form(path: Path, form: CsvForm) -> None:
 def first_repeated(names: Iterable[str]) -> str | None:
     """Return the first name that is there more than once."""
     return next((name for name, n in Counter(names).items() if n > 1), None)
+
+
+def refuse_empty(numbers: pd.DataFrame, counts: Any) -> None:
+    """Raise for a column without a number, from the count of each column's numbers."""
+    empty = [*numbers.columns[counts == 0]]
+    if empty:
+        raise ValueError(
+            f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
+            f"columns{dropping(empty)}."
+        )
+
+
+def check_reach(path: Path, numbers: pd.DataFrame) -> None:
+    """Raise for a number that is too large to be squared, or infinite.
+
+    Standardising a column would make all of it missing values.
+    """
+    values = numbers.to_numpy()
+    beyond = np.abs(values) > LARGEST_VALUE  # not so where there is no value
+    if beyond.any():
+        column = int(np.argmax(beyond.any(axis=0)))
+        row = int(np.argmax(beyond[:, column]))
+        raise ValueError(
+            f"Column {numbers.columns[column]!r} of {path} holds "
+            f"{values[row, column]:g}, but the largest supported value is "
+            f"{LARGEST_VALUE:g}: correct it, change the unit, or ignore the column "
+            "with --drop."
+        )
+
+
+def dropping(names: Iterable[Any]) -> str:
+    """Return how columns are left out on the command line."""
+    return " with " + " ".join(f"--drop '{name}'" for name in names)

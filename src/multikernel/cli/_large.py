@@ -16,8 +16,14 @@ from sklearn.pipeline import Pipeline
 from multikernel._install import how_to_install
 from multikernel.cli._columns import PLAIN, ColumnChoice, parted
 from multikernel.cli._doubts import caution_ids, find_wanted, leave_out
-from multikernel.cli._frames import Plan, naming_damage, parsed, read_frame
-from multikernel.cli._tables import Table, check_reach, features_of
+from multikernel.cli._frames import (
+    Plan,
+    check_reach,
+    naming_damage,
+    parsed,
+    read_frame,
+)
+from multikernel.cli._tables import Table, features_of
 from multikernel.cli._targets import refuse_odd_cells, targets_of
 from multikernel.cli._training import with_scaling
 from multikernel.datasets.csv_form import MISSING, decimal_mark, find_form

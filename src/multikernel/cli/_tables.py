@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._columns import (
     COLUMN,
     PLAIN,
@@ -24,7 +23,14 @@ from multikernel.cli._columns import (
     say_ignored,
 )
 from multikernel.cli._doubts import caution_ids, find_wanted
-from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage, read_frame
+from multikernel.cli._frames import (
+    NUMBERS,
+    check_reach,
+    dropping,
+    first_repeated,
+    naming_damage,
+    read_frame,
+)
 from multikernel.cli._targets import (
     date_names,
     read_offset,
@@ -160,8 +166,8 @@ def _table_of(
     only: Sequence[str] | None,
 ) -> Table:
     """Return the features, targets and other columns of a data frame."""
-    options = drop, target, choice.sequences, choice.categories
-    options = *options, choice.dates, choice.ids, choice.unpenalized
+    features_named = choice.sequences, choice.categories, choice.dates
+    options = drop, target, *features_named, choice.ids, choice.unpenalized
     parts = [parted(option, frame.columns) for option in options]
     drop, target, sequences, categories, dates, ids, free = parts
     single = [name for name in (choice.group, choice.offset) if name is not None]
@@ -357,7 +363,7 @@ def features_of(
     pairs = [*zip(frame, kinds_of(frame), strict=True)]
     # Dates that are named are among the columns of text.
     checked = [p for p in pairs if p[0] not in sequences or p[1] != DATES]
-    out = _dropping([name for name, kind in checked if kind in ADVICE])
+    out = dropping([name for name, kind in checked if kind in ADVICE])
     names, kinds = [name for name, _ in checked], [kind for _, kind in checked]
     refuse_kinds(names, kinds, str(path), out)
     pairs = [pair for pair in pairs if pair[0] not in sequences]
@@ -396,7 +402,7 @@ def _refuse_texts(
         )
     raise ValueError(
         f"{path} has non-numeric columns: {', '.join(map(str, wrong))}{why}. "
-        f"{advice}{_dropping(wrong)}."
+        f"{advice}{dropping(wrong)}."
     )
 
 
@@ -414,39 +420,6 @@ def _with_numbers(
     if numeric is frame:
         return values
     return pd.concat([values, frame.drop(columns=list(numbers))], axis=1)[list(frame)]
-
-
-def refuse_empty(numbers: pd.DataFrame, counts: Any) -> None:
-    """Raise for a column without a number, from the count of each column's numbers."""
-    empty = [*numbers.columns[counts == 0]]
-    if empty:
-        raise ValueError(
-            f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
-            f"columns{_dropping(empty)}."
-        )
-
-
-def check_reach(path: Path, numbers: pd.DataFrame) -> None:
-    """Raise for a number that is too large to be squared, or infinite.
-
-    Standardising a column would make all of it missing values.
-    """
-    values = numbers.to_numpy()
-    beyond = np.abs(values) > LARGEST_VALUE  # not so where there is no value
-    if beyond.any():
-        column = int(np.argmax(beyond.any(axis=0)))
-        row = int(np.argmax(beyond[:, column]))
-        raise ValueError(
-            f"Column {numbers.columns[column]!r} of {path} holds "
-            f"{values[row, column]:g}, but the largest supported value is "
-            f"{LARGEST_VALUE:g}: correct it, change the unit, or ignore the column "
-            "with --drop."
-        )
-
-
-def _dropping(names: Iterable[Any]) -> str:
-    """Return how columns are left out on the command line."""
-    return " with " + " ".join(f"--drop '{name}'" for name in names)
 
 
 def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:

@@ -69,7 +69,7 @@ def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
 def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[str]:
     """Return the columns that a column of dates becomes, or say that it holds none."""
     encoder = TableEncoder(list(periods)).fit(column.to_frame())
-    if encoder.kinds_[column.name] != "dates":
+    if encoder.kinds_[str(column.name)] != "dates":
         cells = column.dropna().astype(str)
         odd = cells[~cells.str.fullmatch(r"\d{4}-\d\d-\d\d([T ].*)?")]
         cell = next(iter(odd), next(iter(cells), None))

@@ -20,6 +20,7 @@ from multikernel.cli._columns import (
     parse_views,
     view_kernels,
 )
+from multikernel.cli._frames import refuse_empty
 from multikernel.cli._messages import check_choice
 from multikernel.cli._methods import (
     LOSS_TASKS,
@@ -32,7 +33,7 @@ from multikernel.cli._methods import (
     with_event,
 )
 from multikernel.cli._requests import Compare, Fit, Training
-from multikernel.cli._tables import Table, as_times, read_table, refuse_empty
+from multikernel.cli._tables import Table, as_times, read_table
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.parameters import SIMPLEST

@@ -357,7 +357,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             shape = pair[0].T.shape
             known = check_offset(type(self).__name__, offset, *shape, alike=True).T
             pair, weights = _beside(known, pair, weights, deviance)
-        return _explained_deviance(*pair, weights, deviance)
+        return _explained_deviance(pair[0], pair[1], weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that several targets are welcome where these have a selection."""

@@ -11,11 +11,11 @@ from multikernel.certificates import best_intercepts
 from multikernel.estimators.parameters import find_joint_loss, find_loss
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, last_step
+from multikernel.inspection.resampling import resampled_weights
 from multikernel.inspection.split import (
     VarianceSplit,
     contributions,
     given_offset,
-    resampled_weights,
     split_of,
 )
 from multikernel.losses import Loss, is_coupled, weighted

@@ -240,7 +240,7 @@ def nested_cross_validate(
         fitted = _fitted(estimator, X, y, given, train)
         models.append(last_step(fitted)[1])
         held_out = _safe_split(estimator, X, y, test, train)
-        scores.append(_score(fitted, *held_out, scoring, given, test))
+        scores.append(_score(fitted, held_out, scoring, given, test))
     names = [getattr(m, "best_params_", {}) for m in models]
     measure = default_score(models[0]) if scoring is None else scoring
     if scoring is None and models[0]._state.deviance is not None:
@@ -263,9 +263,10 @@ def _fitted(
 
 
 def _score(
-    fitted: Any, X: Any, y: Any, scoring: Any, given: Mapping[str, Any], test: Indices
+    fitted: Any, held_out: Any, scoring: Any, given: Mapping[str, Any], test: Indices
 ) -> float:
     """Return the score of a model on the samples that a fold left out."""
+    X, y = held_out
     if scoring is not None:
         return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
     before, model = last_step(fitted)

@@ -12,6 +12,7 @@ from sklearn.base import is_regressor
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
 from multikernel.estimators.publish.predict import AdditiveModel
+from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
 from multikernel.inspection.resampling import interval_ends
@@ -191,7 +192,7 @@ class Covariance:
 
 
 def term_posterior(
-    estimator: Any, X: Any, y: Any, *, sample_weight: Any = None
+    estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, offset: Any = None
 ) -> TermPosterior:
     r"""Return the posterior of each term of a regressor, given the kernel weights.
 
@@ -221,9 +222,11 @@ def term_posterior(
     X : array-like or data frame of shape (n_samples, n_features)
         The training samples.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        The targets of the fit, less its ``offset`` where it had one.
+        The targets of the fit.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights of the fit.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        The offsets of the fit.
 
     Returns
     -------
@@ -271,6 +274,8 @@ def term_posterior(
     )
     targets = np.asarray(known_targets(model, X, y, sample_weight), np.float64)
     targets = targets.reshape(len(targets), -1)
+    if offset is not None:
+        targets = targets - check_offset(OWNER, offset, *targets.shape, alike=True)
     published = np.atleast_2d(model.dual_coef_).T
     if not len(rows) == len(targets) == len(published):
         raise ValueError(
@@ -337,8 +342,8 @@ def _check_agreement(published: Array, dual: Array) -> None:
     if off > AGREEMENT * np.linalg.norm(published):
         raise ValueError(
             "The residuals are not those that dual_coef_ stands for (they differ by "
-            f"more than {AGREEMENT:.0%}): X, y and sample_weight must be those of the "
-            "fit, y less its offset, and its tol small enough."
+            f"more than {AGREEMENT:.0%}): X, y, sample_weight and offset must be "
+            "those of the fit, and its tol small enough."
         )
 
 

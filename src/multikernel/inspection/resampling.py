@@ -1,7 +1,7 @@
 """Fits of one model on many resamples, from one set of Gram matrices."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import check_model
-from multikernel.linalg.tables import row_keys
+from multikernel.linalg.tables import row_chunks, row_keys
 from multikernel.problem import Solution
 
 MOST_DRAWS = 100
@@ -232,6 +232,26 @@ def draws_with_replacement(
     return _with_all_classes(draw, n_resamples, 1, samples)
 
 
+def resampled_weights(
+    random: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
+) -> Iterator[Array]:
+    """Yield the weights of samples, or whole groups, drawn with replacement.
+
+    They have shape (n_chunk, n_samples), and n_resamples rows in all.
+    """
+    unit_of = np.arange(len(weights))
+    if groups is not None:
+        labels = check_groups(groups, len(weights))
+        unit_of = np.unique(labels, return_inverse=True)[1]
+    # A sample without weight is none, and makes no resample larger.
+    drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
+    n_units, chances = int(drawable.sum()), drawable / drawable.sum()
+    for chunk in row_chunks(n_resamples, len(weights)):
+        size = len(range(n_resamples)[chunk])
+        counts = random.multinomial(n_units, chances, size=size)
+        yield counts[:, unit_of] * weights
+
+
 def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
     """Return the units to draw in strata, and the unit of each sample.
 
@@ -275,7 +295,7 @@ def _with_all_classes(
         lacks = np.repeat(lacks.reshape(-1, size).any(axis=1), size)
         if not lacks.any():
             return counts
-        counts[lacks] = draw(np.count_nonzero(lacks))
+        counts[lacks] = draw(int(np.count_nonzero(lacks)))
     raise ValueError(
         f"groups: {MOST_DRAWS} draws of whole groups lack a class, because few groups "
         "hold it. Use more groups, or leave the class out."

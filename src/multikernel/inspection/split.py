@@ -1,6 +1,6 @@
 """Held-out variance, split among the terms of a model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,9 @@ from multikernel.estimators.publish.columns import (
 from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels, view_members
 from multikernel.estimators.read.samples import check_offset
-from multikernel.estimators.read.targets import check_groups, known_targets
+from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
-from multikernel.inspection.resampling import interval_ends
-from multikernel.linalg.tables import row_chunks
+from multikernel.inspection.resampling import interval_ends, resampled_weights
 
 
 def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
@@ -364,26 +363,6 @@ def given_offset(owner: str, model: Any, offset: Any, values: Array) -> Array:
         return np.zeros(values.shape)
     alike = not hasattr(model, "classes_")
     return check_offset(owner, offset, *values.shape, alike=alike)
-
-
-def resampled_weights(
-    random: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
-) -> Iterator[Array]:
-    """Yield the weights of samples, or whole groups, drawn with replacement.
-
-    They have shape (n_chunk, n_samples), and n_resamples rows in all.
-    """
-    unit_of = np.arange(len(weights))
-    if groups is not None:
-        labels = check_groups(groups, len(weights))
-        unit_of = np.unique(labels, return_inverse=True)[1]
-    # A sample without weight is none, and makes no resample larger.
-    drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
-    n_units, chances = int(drawable.sum()), drawable / drawable.sum()
-    for chunk in row_chunks(n_resamples, len(weights)):
-        size = len(range(n_resamples)[chunk])
-        counts = random.multinomial(n_units, chances, size=size)
-        yield counts[:, unit_of] * weights
 
 
 def split_of(
