@@ -1,6 +1,7 @@
 """Groups and offsets in resampling, splits, importance and tests of kernels."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
@@ -146,6 +147,16 @@ def test_importance_exchanges_the_columns_of_whole_groups():
     moved[:, 0] = level[draws.orders[0]][PATIENTS]
     fall = model.score(X, y) - model.score(moved, y)
     np.testing.assert_allclose(found.importances, [[fall]])
+    with pytest.raises(ValueError, match="Labels of the samples are sample_groups"):
+        group_permutation_importance(model, X, y, PATIENTS)
+    frame, moved = (
+        pd.DataFrame(X, columns=["x0", "x1", "x2"]),
+        pd.Series(PATIENTS)[::-1],
+    )
+    named = SpicyMKLRegressor(KERNELS, 0.1).fit(frame, y)
+    for split in (variance_split, deviance_split):
+        with pytest.warns(UserWarning, match="groups and X have the same row labels"):
+            split(named, frame, y, groups=moved, n_resamples=2)
     with pytest.raises(ValueError, match="sample_groups holds one group"):
         group_permutation_importance(model, X, y, sample_groups=np.zeros(len(y)))
 

@@ -301,7 +301,9 @@ class Predict(SavedOnData):
     )
     interval: float | None = option(
         "Add the ends of an interval that holds this share of targets, such as 0.9; of "
-        "models fitted with --intervals."
+        "models fitted with --intervals.",
+        min=0.5,
+        max=1.0,
     )
     contributions: str | None = option(
         "Add the terms that sum to the decision value, by kernel, view or column.",

@@ -269,7 +269,7 @@ def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, 
         )
     try:
         return float(get_scorer(name)(estimator, table.X, table.y)), name
-    except (AttributeError, TypeError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"--scoring {name} is not for this model: {error}") from error
 
 

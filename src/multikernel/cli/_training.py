@@ -38,6 +38,7 @@ from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.kinds import Sheet, default_texts
+from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
 from multikernel.kernels import (
     CategoryKernel,
@@ -174,9 +175,18 @@ def asked_columns(asked: Training) -> ColumnChoice:
         ids=tuple(asked.id or ()),
         offset=asked.offset,
         dates=tuple(asked.date or ()),
-        periods=tuple(asked.period or ()),
+        periods=_periods(asked),
         unpenalized=tuple(asked.unpenalized or ()),
     )
+
+
+def _periods(asked: Training) -> tuple[str, ...]:
+    """Return the periods of dates, which must be known."""
+    for period in asked.period or ():
+        check_choice("--period", period, PERIODS)
+    if asked.period and not asked.date:
+        raise ValueError("--period requires --date: name the columns of dates.")
+    return tuple(asked.period or ())
 
 
 def _labels(asked: Training) -> tuple[bool, str]:

@@ -9,6 +9,7 @@ from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter, check_weights
 from multikernel.certificates import best_intercepts
 from multikernel.estimators.parameters import find_joint_loss, find_loss
+from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, last_step
 from multikernel.inspection.resampling import resampled_weights
@@ -115,6 +116,7 @@ def deviance_split(
     check_parameter(OWNER, "n_resamples", n_resamples, Number(2, integer=True))
     _, model = last_step(estimator)
     check_model(OWNER, model)
+    warn_order(OWNER, X, groups=groups, offset=offset)
     y = known_targets(model, X, y, sample_weight)
     loss, targets = _loss_and_targets(model, y)
     contribution = contributions(estimator, X, by)

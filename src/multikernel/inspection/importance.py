@@ -10,6 +10,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Indices
 from multikernel._validation import Number, check_parameter, check_weights, shown
+from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.targets import check_groups, known_targets
 from multikernel.inspection import pipelines
 
@@ -96,6 +97,7 @@ def group_permutation_importance(
     check_parameter(owner, "n_repeats", n_repeats, Number(1, integer=True))
     before, model = pipelines.last_step(estimator)
     pipelines.check_model(owner, model)
+    warn_order(owner, X, sample_groups=sample_groups, offset=offset)
     y = known_targets(model, X, y, sample_weight)
     sample_weight = check_weights(sample_weight, len(y))
     data = pipelines.data_at_model(before, X)
@@ -161,7 +163,7 @@ def _group_columns(
     else:
         raise ValueError(
             f"{owner}: groups must be 'kernel', 'view' or a mapping from names to "
-            f"columns, got {shown(groups)}."
+            f"columns, got {shown(groups)}. Labels of the samples are sample_groups."
         )
     if not columns_of:
         raise ValueError(f"{owner}: the model has no kernel in use, so no group.")

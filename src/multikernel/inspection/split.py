@@ -24,6 +24,7 @@ from multikernel.estimators.publish.columns import (
 )
 from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels, view_members
+from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
@@ -343,6 +344,7 @@ def variance_split(
             f"{owner} splits predictions that are sums of terms, and those of "
             f"loss={model._state.loss} are exponentials: use deviance_split."
         )
+    warn_order(owner, X, groups=groups, offset=offset)
     contribution = contributions(estimator, X, by)
     y = np.asarray(known_targets(model, X, y, sample_weight), dtype=np.float64)
     y = y - given_offset(owner, model, offset, y.reshape(len(y), -1)).reshape(y.shape)
