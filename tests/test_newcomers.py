@@ -36,6 +36,7 @@ from multikernel.inspection import (
     group_permutation_importance,
     kernel_tests,
     nested_cross_validate,
+    scaled_intervals,
     stability_selection,
 )
 from multikernel.kernels import (
@@ -642,3 +643,20 @@ def test_fingerprints_are_compared_by_tanimoto_also_at_the_command_line(tmp_path
     active = np.where(share > np.median(share), "yes", "no")
     found = fingerprints(sparse.csr_array(bits.astype(float)), active, tmp_path)
     assert np.mean(found == active[300:]) > 0.9
+
+
+def domain(X, y, new):
+    model = mk.SpicyMKLRegressorCV(intervals=True).fit(X, y)
+    low, high = scaled_intervals(model, X, y).predict_interval(new, coverage=0.9)
+    return model.predict(new), low, high
+
+
+def test_intervals_know_where_samples_are_few():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1100, 2))
+    noise = 0.1 + 0.2 * (X**2).sum(axis=1)
+    y = X[:, 0] + X[:, 1] ** 2 + noise * rng.normal(size=1100)
+    predicted, low, high = domain(X[:200], y[:200], X[200:])
+    assert 0.87 < np.mean((low < y[200:]) & (y[200:] < high)) < 0.94
+    ranks = pd.Series(high - low), pd.Series(np.abs(y[200:] - predicted))
+    assert ranks[0].corr(ranks[1], method="spearman") > 0.25

@@ -1,10 +1,10 @@
 """How sure is a prediction: coverage, widths and calibration, measured.
 
 Run ``python benchmarks/intervals/run.py``, or some parts by ``--part NAME`` (coverage,
-bands, mapie, calibration). Rows of other parts stay in results.json, and RESULTS.md is
-written from it. The part "mapie" needs the peers (``make bench-peers`` has their
-environment); it is left out where MAPIE is not installed. Times are seconds of the
-processor on one BLAS thread.
+scaled, bands, mapie, calibration). Rows of other parts stay in results.json, and
+RESULTS.md is written from it. The part "mapie" needs the peers (``make bench-peers``
+has their environment); it is left out where MAPIE is not installed. Times are seconds
+of the processor on one BLAS thread.
 """
 
 import os
@@ -26,6 +26,7 @@ from benchmarks.intervals.report import page
 from benchmarks.measure import Results, Row, cpu
 from numpy.typing import NDArray
 from scipy.special import logit
+from scipy.stats import spearmanr
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
 from sklearn.linear_model import LogisticRegression
@@ -44,7 +45,7 @@ from multikernel import (
     SpicyMKLRegressorCV,
 )
 from multikernel.datasets import load
-from multikernel.inspection import term_posterior
+from multikernel.inspection import scaled_intervals, term_posterior
 from multikernel.kernels import GaussianKernel, per_column
 
 Array = NDArray[Any]
@@ -122,6 +123,38 @@ def coverage(draws: int) -> Iterator[Row]:
             "width": float(each[:, 1].mean()),
             "cost": kept / plain,
         }
+
+
+def growing_noise(seed: int) -> tuple[Array, Array]:
+    """Return samples whose noise grows with their distance from zero."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(N_TRAIN + N_TEST, 3))
+    noise = 0.1 + 0.15 * np.sum(X**2, axis=1)
+    return X, np.sin(X[:, 0]) + X[:, 1] + noise * random.standard_normal(len(X))
+
+
+def scaled(draws: int) -> Iterator[Row]:
+    """Yield the coverage of scaled intervals, and how widths follow errors."""
+    for name in ("growing noise", *REGRESSIONS):
+        rows = []
+        for seed in range(draws):
+            generated = name == "growing noise"
+            data = growing_noise(seed) if generated else regression(name, seed)
+            X, X_new, y, y_new = split(*data, seed)
+            model = SpicyMKLRegressorCV(intervals=True).fit(X, y)
+            errors = np.abs(y_new - model.predict(X_new))
+            both = []
+            for intervals in (model, scaled_intervals(model, X, y)):
+                low, high = intervals.predict_interval(X_new, coverage=COVERAGE)
+                rank = spearmanr(high - low, errors).statistic
+                both.append((*met((low, high), y_new, np.std(y_new)), rank))
+            rows.append(both)
+        each = np.array(rows)
+        row: Row = {"part": "scaled", "case": name, "splits": draws}
+        row["error"] = float(each[:, 1, 0].std() / np.sqrt(max(draws - 1, 1)))
+        for number, value in enumerate(("coverage", "width", "rank")):
+            row[value] = each[:, :, number].mean(axis=0).tolist()
+        yield row
 
 
 def drawn_functions(seed: int) -> tuple[Array, Array, Array]:
@@ -261,11 +294,12 @@ def slope(y: Array, p: Array) -> float:
 
 PARTS = {
     "coverage": coverage,
+    "scaled": scaled,
     "bands": bands,
     "mapie": beside_mapie,
     "calibration": calibration,
 }
-DRAWS = {"coverage": 20, "bands": 50, "mapie": 3, "calibration": 4}
+DRAWS = {"coverage": 20, "scaled": 10, "bands": 50, "mapie": 3, "calibration": 4}
 
 
 def main() -> None:

@@ -7,6 +7,10 @@ from .nested import (
     nested_cross_validate as nested_cross_validate,
 )
 from .posterior import TermPosterior as TermPosterior, term_posterior as term_posterior
+from .scaled import (
+    ScaledIntervals as ScaledIntervals,
+    scaled_intervals as scaled_intervals,
+)
 from .shapley import (
     ShapleyValues as ShapleyValues,
     shapley_values as shapley_values,

@@ -119,6 +119,28 @@ class TermPosterior:
         width = norm.ppf(end) * np.sqrt(self._variances(X, positions, center))
         return mean - width, mean + width
 
+    def predict_deviation(self, X: Any) -> Array:
+        """Return the standard deviation of new targets, given the kernel weights.
+
+        It is the root of the variance of the noise plus the posterior variance of the
+        prediction about its mean over the training samples. It grows with the distance
+        from the training samples, up to that of the prior, so that it also says where
+        a model is not applicable.
+
+        Parameters
+        ----------
+        X : ndarray or data frame of shape (n_samples, n_features)
+            Points, as in `band`.
+
+        Returns
+        -------
+        deviation : ndarray of shape (n_samples, n_outputs)
+            In the units of the targets, for samples of weight one.
+        """
+        everything = list(range(len(self.active_kernels)))
+        variances = self._variances(self._table(X), everything, self.X)
+        return np.asarray(np.sqrt(self.noise_variance + variances))
+
     def _table(self, X: Any) -> Array:
         """Return data as an array with the model's own columns."""
         return self.read(X) if hasattr(X, "columns") else np.asarray(X, np.float64)
@@ -266,7 +288,7 @@ def term_posterior(
     ((80, 1), True)
     """
     before, model = last_step(estimator)
-    _check_squared(model)
+    check_squared(model)
     fitted, rows = model._model_and_data(data_at_model(before, X))
     # It refuses matrices, and centred kernels, before anything is solved for.
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
@@ -290,35 +312,63 @@ def term_posterior(
     weights = weights[used]
     dual = weights[:, None] * (targets - fitted.decision_values(rows))
     _check_agreement(published, dual)
-    terms = fitted.terms(rows, range(fitted.n_active))
-    theta = _prior_weights(fitted, rows, terms, published)
-    # What is published may have the units of C, and be scaled into the feasible set.
-    theta *= _units(published, dual)[:, None]
-    columns = [np.ones((len(rows), 1))] if model.fit_intercept else []
-    columns += [fitted.design(rows)] if fitted.design is not None else []
-    free = np.hstack([np.empty((len(rows), 0)), *columns])
-    factors = [_factors(fitted, rows, each, weights, free) for each in theta]
-    freedom = [_freedom(*each, weights) for each in factors]
-    noise = np.sum(dual**2 / weights[:, None], axis=0) / freedom
-    active = model.active_kernels_
-    factor, basis = (np.stack(each) for each in zip(*factors, strict=True))
 
     def read(X: Any) -> Array:
         return np.asarray(model._model_and_data(data_at_model(before, X))[1])
 
+    theta = _prior_weights(fitted, rows, published)
+    # What is published may have the units of C, and be scaled into the feasible set.
+    theta *= _units(published, dual)[:, None]
+    training = Residuals(rows, weights, dual, fit_intercept=model.fit_intercept)
+    return posterior_of(fitted, model.active_kernels_, theta, training, read)
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Training samples, their positive weights, and weighted residuals.
+
+    `dual` has shape (n_train, n_outputs).
+    """
+
+    rows: Array
+    weights: Array
+    dual: Array
+    fit_intercept: bool
+
+    def free_columns(self, model: AdditiveModel) -> Array:
+        """Return the columns without a penalty, the intercept among them."""
+        n_rows = len(self.rows)
+        columns = [np.ones((n_rows, 1))] if self.fit_intercept else []
+        columns += [model.design(self.rows)] if model.design is not None else []
+        return np.hstack([np.empty((n_rows, 0)), *columns])
+
+
+def posterior_of(
+    fitted: AdditiveModel,
+    active: Indices,
+    theta: Array,
+    training: Residuals,
+    read: Callable[[Any], Array],
+) -> TermPosterior:
+    """Return the posterior for prior weights theta, (n_outputs, n_active)."""
+    rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
+    factors = [_factors(fitted, rows, each, weights, free) for each in theta]
+    freedom = [_freedom(*each, weights) for each in factors]
+    noise = np.sum(training.dual**2 / weights[:, None], axis=0) / freedom
+    factor, basis = (np.stack(each) for each in zip(*factors, strict=True))
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)
 
 
-def _check_squared(model: Any) -> None:
+def check_squared(model: Any, owner: str = OWNER) -> None:
     """Raise unless a model is a regressor with the squared loss and with terms."""
-    check_model(OWNER, model)
+    check_model(owner, model)
     name = type(model).__name__
     if not is_regressor(model):
-        raise TypeError(f"{OWNER} is for regressors, and {name} is none.")
+        raise TypeError(f"{owner} is for regressors, and {name} is none.")
     fit = model._fitted()
     if fit.loss != repr("squared_error"):
         raise ValueError(
-            f"{OWNER} needs a fit with loss='squared_error', whose posterior is "
+            f"{owner} needs a fit with loss='squared_error', whose posterior is "
             f"Gaussian; this {name} was fitted with loss={fit.loss}."
         )
     if getattr(fit.model, "grams", None) is None:
@@ -347,28 +397,37 @@ def _check_agreement(published: Array, dual: Array) -> None:
         )
 
 
-def _prior_weights(
-    model: AdditiveModel, X: Array, terms: Array, published: Array
-) -> Array:
+def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
     """Return the theta for which term m is theta_m K_m rho, (n_outputs, n_active).
 
-    `terms` are the model's terms at X, `published` is rho, its ``dual_coef_``. Each
-    theta_m is a least-squares fit, and a term that is no such multiple is refused.
+    `published` is rho, the ``dual_coef_`` of the model. Each theta_m is a least-squares
+    fit, and a term that is no such multiple is refused.
     """
+    terms = model.terms(X, range(model.n_active))
+    theta, off = fitted_weights(model, X, terms, published)
+    worst = int(np.argmax(off)) if off.size else 0
+    if off.size and off[worst] > AGREEMENT:
+        raise ValueError(
+            f"Term {worst} is no multiple of its kernel times dual_coef_, by "
+            f"{off[worst]:.0%} of all terms: fit with a smaller tol."
+        )
+    return theta
+
+
+def fitted_weights(
+    model: AdditiveModel, X: Array, terms: Array, dual: Array
+) -> tuple[Array, Array]:
+    """Return theta, and by what share of all terms each term differs from its form."""
+    off, total = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):
-        smooth = model.grams.between(X, X, position) @ published
+        smooth = model.grams.between(X, X, position) @ dual
         sizes = np.sum(smooth**2, axis=0)
         products = np.sum(smooth * terms[:, :, position], axis=0)
         np.divide(products, sizes, out=theta[:, position], where=sizes > 0.0)
-        off = np.linalg.norm(terms[:, :, position] - theta[:, position] * smooth)
-        if off > AGREEMENT * np.linalg.norm(terms):
-            raise ValueError(
-                f"Term {position} is no multiple of its kernel times dual_coef_, by "
-                f"{off / np.linalg.norm(terms):.0%} of all terms: fit with a smaller "
-                "tol."
-            )
-    return np.maximum(theta, 0.0)
+        difference = terms[:, :, position] - theta[:, position] * smooth
+        off[position] = np.linalg.norm(difference) / total
+    return np.maximum(theta, 0.0), off
 
 
 def _factors(

@@ -54,7 +54,11 @@ class FoldModels:
 
 
 def cv_plus(
-    predicted: Array, fold_of: Indices, residuals: Array, coverage: float
+    predicted: Array,
+    fold_of: Indices,
+    residuals: Array,
+    coverage: float,
+    deviations: Array | None = None,
 ) -> tuple[Array, Array]:
     r"""Return the ends of CV+ intervals, (n_new, n_outputs) each.
 
@@ -79,6 +83,9 @@ def cv_plus(
         Their residuals there, in absolute value.
     coverage : float
         The share of new samples whose targets are to lie inside, in [0.5, 1).
+    deviations : ndarray of shape (n_folds, n_new, n_outputs), default=None
+        What residuals are multiplied by at new samples, for residuals that were divided
+        by the deviations of the same models at the training samples.
 
     Raises
     ------
@@ -104,6 +111,8 @@ def cv_plus(
     for rows in row_chunks(predicted.shape[1], 2 * n_samples * n_outputs):
         values = predicted[fold_of, rows]
         off = residuals[:, None]
+        if deviations is not None:
+            off = off * deviations[fold_of, rows]
         low[rows] = np.partition(values - off, n_samples - rank, axis=0)[-rank]
         high[rows] = np.partition(values + off, rank - 1, axis=0)[rank - 1]
     return low, high

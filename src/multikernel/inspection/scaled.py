@@ -1,0 +1,188 @@
+"""Intervals of predictions whose widths follow the posterior deviation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.estimators.publish.intervals import FoldModels, cv_plus
+from multikernel.estimators.read.targets import known_targets
+from multikernel.inspection.pipelines import data_at_model, last_step
+from multikernel.inspection.posterior import (
+    Residuals,
+    TermPosterior,
+    check_squared,
+    fitted_weights,
+    posterior_of,
+)
+from multikernel.linalg.tables import row_keys
+
+OWNER = "scaled_intervals"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScaledIntervals:
+    """Scaled CV+ intervals of a search.
+
+    Parameters
+    ----------
+    folds : FoldModels
+        The models of the folds, and the residuals of the training samples.
+    posteriors : tuple of TermPosterior
+        One for each fold, given its training samples.
+    scores : ndarray of shape (n_samples, n_outputs)
+        The residual of every training sample over its deviation.
+
+    See Also
+    --------
+    scaled_intervals : Makes it.
+    """
+
+    folds: FoldModels
+    posteriors: tuple[TermPosterior, ...]
+    scores: Array
+
+    def __repr__(self) -> str:
+        """Return the numbers of samples and folds."""
+        n_folds, n_samples = len(self.posteriors), len(self.scores)
+        return f"Scaled CV+ intervals from {n_samples} samples in {n_folds} folds"
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return intervals that hold the targets of new samples.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as the estimator takes them.
+        coverage : float, default=0.9
+            The share of new samples whose targets are to lie inside, in [0.5, 1).
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The ends in the units of the targets.
+
+        Raises
+        ------
+        ValueError
+            If the coverage needs more training samples than there are.
+        """
+        rows = self.posteriors[0].read(X)
+        predicted = self.folds.decision_values(rows)
+        deviations = np.stack([p.predict_deviation(rows) for p in self.posteriors])
+        ends = cv_plus(predicted, self.folds.fold_of, self.scores, coverage, deviations)
+        low, high = (end[:, 0] if end.shape[1] == 1 else end for end in ends)
+        return low, high
+
+
+def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
+    r"""Return intervals that are wider where a model has seen few samples.
+
+    With the prediction :math:`\hat\mu_{-k(i)}` of the model without the fold of sample
+    i, and the deviation :math:`s_{-k(i)}` of new targets by its posterior (see
+    `TermPosterior.predict_deviation`), the score of a training sample is :math:`S_i =
+    |y_i - \hat\mu_{-k(i)}(x_i)| / s_{-k(i)}(x_i)`, and the interval
+
+    .. math:: \bigl[q^-\{\hat\mu_{-k(i)}(x) - S_i s_{-k(i)}(x)\},\;
+        q^+\{\hat\mu_{-k(i)}(x) + S_i s_{-k(i)}(x)\}\bigr]
+
+    with the quantiles of CV+ [1]_ and scores that are scaled as in section 5.2 of [2]_.
+    The guarantee is that of ``predict_interval``, whether or not the posterior is
+    right: a score is any function of the other folds and the sample.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted search of a regressor with the squared loss and ``intervals=True``, or
+        a pipeline that ends in one.
+    X : array-like or data frame of shape (n_samples, n_features)
+        The training samples. Matrices of n x n are factorized, one for each fold.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        The targets of the fit.
+
+    Returns
+    -------
+    intervals : ScaledIntervals
+
+    Raises
+    ------
+    TypeError
+        If the estimator is no regressor of this library.
+    ValueError
+        If its loss is another one, it keeps no models of folds, it had an offset,
+        kernels are given matrices or centered by ``normalize``, or the samples are not
+        those of the fit.
+
+    References
+    ----------
+    .. [1] Barber, R. F., Candès, E. J., Ramdas, A. and Tibshirani, R. J. (2021).
+       Predictive inference with the jackknife+. Annals of Statistics 49, 486-507.
+    .. [2] Lei, J., G'Sell, M., Rinaldo, A., Tibshirani, R. J. and Wasserman, L. (2018).
+       Distribution-free predictive inference for regression. Journal of the American
+       Statistical Association 113, 1094-1111.
+       https://doi.org/10.1080/01621459.2017.1307116
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLRegressorCV
+    >>> from multikernel.inspection import scaled_intervals
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(120, 2))
+    >>> y = np.sin(X[:, 0]) + random.normal(0, 0.2, 120)
+    >>> model = SpicyMKLRegressorCV(intervals=True).fit(X, y)
+    >>> low, high = scaled_intervals(model, X, y).predict_interval([[0, 0], [4, 4]])
+    >>> bool(high[1] - low[1] > 1.5 * (high[0] - low[0]))
+    True
+    """
+    before, model = last_step(estimator)
+    check_squared(model, OWNER)
+    state = model._fitted()
+    if state.folds is None:
+        raise ValueError(
+            f"{OWNER} needs the models of the folds of a search: fit "
+            "SpicyMKLRegressorCV, or another search, with intervals=True."
+        )
+    if state.has_offset:
+        raise ValueError(f"{OWNER} does not support a fit with an offset.")
+    _, rows = model._model_and_data(data_at_model(before, X))
+    targets = np.asarray(known_targets(model, X, y, None), np.float64)
+    targets = targets.reshape(len(targets), -1)
+    folds = state.folds
+    # The samples of a search are in the order of their values.
+    order = np.argsort(row_keys(np.column_stack([rows, targets])), kind="stable")
+    rows, targets = rows[order], targets[order]
+    _check_samples(folds, rows, targets)
+
+    def read(X: Any) -> Array:
+        return np.asarray(model._model_and_data(data_at_model(before, X))[1])
+
+    posteriors, deviations = [], np.empty(targets.shape)
+    for number, of_fold in enumerate(folds.models):
+        train = folds.fold_of != number
+        dual = targets[train] - of_fold.decision_values(rows[train])
+        terms = of_fold.terms(rows[train], range(of_fold.n_active))
+        theta, _ = fitted_weights(of_fold, rows[train], terms, dual)
+        training = Residuals(
+            rows[train], np.ones(len(dual)), dual, fit_intercept=model.fit_intercept
+        )
+        active = np.arange(of_fold.n_active)
+        posterior = posterior_of(of_fold, active, theta, training, read)
+        deviations[~train] = posterior.predict_deviation(rows[~train])
+        posteriors.append(posterior)
+    scores = folds.residuals / deviations
+    return ScaledIntervals(folds, tuple(posteriors), scores)
+
+
+def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
+    """Raise unless the residuals of the folds are those of these samples."""
+    same = targets.shape == folds.residuals.shape
+    if same:
+        predicted = folds.decision_values(rows)[folds.fold_of, np.arange(len(rows))]
+        same = np.allclose(np.abs(targets - predicted), folds.residuals, rtol=1e-6)
+    if not same:
+        raise ValueError(
+            f"{OWNER} takes the training samples, without weights: the models of the "
+            "folds have other residuals for this X and y."
+        )
