@@ -12,6 +12,7 @@ from command_line import run_command
 from scipy import sparse
 from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.feature_selection import f_regression
 from sklearn.impute import SimpleImputer
@@ -37,6 +38,7 @@ from multikernel.inspection import (
     kernel_tests,
     nested_cross_validate,
     scaled_intervals,
+    shapley_values,
     stability_selection,
 )
 from multikernel.kernels import (
@@ -660,3 +662,29 @@ def test_intervals_know_where_samples_are_few():
     assert 0.87 < np.mean((low < y[200:]) & (y[200:] < high)) < 0.94
     ranks = pd.Series(high - low), pd.Series(np.abs(y[200:] - predicted))
     assert ranks[0].corr(ranks[1], method="spearman") > 0.25
+
+
+def churn(customers, left):
+    scaled = make_column_transformer(
+        (StandardScaler(), ["tenure", "charges"]),
+        (OneHotEncoder(drop="if_binary", sparse_output=False), ["paperless"]),
+        verbose_feature_names_out=False,
+    )
+    model = make_pipeline(scaled, mk.SpicyMKLClassifier()).fit(customers, left)
+    picture = mk.ContributionDisplay.from_estimator(model, customers, "tenure")
+    found = shapley_values(model, customers, background=customers[:100])
+    return model.decision_function(customers), picture.grid[0], found
+
+
+def test_churn_is_explained_in_its_own_units():
+    rng = np.random.default_rng(0)
+    tenure, charges = rng.integers(1, 73, 300), rng.uniform(20, 120, 300)
+    paperless = rng.choice(["no", "yes"], 300)
+    columns = {"tenure": tenure, "charges": charges, "paperless": paperless}
+    score = 2.0 * (paperless == "yes") - 0.1 * tenure + rng.normal(size=300)
+    f, axis, found = churn(pd.DataFrame(columns), score > np.median(score))
+    np.testing.assert_allclose([axis.min(), axis.max()], [tenure.min(), tenure.max()])
+    np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), f)
+    np.testing.assert_allclose(found.data[:, 0], tenure)
+    sizes = np.abs(found.values).mean(axis=0)
+    assert sizes[1] < 0.2 * min(sizes[0], sizes[2])

@@ -62,7 +62,8 @@ def scaled(rows: Sequence[Row]) -> list[str]:
         "## Intervals scaled by the posterior deviation\n",
         "`scaled_intervals` beside `predict_interval` of the same search, "
         f"coverage=0.9: means over {rows[0]['splits']} splits, widths in deviations of "
-        "the targets, and rank correlations of width and absolute error over the new samples. "
+        "the targets, and rank correlations of width and absolute error over the new "
+        "samples. "
         f"Scaled, {near} of {len(rows)} sets are within two points of 0.9; the mean is "
         f"{mean:.3f}. The noise of the first set grows with the distance from zero.\n",
         *table(

@@ -23,6 +23,7 @@ from multikernel._outcomes_of_times import outcomes_of_times
 from multikernel.display import (
     ContributionDisplay,
     ConvergenceDisplay,
+    HeatMapDisplay,
     HullDisplay,
     KernelWeightsDisplay,
     RegularizationPathDisplay,
@@ -348,6 +349,9 @@ def _pictures(
     if hasattr(inner, "view_shares_") and used and few:
         shares = picture_of(partial(weights, values="view_shares"))
         yield "Shares by view", bars + shares
+    elif used and not hasattr(inner, "hull_") and len(inner.output_names_) > 1:
+        shares = picture_of(partial(HeatMapDisplay.from_estimator, inner))
+        yield "Shares by output", shares
     if {"param_alpha", "param_C"} & {*getattr(inner, "cv_results_", ())}:
         path = picture_of(lambda: RegularizationPathDisplay.from_estimator(inner))
         yield "Regularization", path

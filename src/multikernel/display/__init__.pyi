@@ -1,6 +1,7 @@
 from .contribution import ContributionDisplay as ContributionDisplay
 from .convergence import ConvergenceDisplay as ConvergenceDisplay
 from .explanation import ExplanationDisplay as ExplanationDisplay
+from .heat_map import HeatMapDisplay as HeatMapDisplay
 from .hull import HullDisplay as HullDisplay, HullPathDisplay as HullPathDisplay
 from .path import RegularizationPathDisplay as RegularizationPathDisplay
 from .sparsity import SparsityPathDisplay as SparsityPathDisplay

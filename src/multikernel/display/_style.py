@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -244,6 +245,20 @@ def bars(
     drawn = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
     name_rows(ax, dict(enumerate(names)), max(len(names), 1))
     return drawn
+
+
+def label_columns(ax: Axes, names: Sequence[str]) -> None:
+    """Write names below a plot at 0, 1, ...: in lines, or upright, so that all fit."""
+    texts = [shorten(name) for name in names]
+    width = ax.get_position().width * figure_of(ax).get_figwidth() * 72.0
+    # A letter is about 0.6 of the font's 10 points wide.
+    n_letters = int(width / (6.0 * max(len(texts), 1))) - 1
+    longest = max((len(word) for text in texts for word in text.split()), default=0)
+    if longest > n_letters:
+        ax.tick_params(axis="x", labelrotation=90)
+    else:
+        texts = [textwrap.fill(text, n_letters) for text in texts]
+    ax.set_xticks(range(len(texts)), list(map(literal, texts)))
 
 
 def headline(ax: Axes, text: str) -> None:

@@ -20,6 +20,7 @@ from multikernel.estimators.publish.columns import (
 )
 from multikernel.estimators.read.tables import sample_kernels
 from multikernel.inspection import Bootstrap, TermPosterior, pipelines
+from multikernel.inspection.units import in_given_units, indicator_texts
 from multikernel.kernels.columns import label_of
 from multikernel.kernels.interactions import SEPARATOR
 
@@ -181,10 +182,14 @@ class ContributionDisplay:
         # Where the data that the model holds have these columns: text stands last.
         held = held_columns(model).tolist()
         places = [held.index(column) for column in columns]
-        labels = _category_labels(model, columns)
+        given_data = in_given_units(before, data)
+        labels = category_labels(model, before, columns, given_data[:, places])
+        coded = set(getattr(model, "category_features_", ()))
         lines = [
-            _axis_values(data[:, place], len(columns), label)
-            for place, label in zip(places, labels, strict=True)
+            np.arange(float(len(label or ())))
+            if column in coded
+            else _axis_values(data[:, place], len(columns), label)
+            for column, place, label in zip(columns, places, labels, strict=True)
         ]
         rows = _grid_rows(data, places, lines)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
@@ -194,7 +199,7 @@ class ContributionDisplay:
         if source is not None and len(columns) == 1:
             band = [e[:, place] for e in source.band(rows, kernels, level, data)]
         basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
-        given = pipelines.in_given_units(before, rows)
+        given = in_given_units(before, rows)
         shape = tuple(line.size for line in lines)
         axes = [
             np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[k], -1)[:, 0]
@@ -204,7 +209,7 @@ class ContributionDisplay:
             axes,
             values.reshape(shape),
             [named[column] for column in columns],
-            samples=pipelines.in_given_units(before, data)[:, places],
+            samples=given_data[:, places],
             band=None if band is None else (band[0], band[1]),
             title=" + ".join(
                 map(_style.printed, _titles(model, kernel, kernels, named))
@@ -245,11 +250,13 @@ class ContributionDisplay:
             self._draw_map(panel, kwargs)
             shown = [0, 1]
         panel.set_xlabel(_style.literal(self.column_names[shown[0]]))
-        for axis, column in zip((panel.xaxis, panel.yaxis), shown, strict=False):
-            names = self.categories[column]
+        first, *second = (self.categories[column] for column in shown)
+        if first is not None:
+            _style.label_columns(panel, first)
+        for names in second:
             if names is not None:
                 texts = [_style.literal(_style.shorten(name)) for name in names]
-                axis.set_ticks(range(len(names)), texts)
+                panel.set_yticks(range(len(names)), texts)
         _style.headline(panel, self.title)
         return self
 
@@ -405,24 +412,34 @@ def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
     return list(columns_of_kernels[0])
 
 
-def _category_labels(model: Any, columns: list[int]) -> list[list[str] | None]:
-    """Return the names of each column's categories, None where it holds numbers."""
+def category_labels(
+    model: Any, before: Any, columns: Sequence[int], given: Array
+) -> list[list[str] | None]:
+    """Return the names of each column's categories, None where it holds numbers.
+
+    The columns have values `given`, (n_samples, n_columns), before earlier steps; 0 and
+    1 of a one-hot column are categories as well.
+    """
     category_columns = list(getattr(model, "category_features_", ()))
-    return [
-        [str(name) for name in model.categories_[category_columns.index(column)]]
-        if column in category_columns
-        else None
-        for column in columns
-    ]
+    indicators = indicator_texts(before)
+    labels: list[list[str] | None] = []
+    for column, values in zip(columns, given.T, strict=True):
+        words = None
+        if column in category_columns:
+            categories = model.categories_[category_columns.index(column)]
+            words = [str(name) for name in categories]
+        elif column in indicators:
+            both = np.unique(np.round(values, 6)).tolist() == [0.0, 1.0]
+            words = list(indicators[column]) if both else None
+        labels.append(words)
+    return labels
 
 
 def _axis_values(values: Array, n_columns: int, categories: list[str] | None) -> Array:
     """Return the values of a column at which to look."""
-    if categories is not None:
-        return np.arange(float(len(categories)))
     values = values[~np.isnan(values)]
     distinct = np.unique(values)
-    if n_columns > 1 and distinct.size <= MOST_LINES:
+    if categories is not None or (n_columns > 1 and distinct.size <= MOST_LINES):
         return distinct
     return np.linspace(values.min(), values.max(), N_POINTS[n_columns])
 

@@ -9,7 +9,17 @@ from numpy.typing import ArrayLike
 
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer, Figure
+from multikernel.display.contribution import category_labels
+from multikernel.estimators.publish.columns import (
+    columns_read,
+    has_columns,
+    held_columns,
+)
 from multikernel.inspection import TermPosterior, pipelines
+from multikernel.inspection.units import in_given_units
+
+MOST_VALUES = 2
+"""Columns of a kernel whose values are written: of more the line would be too long."""
 
 
 class ExplanationDisplay:
@@ -30,6 +40,9 @@ class ExplanationDisplay:
     errors : array-like of shape (n_active,), default=None
         How far each term may be from the truth on either side: bars get whiskers, but
         not the one that several kernels share.
+    values : sequence of str, of length n_active, default=None
+        What the sample has in the columns of each kernel, written beside its name; no
+        text where that is empty.
 
     Attributes
     ----------
@@ -43,7 +56,7 @@ class ExplanationDisplay:
     Raises
     ------
     ValueError
-        If names, terms or errors differ in number.
+        If names, terms, errors or values differ in number.
 
     Examples
     --------
@@ -66,14 +79,21 @@ class ExplanationDisplay:
         title: str = "",
         value_name: str = "contribution to f, mean zero",
         errors: ArrayLike | None = None,
+        values: Sequence[str] | None = None,
     ) -> None:
         self.terms = np.asarray(terms, dtype=float)
         self.errors = None if errors is None else np.asarray(errors, dtype=float)
         self.kernel_names = tuple(kernel_names)
+        self.row_values = tuple(values or [""] * len(self.kernel_names))
         self.base, self.title, self.value_name = float(base), title, value_name
         if self.terms.shape != (len(self.kernel_names),):
             raise ValueError(
                 f"terms has shape {self.terms.shape} for {len(self.kernel_names)} "
+                "kernel names."
+            )
+        if len(self.row_values) != len(self.kernel_names):
+            raise ValueError(
+                f"values has {len(self.row_values)} texts for {len(self.kernel_names)} "
                 "kernel names."
             )
         if self.errors is not None and self.errors.shape != self.terms.shape:
@@ -96,6 +116,9 @@ class ExplanationDisplay:
         **bar_kwargs: Any,
     ) -> "ExplanationDisplay":
         """Draw the terms of one sample beyond their means over all.
+
+        Beside the name of a kernel on one or two columns are the values of the sample,
+        in the units before a pipeline's scaling, where that can be inverted.
 
         Parameters
         ----------
@@ -162,6 +185,7 @@ class ExplanationDisplay:
             title=f"sample {sample}",
             value_name=_style.value_name(model, place),
             errors=errors,
+            values=_row_values(model, before, X, sample),
         )
         return display.plot(ax, max_kernels=max_kernels, **bar_kwargs)
 
@@ -187,7 +211,12 @@ class ExplanationDisplay:
         _style.check_keywords(self, "barh", bar_kwargs)
         order = np.argsort(-np.abs(self.terms), kind="stable")
         widths = self.terms[order[:max_kernels]].tolist()
-        names = [self.kernel_names[m] for m in order[:max_kernels]]
+        names = [
+            f"{_style.as_printed(self.kernel_names[m])} ({self.row_values[m]})"
+            if self.row_values[m]
+            else self.kernel_names[m]
+            for m in order[:max_kernels].tolist()
+        ]
         rest = order[max_kernels:]
         if rest.size:
             widths.append(float(self.terms[rest].sum()))
@@ -208,3 +237,25 @@ class ExplanationDisplay:
         head = f"f = {value:.3g}, and {self.base:.3g} on average"
         _style.headline(panel, f"{self.title}: {head}" if self.title else head)
         return self
+
+
+def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
+    """Return the values of a sample in the columns of each active kernel."""
+    values = [""] * model.active_kernels_.size
+    if not has_columns(model) or hasattr(model, "sparse_input_"):
+        return values
+    _, data = model._model_and_data(pipelines.data_at_model(before, X))
+    given = in_given_units(before, data)
+    held = held_columns(model).tolist()
+    n_numbers = len(held) - len(getattr(model, "sequence_features_", ()))
+    labels = category_labels(model, before, held[:n_numbers], given[:, :n_numbers])
+    texts = {}
+    for place, (column, words) in enumerate(zip(held, labels, strict=False)):
+        value = given[sample, place]
+        known = words is not None and 0 <= round(value) < len(words)
+        texts[column] = words[round(value)] if words and known else f"{value:.4g}"
+    for term, kernel in enumerate(model.active_kernels_.tolist()):
+        columns = dict.fromkeys(c for part in columns_read(model, kernel) for c in part)
+        if len(columns) <= MOST_VALUES and texts.keys() >= columns.keys():
+            values[term] = ", ".join(texts[column] for column in columns)
+    return values

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from multikernel._typing import Array
@@ -16,7 +17,7 @@ from multikernel.estimators.parameters import (
     shares_selection,
 )
 from multikernel.estimators.progress import tell_building, watching
-from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.publish.fitted import FittedModel, warn_without_kernels
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.samples import (
@@ -138,6 +139,9 @@ def named(
         known=known,
         has_offset=samples.offset is not None and bool(samples.offset.any()),
     )
+    norms = np.asarray(published.get("block_norms_", 0.0))
+    if samples.classes is not None and norms.ndim == 2 and not samples.several:
+        warn_without_kernels(type(estimator).__name__, samples.output_names, norms)
     classes = {} if samples.classes is None else {"classes_": samples.classes}
     columns = vars(samples.table.columns)
     return published | classes | dict(data.stored) | columns | {"_state": state}

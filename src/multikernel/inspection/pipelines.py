@@ -17,7 +17,6 @@ from multikernel.estimators.publish.columns import (
     NamesBehindSteps,
     column_names,
     columns_read,
-    names_made,
 )
 from multikernel.estimators.publish.summary import search_score
 from multikernel.estimators.read.dictionary import KernelNames
@@ -96,19 +95,6 @@ def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
     if hasattr(data, "columns") or np.ndim(data) != 2:
         return data, lambda names: names
     return data, lambda names: NamesBehindSteps.of(names, steps, data.shape[1])
-
-
-def in_given_units(before: Any, X: Array) -> Array:
-    """Return data in the units `before` the earlier steps of a model's pipeline.
-
-    The data are unchanged if a step has no inverse, or if its column names differ from
-    those of its input.
-    """
-    numbered = [f"x{column}" for column in range(X.shape[1])]
-    columns = list(getattr(before, "feature_names_in_", numbered))
-    if not hasattr(before, "inverse_transform") or names_made(before) != columns:
-        return X
-    return np.asarray(before.inverse_transform(X), dtype=np.float64)
 
 
 def kernel_columns(model: Any, kernel: int) -> Indices:

@@ -34,9 +34,9 @@ from multikernel.inspection.expansions import (
 from multikernel.inspection.pipelines import (
     check_model,
     data_at_model,
-    in_given_units,
     last_step,
 )
+from multikernel.inspection.units import in_given_units
 from multikernel.kernels import ColumnKernel, GaussianKernel, Kernel, ProductKernel
 from multikernel.kernels.base import kernel_diagonal, kernel_name
 from multikernel.kernels.columns import Features, resolve_indices
@@ -215,17 +215,28 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     for chunk in row_chunks(len(table), 4 * additive.coefs.shape[1]):
         _Games(additive, table[chunk], others, players).add_to(values[chunk])
     base = np.repeat(additive.decision_values(others).mean(axis=0)[None], len(table), 0)
-    data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
-    if before is not None and data.dtype.kind in "fiu":
-        data = in_given_units(before, data)
     single = base.shape[1] == 1
     return ShapleyValues(
         values[..., 0] if single else values,
         base[:, 0] if single else base,
-        data.reshape(len(table), -1),
+        _data(model, rows, in_given_units(before, table)),
         tuple(column_names(model)),
         () if single else tuple(model.output_names_),
     )
+
+
+def _data(model: Any, rows: Any, given: Array) -> Any:
+    """Return samples as they reach a model, with numbers in units before its steps."""
+    data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
+    data = np.array(data.reshape(len(given), -1))
+    texts = {
+        *getattr(model, "sequence_features_", ()),
+        *getattr(model, "category_features_", ()),
+    }
+    for place, column in enumerate(held_columns(model).tolist()):
+        if column not in texts:
+            data[:, column] = given[:, place]
+    return data
 
 
 def _players(model: Any, width: int) -> Indices:

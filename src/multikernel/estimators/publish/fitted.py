@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import COUNT, check_parameter, check_places, check_shapes
+from multikernel._validation import (
+    COUNT,
+    check_parameter,
+    check_places,
+    check_shapes,
+    listed,
+)
 from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.dictionary import KernelNames
@@ -283,6 +289,19 @@ def warn_without_offset(model: Any) -> None:
             "so the result assumes an offset of zero: call predict(X, offset=...) or "
             "score(X, y, offset=...). Cross-validation by scikit-learn needs metadata "
             "routing and set_score_request(offset=True)."
+        )
+
+
+def warn_without_kernels(owner: str, classes: Sequence[str], norms: Array) -> None:
+    """Warn if some classes, but not all, have no kernel, (n_classes, n_kernels)."""
+    empty = ~norms.any(axis=1)
+    if empty.any() and not empty.all():
+        names = [name for name, none in zip(classes, empty, strict=True) if none]
+        several = len(names) > 1
+        warn_user(
+            f"{owner}: no kernel is in use for class{'es' * several} {listed(names)}, "
+            f"so {'their' if several else 'its'} decision values are the same for all "
+            "samples: lower the strength of the penalty."
         )
 
 

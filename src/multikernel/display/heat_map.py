@@ -1,0 +1,171 @@
+"""A heat map of views or kernels by outputs: all classes in one picture."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from multikernel._validation import COUNT, OneOf, check_parameter, check_shapes
+from multikernel.display import _style
+from multikernel.display._style import Axes, Figure
+from multikernel.display.weights import VALUE_NAMES
+from multikernel.inspection.pipelines import final_estimator, output_heads
+
+VALUES = ("variance_shares", "kernel_weights", "view_shares", "view_weights")
+WORDS = {**VALUE_NAMES, "view_weights": "sum of kernel weights"}
+
+
+class HeatMapDisplay:
+    """Weights or shares as a map: a row for each view or kernel, a column an output.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_rows, n_outputs)
+        The values; shares may be negative.
+    row_names : sequence of str, of length n_rows
+        Names of the views or kernels.
+    output_names : sequence of str, of length n_outputs
+        Names of the classes, labels or targets.
+    value_name : str, default="share of the variance of f"
+        What `values` holds, for the color bar.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the map.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    map_ : QuadMesh
+        The map.
+
+    Raises
+    ------
+    ValueError
+        If names and values differ in number.
+
+    Examples
+    --------
+    >>> from multikernel.display import HeatMapDisplay
+    >>> cells = HeatMapDisplay([[0.9, 0.2], [0.1, 0.8]], ["p53", "MYC"], ["B", "T"])
+    >>> cells.plot().map_.get_array().tolist()
+    [[0.9, 0.2], [0.1, 0.8]]
+    """
+
+    ax_: Axes
+    figure_: Figure
+    map_: Any
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        row_names: Sequence[str],
+        output_names: Sequence[str],
+        *,
+        value_name: str = "share of the variance of f",
+    ) -> None:
+        self.values = np.asarray(values, dtype=float)
+        self.row_names, self.output_names = tuple(row_names), tuple(output_names)
+        self.value_name = value_name
+        shape = len(self.row_names), len(self.output_names)
+        check_shapes(type(self).__name__, values=(self.values, shape))
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        values: str | None = None,
+        *,
+        ax: Axes | None = None,
+        max_rows: int = 40,
+        **mesh_kwargs: Any,
+    ) -> "HeatMapDisplay":
+        """Draw the shares of the views, or kernels, of every output of a model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted model, or a pipeline or search that ends in one.
+        values : {"view_shares", "view_weights", "variance_shares", "kernel_weights"}, \
+                default=None
+            Which fitted attribute to draw, without its underscore. None draws the
+            shares of views where the model has views, and otherwise of kernels.
+        ax : matplotlib Axes, default=None
+            See `plot`.
+        max_rows : int, default=40
+            Most kernels with a row, those with the largest sums over outputs.
+        **mesh_kwargs : dict
+            See `plot`.
+
+        Raises
+        ------
+        ValueError
+            If `values` is something else.
+        AttributeError
+            If the model has no views, and values of views are to be drawn.
+        """
+        owner = cls.__name__
+        model = final_estimator(estimator)
+        if values is None:
+            has_views = hasattr(model, "view_shares_")
+            values = "view_shares" if has_views else "variance_shares"
+        check_parameter(owner, "values", values, OneOf(VALUES))
+        check_parameter(owner, "max_rows", max_rows, COUNT)
+        found = getattr(model, f"{values}_")
+        if isinstance(found, dict):
+            names, rows = list(found), np.array([*map(np.ravel, found.values())])
+        else:
+            names, rows = model.kernel_names_, np.atleast_2d(found).T
+        heads = output_heads(model)
+        # All outputs may share the weights of a selection.
+        rows = np.broadcast_to(rows, (len(rows), len(heads)))
+        used = np.arange(len(rows))
+        if not isinstance(found, dict):
+            sizes = np.abs(rows).sum(axis=1)
+            largest = np.argsort(-sizes, kind="stable")[:max_rows]
+            used = np.sort(largest[sizes[largest] > 0.0])
+        texts = [names[row] for row in used.tolist()]
+        display = cls(rows[used], texts, heads, value_name=WORDS[values])
+        return display.plot(ax, **mesh_kwargs)
+
+    def plot(self, ax: Axes | None = None, **mesh_kwargs: Any) -> "HeatMapDisplay":
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure of fitting size when None.
+        **mesh_kwargs : dict
+            Passed to ``ax.pcolormesh``.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        _style.check_keywords(self, "pcolormesh", mesh_kwargs)
+        n_rows, n_outputs = self.values.shape
+        size = max(4.8, 3.6 + 0.45 * n_outputs), 1.8 + 0.27 * n_rows
+        (panel,) = _style.axes_for(ax, 1, figsize=size)
+        self.ax_, self.figure_ = panel, _style.figure_of(panel)
+        most = float(np.abs(self.values).max(initial=0.0)) or 1.0
+        negative = bool((self.values < 0.0).any())
+        style: dict[str, Any] = {"cmap": "RdBu_r" if negative else "Blues"}
+        style |= {"vmin": -most if negative else 0.0, "vmax": most}
+        edges = np.arange(n_outputs + 1) - 0.5, np.arange(n_rows + 1) - 0.5
+        self.map_ = panel.pcolormesh(*edges, self.values, **(style | mesh_kwargs))
+        _style.name_rows(panel, dict(enumerate(self.row_names)), n_rows)
+        panel.set_ylim(n_rows - 0.5, -0.5)
+        _style.label_columns(panel, self.output_names)
+        panel.grid(visible=False)
+        empty = [
+            name
+            for name, column in zip(self.output_names, self.values.T, strict=True)
+            if not column.any()
+        ]
+        if empty:
+            _style.headline(panel, f"no kernel in use: {', '.join(empty)}")
+        label = _style.literal(self.value_name)
+        bar = self.figure_.colorbar(self.map_, ax=panel, label=label)
+        bar.outline.set_visible(False)
+        return self

@@ -1,0 +1,90 @@
+"""The units and words of columns before the steps of a pipeline."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder
+
+from multikernel._typing import Array
+from multikernel.estimators.publish.columns import names_made
+
+
+def in_given_units(before: Any, X: Array) -> Array:
+    """Return data in the units before the steps of a model's pipeline.
+
+    Steps are undone from the last one on, as far as each returns the columns that it
+    receives and has an inverse; within a `ColumnTransformer` each transformer is.
+    """
+    return _undone(before, X)[0]
+
+
+def _undone(step: Any, X: Array) -> tuple[Array, bool]:
+    """Return data before a fitted step, and whether earlier steps can be undone."""
+    if step is None or isinstance(step, str):
+        return X, True
+    if hasattr(step, "steps"):
+        for _, inner in reversed(step.steps):
+            X, whole = _undone(inner, X)
+            if not whole:
+                return X, False
+        return X, True
+    if hasattr(step, "output_indices_"):
+        return _parts_undone(step, X)
+    if not _keeps_columns(step):
+        return X, False
+    if isinstance(step, SimpleImputer):
+        return X, True
+    if not hasattr(step, "inverse_transform"):
+        return X, False
+    return np.asarray(step.inverse_transform(X), dtype=np.float64), True
+
+
+def _parts_undone(step: Any, X: Array) -> tuple[Array, bool]:
+    """Return data before each transformer of a `ColumnTransformer`, see `_undone`."""
+    if len(names_made(step)) != X.shape[1]:
+        return X, False
+    given = np.array(X)
+    for inner, part in _transformers(step):
+        given[:, part] = _undone(inner, X[:, part])[0]
+    return given, _keeps_columns(step)
+
+
+def _transformers(step: Any) -> Iterator[tuple[Any, slice]]:
+    """Yield the transformers of a `ColumnTransformer`, and the columns they return."""
+    for name, inner, _ in step.transformers_:
+        part = step.output_indices_[name]
+        if part.stop > part.start:
+            yield inner, part
+
+
+def _keeps_columns(step: Any) -> bool:
+    """Return whether a fitted step returns the columns that it receives."""
+    numbered = [f"x{column}" for column in range(getattr(step, "n_features_in_", 0))]
+    return names_made(step) == list(getattr(step, "feature_names_in_", numbered))
+
+
+def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
+    """Return what the values 0 and 1 of one-hot columns stand for, by output column."""
+    if hasattr(before, "steps"):
+        changed = [inner for _, inner in before.steps if not _keeps_columns(inner)]
+        return indicator_texts(changed[-1]) if changed else {}
+    if hasattr(before, "output_indices_"):
+        return {
+            part.start + column: texts
+            for inner, part in _transformers(before)
+            for column, texts in indicator_texts(inner).items()
+        }
+    if not isinstance(before, OneHotEncoder):
+        return {}
+    texts = []
+    for number, values in enumerate(before.categories_):
+        dropped = None if before.drop_idx_ is None else before.drop_idx_[number]
+        zero = "other"
+        if dropped is not None and len(values) == 2:
+            zero = str(values[dropped])
+        ones = [str(v) for place, v in enumerate(values) if place != dropped]
+        texts += [(zero, one) for one in ones]
+    # Infrequent categories share a column.
+    return dict(enumerate(texts)) if len(texts) == len(names_made(before)) else {}
