@@ -30,8 +30,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import multikernel as mk
-from multikernel.datasets import load, read_fasta
-from multikernel.exceptions import IndefiniteKernelError
+from multikernel.datasets import load, read_fasta, read_gene_sets
+from multikernel.exceptions import DataWarning, IndefiniteKernelError
 from multikernel.inspection import (
     bootstrap,
     group_permutation_importance,
@@ -688,3 +688,29 @@ def test_churn_is_explained_in_its_own_units():
     np.testing.assert_allclose(found.data[:, 0], tenure)
     sizes = np.abs(found.values).mean(axis=0)
     assert sizes[1] < 0.2 * min(sizes[0], sizes[2])
+
+
+def single_cells(cells, gmt):
+    sets = read_gene_sets(gmt, cells, min_genes=2)
+    model = mk.SpicyMKLClassifier(sets.views).fit(cells.to_df(), cells.obs["type"])
+    return sets, model, mk.HeatMapDisplay.from_estimator(model)
+
+
+def test_single_cells_from_anndata_with_absent_genes(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(["B", "NK", "T"], 40)
+    counts = rng.poisson(2.0, size=(120, 9)).astype(float)
+    for place, kind in enumerate(["B", "NK", "T"]):
+        counts[kinds == kind, 3 * place] += 4.0
+    obs = pd.DataFrame({"type": kinds}, index=[f"cell{i}" for i in range(120)])
+    var = pd.DataFrame(index=[f"g{k}" for k in range(9)])
+    cells = anndata.AnnData(np.log1p(counts), obs=obs, var=var)
+    lines = (f"{k}\tna\tg{3 * j}\tg{3 * j + 1}\tgone" for j, k in enumerate("BNT"))
+    (tmp_path / "sets.gmt").write_text("\n".join([*lines, "lost\tna\tgone"]))
+    with pytest.warns(DataWarning, match="leaves out 'lost'"):
+        sets, model, picture = single_cells(cells, tmp_path / "sets.gmt")
+    assert sets.absent == {"B": 1, "N": 1, "T": 1, "lost": 1}
+    assert (picture.values.argmax(axis=0) == [0, 1, 2]).all()
+    with pytest.raises(TypeError, match=r"AnnData, .* pass X.to_df\(\)"):
+        model.predict(cells)

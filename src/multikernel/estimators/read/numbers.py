@@ -39,6 +39,8 @@ def refuse_frames(values: Any, name: str) -> None:
             f"{name} is a {type(values).__name__}, the plan of a table that is not "
             f"computed yet: collect it first, with {name}.collect()."
         )
+    if hasattr(values, "obs_names") and not is_frame(values):
+        _refuse_annotated(values, name)
     batches = hasattr(values, "to_batches") and not hasattr(values, "__len__")
     if hasattr(values, "__next__") or batches:
         raise ValueError(
@@ -50,6 +52,18 @@ def refuse_frames(values: Any, name: str) -> None:
     if columns is not None and not len(columns):
         raise ValueError(f"{name} is a {type(values).__name__} without columns.")
     refuse_shared_names(columns or (), name)
+
+
+def _refuse_annotated(values: Any, name: str) -> None:
+    """Raise for an AnnData or MuData, whose table is one of several layers."""
+    advice = f"pass {name}.to_df(), or {name}.to_df(layer=...) for a layer"
+    if hasattr(values, "mod"):
+        tables = f"[part.to_df() for part in {name}.mod.values()]"
+        advice = f"pass pandas.concat({tables}, axis=1), or the table of a modality"
+    raise TypeError(
+        f"{name} is of the type {type(values).__name__}, and a table is needed: "
+        f"{advice}."
+    )
 
 
 def refuse_shared_names(columns: Iterable[object], name: str) -> None:

@@ -1,0 +1,138 @@
+"""Gene sets of a GMT file as views of a table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from multikernel._validation import COUNT, OneOf, check_parameter, listed
+from multikernel.datasets.files import PathLike
+from multikernel.exceptions import DataWarning, warn_user
+
+
+@dataclass(frozen=True)
+class GeneSets:
+    """Gene sets whose genes are columns of a table.
+
+    Parameters
+    ----------
+    views : dict of str to list
+        The genes of every set among the columns, for ``kernels`` of an estimator.
+    absent : dict of str to int
+        How many genes of every set are not among the columns, left-out sets included.
+    """
+
+    views: dict[str, list[Any]]
+    absent: dict[str, int]
+
+
+def read_gene_sets(
+    path: PathLike, genes: Any, *, by: str = "name", min_genes: int = 1
+) -> GeneSets:
+    r"""Read gene sets from a GMT file, as views of a table of these genes.
+
+    A line of the file is a set: its name, a description, and its genes, separated by
+    tabs. Genes that are not columns of the table are dropped and counted.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, in UTF-8.
+    genes : sequence of str, data frame or AnnData
+        The columns of the table, or the table itself.
+    by : {"name", "position"}, default="name"
+        How the views name their columns; sparse tables have positions alone.
+    min_genes : int, default=1
+        Genes among the columns that a set must have; others are left out.
+
+    Returns
+    -------
+    sets : GeneSets
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a line has fewer than three fields, two sets have one name, or no set has
+        enough genes among the columns.
+
+    Warns
+    -----
+    DataWarning
+        If genes are absent or sets left out: how many, and which sets.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from multikernel.datasets import read_gene_sets
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sets.gmt")
+    ...     _ = path.write_text("P53\tna\tTP53\tMDM2\nMYC\tna\tMYC\n")
+    ...     sets = read_gene_sets(path, ["MYC", "TP53", "MDM2"])
+    >>> sets.views, sets.absent
+    ({'P53': ['TP53', 'MDM2'], 'MYC': ['MYC']}, {'P53': 0, 'MYC': 0})
+    """
+    check_parameter("read_gene_sets", "by", by, OneOf(("name", "position")))
+    check_parameter("read_gene_sets", "min_genes", min_genes, COUNT)
+    columns = getattr(genes, "columns", getattr(genes, "var_names", genes))
+    places = {str(gene): place for place, gene in enumerate(columns)}
+    found: dict[str, list[str]] = {}
+    absent: dict[str, int] = {}
+    for name, members in _sets(Path(path)).items():
+        found[name] = [gene for gene in members if gene in places]
+        absent[name] = len(members) - len(found[name])
+    kept = {name: part for name, part in found.items() if len(part) >= min_genes}
+    if not kept:
+        raise ValueError(
+            f"No set of {path} has {min_genes} or more of its genes among the columns: "
+            "genes of the table must have the names that the file uses, such as "
+            f"{_example(path)}, and not those of another database."
+        )
+    _warn(Path(path), absent, [name for name in found if name not in kept], min_genes)
+    if by == "name":
+        return GeneSets(dict(kept), absent)
+    numbered = {name: [places[gene] for gene in part] for name, part in kept.items()}
+    return GeneSets(numbered, absent)
+
+
+def _sets(path: Path) -> dict[str, list[str]]:
+    """Return the genes of every set, each once."""
+    sets: dict[str, list[str]] = {}
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        fields = [field.strip() for field in line.split("\t")]
+        name, members = fields[0], [gene for gene in fields[2:] if gene]
+        if not members:
+            raise ValueError(
+                f"Line {number} of {path} has {len(fields)} fields: a GMT file has a "
+                "name, a description and genes, separated by tabs."
+            )
+        if name in sets:
+            raise ValueError(f"Two sets of {path} have the name {name!r}.")
+        sets[name] = list(dict.fromkeys(members))
+    if not sets:
+        raise ValueError(f"{path} has no gene set.")
+    return sets
+
+
+def _example(path: PathLike) -> str:
+    """Return the first gene of a file."""
+    return next(iter(_sets(Path(path)).values()))[0]
+
+
+def _warn(path: Path, absent: dict[str, int], left_out: list[str], least: int) -> None:
+    """Warn of absent genes and of sets that are left out, in one sentence."""
+    n_absent, n_sets = sum(absent.values()), sum(map(bool, absent.values()))
+    if not n_absent and not left_out:
+        return
+    out = f", and leaves out {listed(left_out)} with fewer than {least}" * bool(
+        left_out
+    )
+    warn_user(
+        f"{path}: {n_absent} genes of {n_sets} of {len(absent)} sets are not among the "
+        f"columns. read_gene_sets drops them{out}; see the counts in .absent.",
+        DataWarning,
+    )
