@@ -671,7 +671,7 @@ def churn(customers, left):
         verbose_feature_names_out=False,
     )
     model = make_pipeline(scaled, mk.SpicyMKLClassifier()).fit(customers, left)
-    picture = mk.ContributionDisplay.from_estimator(model, customers, "tenure")
+    picture = mk.display.ContributionDisplay.from_estimator(model, customers, "tenure")
     found = shapley_values(model, customers, background=customers[:100])
     return model.decision_function(customers), picture.grid[0], found
 
@@ -693,7 +693,7 @@ def test_churn_is_explained_in_its_own_units():
 def single_cells(cells, gmt):
     sets = read_gene_sets(gmt, cells, min_genes=2)
     model = mk.SpicyMKLClassifier(sets.views).fit(cells.to_df(), cells.obs["type"])
-    return sets, model, mk.HeatMapDisplay.from_estimator(model)
+    return sets, model, mk.display.HeatMapDisplay.from_estimator(model)
 
 
 def test_single_cells_from_anndata_with_absent_genes(tmp_path):
