@@ -197,7 +197,18 @@ def scaled_dual_value(
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
-    largest = regularizer.feasible_scale(candidate_norms)
+    scale, lowest = best_scale(loss_of, regularizer.feasible_scale(candidate_norms))
+    return scale, -lowest
+
+
+def best_scale(
+    loss_of: Callable[[float], float], largest: float
+) -> tuple[float, float]:
+    """Return the best multiple of a dual point, and minus the dual value there.
+
+    Multiples up to the `largest` are feasible, and `loss_of`, minus the dual value of
+    one, is convex.
+    """
     scale, lowest = largest, loss_of(largest)
     if loss_of(NUDGE * largest) < lowest:
         # The value is concave in the scale and falls at the largest one. That is so
@@ -209,7 +220,7 @@ def scaled_dual_value(
     # Zero is always feasible, and the only point that proves an optimum of zero.
     if not lowest <= 0.0 and loss_of(0.0) <= lowest:
         scale, lowest = 0.0, loss_of(0.0)
-    return scale, -lowest
+    return scale, lowest
 
 
 def _lowest(

@@ -28,12 +28,11 @@ from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import DualCertificate, dual_norms, rounding_unit
 from multikernel.certificates.columns import LEAST_WEIGHT
-from multikernel.certificates.gap import NUDGE
+from multikernel.certificates.gap import best_scale
 from multikernel.certificates.progress import metered
 from multikernel.certificates.rounding import largest_dual_norms
 from multikernel.gram.projected import Projection
@@ -238,14 +237,8 @@ class _Thresholds:
         def below(scale: float) -> float:
             return penalty.conjugate(scale * sizes, norms) - scale * total
 
-        scale = penalty.feasible_scale(sizes)
-        if below(NUDGE * scale) < below(scale):
-            # A penalty that is finite, but steep: the best multiple is a smaller one.
-            best = minimize_scalar(
-                below, bounds=(0.0, scale), method="bounded", options={"xatol": 1e-10}
-            )
-            scale = float(best.x)
-        return DualCertificate(scale * rho, scale * sizes, -below(scale))
+        scale, lowest = best_scale(below, penalty.feasible_scale(sizes))
+        return DualCertificate(scale * rho, scale * sizes, -lowest)
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return the dual point, inside the dual ball however norms were rounded.
