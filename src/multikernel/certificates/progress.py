@@ -82,12 +82,13 @@ class Recorder:
             inner_steps=self.inner_steps,
         )
 
-    def add(self, objective: float, duality_gap: float, n_active: int) -> None:
-        """Append a line, and ask the callback whether to stop."""
+    def add(self, objective: float, duality_gap: float, n_active: int) -> bool:
+        """Append a line; return whether the callback asks to stop."""
         line = self._line(objective, duality_gap, n_active)
         self.history.append(line)
         if self.callback is not None:
             self.stopped |= bool(self.callback(line))
+        return self.stopped
 
     def ended(
         self, gap: float, tol: float, max_iter: int, *, in_vain: bool = False

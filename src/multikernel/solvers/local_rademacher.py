@@ -312,8 +312,8 @@ class _Descent:
     def _record(self, best: DCSolution) -> Status | None:
         """Add a line to the history; return a status where the callback stops."""
         self.recorder.inner_steps += best.n_iter
-        self.recorder.add(best.objective, best.subproblem_gap, int(best.active.size))
-        return Status.STOPPED if self.recorder.stopped else None
+        figures = best.objective, best.subproblem_gap, int(best.active.size)
+        return Status.STOPPED if self.recorder.add(*figures) else None
 
 
 def _leads_to(found: DCSolution, known: DCSolution) -> bool:

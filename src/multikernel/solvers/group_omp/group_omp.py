@@ -360,8 +360,7 @@ class _Growth:
 
     def _record(self) -> None:
         self.recorder.inner_steps = len(self.order)
-        self.recorder.add(self.objectives[-1], np.nan, len(self.order))
-        if self.recorder.stopped:
+        if self.recorder.add(self.objectives[-1], np.nan, len(self.order)):
             self.status = Status.STOPPED
 
     def finish(self) -> GreedyPath:

@@ -392,9 +392,8 @@ class PathOfMany:
             recorder, gap = self._targets[t], float(many.gap[t])
             recorder.inner_steps, n_active = rounds, np.count_nonzero(many.norms[:, t])
             objective = float(many.objective[t])
-            recorder.add(objective, gap, int(n_active))
+            self.stopped |= recorder.add(objective, gap, int(n_active))
             recorder.patience.note(gap)
-            self.stopped |= recorder.stopped
             many.failed[t] |= gap > self.tol and recorder.patience.exhausted
 
     def _solutions(
