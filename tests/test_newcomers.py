@@ -185,7 +185,7 @@ def test_a_table_of_dates_and_text_needs_no_hand_made_pipeline():
     matplotlib = pytest.importorskip("matplotlib", reason="has monthly stock prices")
     file = matplotlib.get_data_path() + "/sample_data/Stocks.csv"
     model, r2, (X, X_new, y, y_new) = table(file)
-    assert model.storage_ == "low_rank"
+    assert model.fit_info_["storage"] == "low_rank"
     assert model.duality_gap_ <= model.tol
     used = set(model.summary()["kernel"])
     mains = {"category()[ticker]", "linear()[all numbers]"}

@@ -83,7 +83,7 @@ def fitted(task: dict[str, Any]) -> tuple[Any, Split, dict[str, Any]]:
         "n_active": int(model.active_kernels_.size),
         "passes": float(last["passes"]),
         "newton": int(last["inner_steps"]),
-        "chosen": model.storage_,
+        "chosen": model.fit_info_["storage"],
         "accuracy": model.score(split.X_test, split.y_test),
     }
     return model, split, row

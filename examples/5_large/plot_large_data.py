@@ -53,7 +53,7 @@ print(f"no model lowers the objective by more than {model.duality_gap_:.3%}")
 # %%
 # ``storage="auto"`` (the default) chooses the storage and reports the reason:
 
-print(SpicyMKLClassifier(kernels, alpha=0.02).fit(X, y).storage_reason_)
+print(SpicyMKLClassifier(kernels, alpha=0.02).fit(X, y).fit_info_["storage_reason"])
 
 # %%
 # The same on the command line

@@ -33,7 +33,7 @@ def one_class(inner: Any, predicted: Array | None) -> list[str]:
     if not is_classifier(inner):
         return []
     if predicted is None or len(predicted) < 2:
-        alike, where = getattr(inner, "predicted_alike_", ""), "validation samples"
+        alike, where = inner.fit_info_.get("predicted_alike", ""), "validation samples"
     elif predicted.ndim == 1:
         labels = np.unique(predicted)
         alike = f"class {labels.tolist()[0]!r}" if labels.size == 1 else ""

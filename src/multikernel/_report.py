@@ -422,7 +422,8 @@ def _curves(
 
 def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
     """Return the section on the model's parameters and the versions of libraries."""
-    stored = {"storage": inner.storage_} if hasattr(inner, "storage_") else {}
+    info = getattr(inner, "fit_info_", {})
+    stored = {"storage": info["storage"]} if "storage" in info else {}
     if hasattr(inner, "n_iter_"):
         stored["iterations"] = int(np.max(inner.n_iter_))
     versions = {

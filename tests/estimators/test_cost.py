@@ -40,7 +40,10 @@ def test_the_fit_holds_what_was_said(kind, storage):
     model = kind(storage=storage, max_bytes=10**9)
     cost = estimate_cost(model, X, y > 0.5)
     model.fit(X, y > 0.5)
-    assert (cost.storage, cost.reason) == (model.storage_, model.storage_reason_)
+    assert (cost.storage, cost.reason) == (
+        model.fit_info_["storage"],
+        model.fit_info_["storage_reason"],
+    )
     assert cost.n_kernels == len(model.kernel_weights_)
     assert cost.n_samples == 200
     assert cost.seconds > 0.0

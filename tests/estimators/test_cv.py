@@ -196,8 +196,8 @@ def test_the_final_model_is_the_fit_at_the_chosen_alpha():
     assert path.objectives[0, where] == search.objective_
     assert not path.norms[0, 0].any()  # at alpha_max no kernel is in
     assert (np.diff(path.objectives[0]) <= 1e-12).all()
-    assert search.cv_tol_ == pytest.approx(10.0 * CLOSE)
-    assert (path.duality_gaps <= search.cv_tol_).all()
+    assert search.fit_info_["cv_tol"] == pytest.approx(10.0 * CLOSE)
+    assert (path.duality_gaps <= search.fit_info_["cv_tol"]).all()
     assert path.duality_gaps[0, -1] == search.duality_gap_ <= CLOSE
 
 
@@ -220,7 +220,9 @@ def test_a_path_ends_where_the_score_has_gone_down_for_long():
     for place in (ended.best_index_, solved[-1]):
         scores = []
         for train, test in all_folds:
-            model = SpicyMKLClassifier(alpha=ended.alphas_[place], tol=ended.cv_tol_)
+            model = SpicyMKLClassifier(
+                alpha=ended.alphas_[place], tol=ended.fit_info_["cv_tol"]
+            )
             P = model.fit(X[train], y[train]).predict_proba(X[test])
             scores.append(-log_loss(y[test], P))
         assert np.mean(scores) == pytest.approx(mean[place], abs=0.05)
@@ -282,7 +284,7 @@ def test_results_have_the_columns_of_scikit_learn():
     X, y = binary()
     search = SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.02], cv=3, tol=CLOSE)
     search.fit(X, y)
-    model = SpicyMKLClassifier(KERNELS, tol=search.cv_tol_)
+    model = SpicyMKLClassifier(KERNELS, tol=search.fit_info_["cv_tol"])
     grid = GridSearchCV(model, {"alpha": [0.1, 0.02]}, cv=3).fit(X, y)
     own = {name for name in grid.cv_results_ if not name.endswith("_time")}
     assert set(search.cv_results_) == own | {"mean_n_active", "mean_test_loss"}
@@ -550,7 +552,7 @@ def test_a_callback_that_stops_a_search_keeps_what_is_done():
         seen.append(line)
         return len(seen) == len(lines) // 2
 
-    with pytest.warns(ConvergenceWarning, match="stopped above cv_tol_"):
+    with pytest.warns(ConvergenceWarning, match="stopped above a tolerance"):
         search.fit(X, y, callback=stop)
     assert len(seen) == len(lines) // 2
     done = np.isfinite(split_scores(search))

@@ -26,8 +26,8 @@ def test_wide_defaults_find_the_pair_in_every_storage(storage, tmp_path):
     model = SpicyMKLClassifier(storage=storage).fit(X, y)
     assert model.summary()["kernel"].tolist() == ["x0 × x1"]
     assert len(model.kernel_weights_) == 4 + 12 + PAIRS
-    assert model.left_out_ == ""
-    assert "auto" in str(storage) or "products" in model.storage_reason_
+    assert model.fit_info_["left_out"] == ""
+    assert "auto" in str(storage) or "products" in model.fit_info_["storage_reason"]
 
 
 @pytest.mark.usefixtures("_wide")
@@ -48,15 +48,17 @@ def test_a_search_and_its_folds_have_the_dictionary_of_a_fit():
 
 
 def test_a_fit_says_what_its_dictionary_leaves_out(monkeypatch, capsys):
-    assert SpicyMKLClassifier().fit(X, y).left_out_ == ""
+    assert SpicyMKLClassifier().fit(X, y).fit_info_["left_out"] == ""
     monkeypatch.setattr(extent, "FEW_NUMBERS", 0)
     monkeypatch.setattr(extent, "LIMIT", 0.0)
     model = SpicyMKLClassifier(verbose=1).fit(X, y)
-    assert model.left_out_.startswith("the interactions of pairs of 12 columns: ")
-    assert model.left_out_ in capsys.readouterr().err
-    assert model.summary().attrs["left_out"] == model.left_out_
-    assert model.left_out_ in model._repr_html_()
-    assert LpMKLClassifier().fit(X, y).left_out_ == ""
+    assert model.fit_info_["left_out"].startswith(
+        "the interactions of pairs of 12 columns: "
+    )
+    assert model.fit_info_["left_out"] in capsys.readouterr().err
+    assert model.summary().attrs["left_out"] == model.fit_info_["left_out"]
+    assert model.fit_info_["left_out"] in model._repr_html_()
+    assert LpMKLClassifier().fit(X, y).fit_info_["left_out"] == ""
 
 
 @pytest.mark.parametrize(("d", "affordable"), [(1000, True), (5000, False)])

@@ -226,7 +226,7 @@ def test_the_search_tells_copies_apart_where_folds_do():
         model.fit(X, y)
         (train, test) = cv[0]
         halves = np.unique(train // 2)
-        single = LpMKLClassifier(KERNELS, p=2.0, tol=model.cv_tol_)
+        single = LpMKLClassifier(KERNELS, p=2.0, tol=model.fit_info_["cv_tol"])
         for C, found in zip(
             [0.1, 1.0], model.cv_results_["mean_test_score"], strict=True
         ):
@@ -409,7 +409,7 @@ def test_a_callback_that_stops_a_search_keeps_what_is_done():
         seen.append(line)
         return len(seen) == half
 
-    with pytest.warns(ConvergenceWarning, match="stopped above cv_tol_"):
+    with pytest.warns(ConvergenceWarning, match="stopped above a tolerance"):
         stopped = clone(search).fit(X, y, callback=stop)
     assert len(seen) == half
     scores = split_scores(stopped)

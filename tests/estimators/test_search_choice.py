@@ -103,7 +103,9 @@ def test_three_classes_of_four_keep_their_values():
     with pytest.warns(SearchWarning, match="lacks a class"):
         search.fit(X, y)
     values, labels, classes = seen[0]
-    alone = LpMKLClassifier(KERNELS, C=1.0, tol=search.cv_tol_).fit(X[1:], y[1:])
+    alone = LpMKLClassifier(KERNELS, C=1.0, tol=search.fit_info_["cv_tol"]).fit(
+        X[1:], y[1:]
+    )
     np.testing.assert_array_equal(classes, [0, 1, 2, 3])
     np.testing.assert_allclose(
         values[:, [0, 1, 3]], alone.decision_function(X[:10]), atol=0.05
@@ -219,7 +221,7 @@ def test_a_choice_that_predicts_one_class_says_so():
         search.fit(X, y)
     mean = search.cv_results_["mean_test_score"]
     assert (mean == mean[0]).all()
-    assert search.predicted_alike_ == "class 0"
+    assert search.fit_info_["predicted_alike"] == "class 0"
     assert search.best_index_ > 0
     search.set_params(scoring="roc_auc")
     with pytest.warns(SearchWarning, match=r"samples: weigh classes with class_weight"):
@@ -228,7 +230,7 @@ def test_a_choice_that_predicts_one_class_says_so():
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*for all validation samples", SearchWarning)
         search.fit(X, y)
-    assert search.predicted_alike_ == ""
+    assert search.fit_info_["predicted_alike"] == ""
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

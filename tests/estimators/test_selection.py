@@ -189,7 +189,7 @@ def test_a_search_with_separate_selections_is_one_for_every_output(search, task,
         model = search(
             KERNELS, cv=folds, tol=1e-7, scoring=score, refit=False, **grid, **settings
         )
-        assert model.fit(X, y).cv_tol_ == pytest.approx(1e-6)
+        assert model.fit(X, y).fit_info_["cv_tol"] == pytest.approx(1e-6)
         return np.array(found)
 
     outputs = [classes == c for c in range(3)] if classify else list(Y.T)
@@ -212,7 +212,7 @@ def test_a_fold_of_a_search_is_a_fit_on_it(data):
     split = [(np.flatnonzero(half), np.flatnonzero(~half))]
     search = SpicyMKLRegressorCV(KERNELS, alphas=[0.05], cv=split, refit=False)
     search.fit(X, Y)
-    alone = SpicyMKLRegressor(KERNELS, alpha=0.05, tol=search.cv_tol_)
+    alone = SpicyMKLRegressor(KERNELS, alpha=0.05, tol=search.fit_info_["cv_tol"])
     alone.fit(X[half], Y[half])
     assert search.best_score_ == pytest.approx(alone.score(X[~half], Y[~half]))
 

@@ -97,7 +97,7 @@ def test_models_are_those_of_whole_matrices(estimator, parameters):
     X, _ = problem()
     new = np.random.default_rng(5).normal(size=(20, 6))
     models = [fitted(estimator, each, **parameters) for each in ("by_kernel", "dense")]
-    assert models[0].storage_ == "by_kernel"
+    assert models[0].fit_info_["storage"] == "by_kernel"
     np.testing.assert_array_equal(models[0].active_kernels_, models[1].active_kernels_)
     predict = "predict" if estimator is GroupOMPRegressor else "decision_function"
     for samples in (X, new):

@@ -95,14 +95,17 @@ def test_fits_say_what_they_chose(capsys):
     X = samples(60)
     y = np.sign(X[:, 0])
     model = SpicyMKLClassifier(THIN, alpha=0.1, verbose=1).fit(X, y)
-    assert model.storage_ == "dense"
-    assert model.storage_reason_ in capsys.readouterr().err
-    assert GroupOMPClassifier(THIN, storage="low_rank").fit(X, y).storage_ == "low_rank"
+    assert model.fit_info_["storage"] == "dense"
+    assert model.fit_info_["storage_reason"] in capsys.readouterr().err
+    assert (
+        GroupOMPClassifier(THIN, storage="low_rank").fit(X, y).fit_info_["storage"]
+        == "low_rank"
+    )
     searched = SpicyMKLClassifierCV(THIN, n_alphas=3, cv=2, storage="lazy").fit(X, y)
-    assert searched.storage_ == "lazy"
+    assert searched.fit_info_["storage"] == "lazy"
     grams = np.stack([kernel(X) for kernel in THIN.kernels], axis=-1)
     given = SpicyMKLClassifier("precomputed", alpha=0.1).fit(grams, y)
-    assert given.storage_ == "precomputed"
+    assert given.fit_info_["storage"] == "precomputed"
 
 
 def test_a_long_fit_says_so_first(monkeypatch):

@@ -84,7 +84,7 @@ def check_classification(loss, normalize):
     model = classifier(**settings).fit(*partitioned(X, y))
     # Rounding decides at which of the last barriers of a hinge a gap is reached.
     assert_same(model, expected, X, atol=1e-6 if loss == "hinge" else 1e-7)
-    assert model.storage_reason_ == "its samples are in 5 partitions"
+    assert model.fit_info_["storage_reason"] == "its samples are in 5 partitions"
     assert model.dual_coef_.shape == (400,)
 
 

@@ -313,7 +313,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             `multikernel.inspection.sobol_indices`, which takes other samples.
             Columns without a penalty follow in rows of their own, such as "age
             (unpenalized)", with a ``coefficient``, which kernels and views have not.
-            ``table.attrs`` has the strength, the gap, the score and ``left_out_``.
+            ``table.attrs`` has the strength, the gap, the score and what the default
+            dictionary omits.
 
         Raises
         ------

@@ -21,9 +21,9 @@ class FitCost:
     Parameters
     ----------
     storage : str
-        Storage of the kernels, as in ``storage_`` of a fitted model.
+        Storage of the kernels, as in ``fit_info_`` of a fitted model.
     reason : str
-        Reason for this storage, as in ``storage_reason_``.
+        Reason for this storage, as in ``fit_info_``.
     n_kernels, n_samples : int
         Number of kernels and of training samples.
     n_bytes : int

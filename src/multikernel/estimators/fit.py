@@ -114,6 +114,17 @@ def read(
     return in_order(samples) if source.parts else distinct(samples)
 
 
+IN_FIT_INFO = (
+    "solver",
+    "storage",
+    "storage_reason",
+    "left_out",
+    "cv_tol",
+    "predicted_alike",
+)
+"""Keys of ``fit_info_``, in order; a method publishes each as an attribute."""
+
+
 def named(
     estimator: Any,
     data: Data,
@@ -144,7 +155,17 @@ def named(
         warn_without_kernels(type(estimator).__name__, samples.output_names, norms)
     classes = {} if samples.classes is None else {"classes_": samples.classes}
     columns = vars(samples.table.columns)
-    return published | classes | dict(data.stored) | columns | {"_state": state}
+    every = published | classes | dict(data.stored) | columns | {"_state": state}
+    return with_fit_info(every)
+
+
+def with_fit_info(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes with those that describe the fit collected in ``fit_info_``."""
+    info = {
+        name: attributes[f"{name}_"] for name in IN_FIT_INFO if f"{name}_" in attributes
+    }
+    others = {k: v for k, v in attributes.items() if k.removesuffix("_") not in info}
+    return others | {"fit_info_": info}
 
 
 def find_link(loss: Any, samples: Samples) -> str:

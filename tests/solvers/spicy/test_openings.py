@@ -64,8 +64,8 @@ def test_fitted_models_tell(rng):
     X = rng.standard_normal((60, 3))
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     model = MKLClassifier(solver=SpicyMKL(algorithm="augmented_lagrangian"))
-    assert model.fit(X, y).solver_.tolist() == ["augmented_lagrangian"] * 3
-    assert model.fit(X, y > 0).solver_ == "augmented_lagrangian"
+    assert model.fit(X, y).fit_info_["solver"].tolist() == ["augmented_lagrangian"] * 3
+    assert model.fit(X, y > 0).fit_info_["solver"] == "augmented_lagrangian"
 
 
 def test_an_algorithm_that_is_not_there_is_refused():

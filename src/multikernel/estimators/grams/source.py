@@ -239,7 +239,7 @@ def settle_storage(
 ) -> tuple[GramOptions, dict[str, Any]]:
     """Choose a storage other than "auto", and say so where the fit may take minutes.
 
-    With the options come ``storage_`` and ``storage_reason_``.
+    Return the options and what ``fit_info_`` says of the storage.
     """
     owner = source.owner
     if dictionary is None:

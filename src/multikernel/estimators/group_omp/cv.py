@@ -165,7 +165,7 @@ class GreedySearchCV(SearchCV):
         return Search(self, method, candidates)
 
 
-@documented("Group-OMP", "Group-OMP, classifiers", lacks=("cv_tol_",))
+@documented("Group-OMP", "Group-OMP, classifiers")
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
@@ -231,7 +231,6 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     "Group-OMP",
     "mean loss, regressors",
     "Group-OMP, regressors",
-    lacks=("cv_tol_",),
 )
 @dataclass(eq=False, repr=False, kw_only=True)
 class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):

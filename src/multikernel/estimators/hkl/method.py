@@ -53,9 +53,7 @@ OF_MATRICES = (
     "view_weights_, view_shares_",
     "category_features_, categories_",
     "support_",
-    "storage_, storage_reason_",
     "n_kernels_",
-    "left_out_",
 )
 """Attributes of other fits: a graph has no views, and no matrices that are held."""
 

@@ -240,7 +240,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_`` and C up to
         ``C_``. The strengths of the path are 1 / C; all but the last are solved to
-        ``cv_tol_``.
+        ``fit_info_["cv_tol"]``.
     objective_ : float or ndarray of shape (n_classes,)
         Objective of `LpMKLClassifier`: the penalty plus C times the sum of the losses.
     n_iter_ : int or ndarray of shape (n_classes,)
@@ -302,7 +302,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_`` and C up to
         ``C_``. The strengths of the path are 1 / C; all but the last are solved to
-        ``cv_tol_``.
+        ``fit_info_["cv_tol"]``.
     objective_ : float or ndarray of shape (n_targets,)
         Objective of `LpMKLRegressor`: the penalty plus C times the sum of the losses.
     n_iter_ : int or ndarray of shape (n_targets,)

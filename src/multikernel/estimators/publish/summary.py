@@ -177,8 +177,8 @@ def facts(model: Any) -> dict[str, Any]:
         value = getattr(model, f"{name}_", getattr(model, name, None))
         if value is not None and not callable(value):
             numbers[name] = value
-    if getattr(model, "left_out_", ""):
-        numbers["left_out"] = model.left_out_
+    if model.fit_info_.get("left_out"):
+        numbers["left_out"] = model.fit_info_["left_out"]
     gap = float(np.max(model.duality_gap_))
     numbers |= {} if np.isnan(gap) else {"duality_gap": gap, "tol": model.tol}
     if hasattr(model, "best_score_"):

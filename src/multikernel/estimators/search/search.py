@@ -214,9 +214,9 @@ class Search:
         if unsolved:
             warn_user(
                 f"{unsolved} of {every.size} solves along the paths of "
-                f"{self.source.owner} stopped above cv_tol_={tol:g}; the largest "
-                f"relative duality gap is {every.max():.2e}. Raise max_iter or loosen "
-                "tol.",
+                f"{self.source.owner} stopped above a tolerance of {tol:g}; the "
+                f"largest relative duality gap is {every.max():.2e}. Raise max_iter or "
+                "loosen tol.",
                 ConvergenceWarning,
             )
         return attributes

@@ -84,7 +84,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     the model consists of the remaining kernels. Every fit ends with a duality gap, a
     bound on the distance of ``objective_`` to the optimum. SpicyMKL is the name of
     [1]_: its augmented Lagrangian, on a working set of kernels, solves part of the
-    fits; Newton's method in the kernel weights solves the others. ``solver_`` stores
+    fits; Newton's method in the kernel weights solves the others. ``fit_info_`` stores
     which algorithm ran; `multikernel.solvers.SpicyMKL` says when each runs.
 
     Parameters
@@ -151,7 +151,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     the model consists of the remaining kernels. Every fit ends with a duality gap, a
     bound on the distance of ``objective_`` to the optimum. SpicyMKL is the name of
     [1]_: its augmented Lagrangian, on a working set of kernels, solves part of the
-    fits; Newton's method in the kernel weights solves the others. ``solver_`` stores
+    fits; Newton's method in the kernel weights solves the others. ``fit_info_`` stores
     which algorithm ran; `multikernel.solvers.SpicyMKL` says when each runs.
 
     Parameters

@@ -2,7 +2,7 @@ r"""SpicyMKL: sparse models, by the paper's algorithm [1]_ and by what opens for
 
 `SpicyMKL` takes the first way that suits a problem. All of them end with the same
 duality gap over all kernels, and a solution says which were taken (`Solution.steps`,
-the ``solver_`` of an estimator).
+``fit_info_["solver"]`` of an estimator).
 
 **Newton's method in the weights** (`many`; "newton_in_weights") solves most fits. It
 takes the block 1-norm, a smooth loss that keeps dual points inside its domain by itself
