@@ -326,8 +326,8 @@ def _read_npz(
     frame = pd.DataFrame(array, columns=names)
     drop, free = parted(drop, names), parted(choice.unpenalized, names)
     check_columns(path, frame.columns, [*drop, *free])
-    X = features_of(path, frame.drop(columns=drop))
-    return Table(X, y, offset=offset, unpenalized=tuple(free))
+    features = features_of(path, frame.drop(columns=drop))
+    return Table(features, y, offset=offset, unpenalized=tuple(free))
 
 
 def _sparse_table(path: Path, arrays: Mapping[str, Any]) -> csr_array:
