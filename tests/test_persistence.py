@@ -193,7 +193,7 @@ def test_names_that_only_look_like_ours_are_refused(path, name):
 @pytest.mark.parametrize("content", [b"", b"no zip at all"])
 def test_other_files_are_refused_in_a_sentence(path, content):
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is no model file written by"):
+    with pytest.raises(ValueError, match="is not a model file written by"):
         load(path)
 
 
@@ -288,7 +288,7 @@ def test_a_directory_that_lies_about_a_size_is_not_believed(path):
     path.write_bytes(data)
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match="is no model file written by"):
+        with pytest.raises(ValueError, match="is not a model file written by"):
             load(path)
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
@@ -398,7 +398,7 @@ DAMAGED = {
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED.keys())
 def test_damaged_files_are_one_sentence_that_names_the_file(path, damage):
     damage(path)
-    with pytest.raises(ValueError, match=r"model\.skops is no model file") as caught:
+    with pytest.raises(ValueError, match=r"model\.skops is not a model file") as caught:
         load(path)
     assert type(caught.value) is ValueError
     assert "\n" not in str(caught.value)
@@ -483,13 +483,13 @@ NEXT_NUMPY = f"{int(np.__version__.partition('.')[0]) + 1}.0.0"
 @pytest.mark.parametrize(
     ("model", "others", "words"),
     [
-        (FITTED, {"scikit_learn": "1.4.2"}, "scikit-learn 1.4.2, and read with"),
-        (BlockL1(1.0), {"multikernel": "0.0.9"}, "multikernel 0.0.9, and read with"),
-        (FITTED, {"numpy": NEXT_NUMPY}, f"numpy {NEXT_NUMPY}, and read with"),
+        (FITTED, {"scikit_learn": "1.4.2"}, "scikit-learn 1.4.2 but loaded with"),
+        (BlockL1(1.0), {"multikernel": "0.0.9"}, "multikernel 0.0.9 but loaded with"),
+        (FITTED, {"numpy": NEXT_NUMPY}, f"numpy {NEXT_NUMPY} but loaded with"),
         (
             make_pipeline(StandardScaler(), SpicyMKLClassifier()),
             {"multikernel": "0.0.9", "scikit_learn": "1.4.2"},
-            "multikernel 0.0.9 and scikit-learn 1.4.2, and read with multikernel",
+            "multikernel 0.0.9 and scikit-learn 1.4.2 but loaded with multikernel",
         ),
     ],
     ids=["scikit-learn", "ours", "numpy", "both"],
@@ -623,12 +623,12 @@ def test_a_listed_class_may_be_called(path):
 def test_zip_without_a_model_is_refused(path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "x")
-    with pytest.raises(ValueError, match="is no model file written by"):
+    with pytest.raises(ValueError, match="is not a model file written by"):
         load(path)
 
 
 def test_missing_file_and_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no model file"):
+    with pytest.raises(FileNotFoundError, match="There is not a model file"):
         load(tmp_path / "none.skops")
     with pytest.raises(IsADirectoryError, match="is a folder: pass the path of a"):
         load(tmp_path)

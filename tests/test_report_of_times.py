@@ -139,5 +139,5 @@ def test_equal_risks_are_one_curve(drawn):
 
 
 def test_targets_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="X has 120 samples, and y 60"):
+    with pytest.raises(ValueError, match="X has 120 samples, but y has 60"):
         report(MODEL, X, Y[:60])

@@ -194,7 +194,7 @@ HOSTILE = [
 def test_values_from_strangers_are_refused_at_once(value, tmp_path):
     save({"value": value}, tmp_path / "model.skops")
     start = time.process_time()
-    with pytest.raises(ValueError, match="is no model file written by"):
+    with pytest.raises(ValueError, match="is not a model file written by"):
         load(tmp_path / "model.skops")
     assert time.process_time() - start < 1.0
 

@@ -38,7 +38,7 @@ def outcomes_of_times(
     risk = np.asarray(inner.predict(data_at_model(before, X)))
     if len(risk) != len(times.lower):
         raise ValueError(
-            f"report: X has {len(risk)} samples, and y {len(times.lower)}."
+            f"report: X has {len(risk)} samples, but y has {len(times.lower)}."
         )
     scores = {
         "concordance": concordance(times.lower, times.upper, risk),

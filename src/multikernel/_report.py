@@ -131,7 +131,7 @@ def report(
     # Rather now than after the work.
     target = None if path is None else find_place(path, _files_of(inner, X))
     if X is None and y is not None:
-        raise ValueError("report: y holds the targets of X, and there is no X.")
+        raise ValueError("report: y was passed without X: pass both.")
     _check_same_kernels(inner, bootstrap, split)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -249,7 +249,7 @@ def _check_same_kernels(
     """Raise where what was computed beside a model belongs to another."""
     if fits is not None and fits.kernel_names != tuple(inner.kernel_names_):
         raise ValueError(
-            "report: bootstrap holds fits of other kernels than those of the model."
+            "report: bootstrap was computed for other kernels than those of the model."
         )
     if split is not None:
         names = {*inner.kernel_names_, *getattr(inner, "kernel_views_", ())}
@@ -259,8 +259,8 @@ def _check_same_kernels(
             names |= {*term_names(column_members(inner), column_names(inner))}
         if not names.issuperset(split.names):
             raise ValueError(
-                "report: split is among other kernels, views or columns than those of "
-                "the model."
+                "report: split was computed for other kernels, views or columns than "
+                "those of the model."
             )
 
 

@@ -35,7 +35,7 @@ def test_standard_input(csv, plain, tmp_path):
     result = run_command("predict", model, "-", input=text)
     assert len(result.stdout.splitlines()) == 61
     result = run_command("fit", "-", *options, input="")
-    assert "standard input is no CSV file" in told(result)
+    assert "standard input is not a valid CSV file" in told(result)
 
 
 @pytest.mark.parametrize(

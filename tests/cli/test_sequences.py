@@ -120,7 +120,7 @@ def test_damaged_fasta_is_one_sentence(run, tmp_path):
     path.write_text("ACGT\n")
     result = run("fit", path, "--target", "kind")
     assert result.exit_code == 1
-    assert "no FASTA file" in " ".join(result.stderr.split())
+    assert "not a FASTA file" in " ".join(result.stderr.split())
 
 
 def test_predictions_for_fasta_are_named(run, fasta, tmp_path):

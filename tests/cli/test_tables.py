@@ -68,7 +68,7 @@ def test_what_is_no_npz_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"is no CSV file with a header: it has no text"),
+        ("", r"is not a valid CSV file with a header: it has no text"),
         ("a,b,y\n", "has no rows"),
         (
             "a,b,y\n1,2,3\n1,2,3,4\n",

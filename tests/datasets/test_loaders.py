@@ -124,7 +124,7 @@ def test_pickled_arrays_are_refused(folder):
 
 def test_a_name_cannot_leave_the_folder(folder):
     np.savez(folder.parent / "outside.npz", X=np.zeros((1, 1)))
-    with pytest.raises(ValueError, match="No data set is named"):
+    with pytest.raises(ValueError, match="There is no data set"):
         load("../outside")
 
 
@@ -140,7 +140,9 @@ def test_bundled_sets_need_no_folder(nothing_local):
 
 @pytest.mark.parametrize("name", ["liver", "sonar", "ringnorm", "splice", "mnist"])
 def test_missing_file_is_named(nothing_local, name):
-    with pytest.raises(FileNotFoundError, match=r"MULTIKERNEL_DATA .* holds \w+\.npz"):
+    with pytest.raises(
+        FileNotFoundError, match=r"MULTIKERNEL_DATA .* contains \w+\.npz"
+    ):
         load(name)
 
 

@@ -73,7 +73,7 @@ def test_other_models_are_refused(kind):
 
 
 def test_sizes_that_disagree_are_refused():
-    with pytest.raises(ValueError, match="one of each is needed"):
+    with pytest.raises(ValueError, match="one of each per node"):
         HullDisplay([1.0], ["a", "b"], [()])
     with pytest.raises(ValueError, match="values must have shape"):
         HullPathDisplay([1.0], [[1.0]], ["a", "b"])

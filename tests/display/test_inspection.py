@@ -209,7 +209,7 @@ def test_classes_are_named(data):
     [
         ("nothing", "no kernel named 'nothing'"),
         (9, "no kernel 9"),
-        ([0, 2], "read different columns"),
+        ([0, 2], "use different columns"),
         ([], "kernel is empty"),
     ],
 )
@@ -221,7 +221,7 @@ def test_kernels_without_a_picture_are_refused(data, model, kernel, message):
 def test_three_columns_and_idle_kernels_have_no_picture(data):
     X, y = data
     wide = SpicyMKLRegressor(KERNELS[3:], 0.005).fit(X, y)
-    with pytest.raises(ValueError, match="reads 3 columns"):
+    with pytest.raises(ValueError, match="uses 3 columns"):
         ContributionDisplay.from_estimator(wide, X, 0)
     idle = SpicyMKLRegressor(KERNELS, 0.4).fit(X, y)
     out = int(np.setdiff1d(range(4), idle.active_kernels_)[0])
@@ -240,7 +240,7 @@ def test_columns_beside_sequences_keep_their_names(data):
     model = SpicyMKLRegressor(kernels, 0.005).fit(X, y)
     display = ContributionDisplay.from_estimator(model, X, kernel=1)
     assert display.ax_.get_xlabel() == "age"
-    with pytest.raises(ValueError, match="reads sequences"):
+    with pytest.raises(ValueError, match="uses sequences"):
         ContributionDisplay.from_estimator(model, X, kernel=0)
 
 

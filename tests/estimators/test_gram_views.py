@@ -308,7 +308,7 @@ def fitted(**changed):
         (lambda: fitted().predict(FRAME.assign(drug=None)), "no row of None, which"),
         (
             lambda: display.ContributionDisplay.from_estimator(fitted(), FRAME, 0),
-            r"gram\[tanimoto\] is a given matrix, which has no axis",
+            r"gram\[tanimoto\] is a given matrix, which cannot be drawn",
         ),
     ],
 )

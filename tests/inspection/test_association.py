@@ -328,7 +328,7 @@ def test_sentences():
     y = random.normal(size=60)
     with pytest.raises(ValueError, match="nodes of a graph"):
         kernel_tests(HKLRegressor(), X, y)
-    with pytest.raises(ValueError, match="a slope and a curvature"):
+    with pytest.raises(ValueError, match="requires a smooth loss"):
         kernel_tests(SpicyMKLRegressor(CURVES, loss="epsilon_insensitive"), X, y)
     with pytest.raises(ValueError, match="one label for each of the 60 samples"):
         kernel_tests(CURVES, X, y, groups=np.zeros(59))

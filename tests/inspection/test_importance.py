@@ -116,10 +116,10 @@ def test_precomputed_kernels_are_groups_of_their_own(fitted):
     ("groups", "message"),
     [
         ("column", "'kernel', 'view' or a mapping"),
-        ("view", "belong to no views"),
+        ("view", "fitted without views"),
         ({"a": []}, "'a' has no columns"),
-        ({"a": [9]}, "asks for column 9"),
-        ({"a": ["x"]}, "asks for column 'x'"),
+        ({"a": [9]}, "contains column 9"),
+        ({"a": ["x"]}, "contains column 'x'"),
     ],
 )
 def test_wrong_groups_are_named(fitted, groups, message):

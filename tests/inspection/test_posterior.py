@@ -229,7 +229,7 @@ def test_pictures_have_bands_also_behind_a_scaler(data):
         low, high = posterior.band(scaled[3:4], [m], 0.9, scaled)
         half = (high - low)[0, 0] / 2.0
         assert bars.errors[position] == pytest.approx(half)
-    with pytest.raises(ValueError, match="leave one out"):
+    with pytest.raises(ValueError, match="not both"):
         ContributionDisplay.from_estimator(
             model,
             X,
@@ -246,13 +246,13 @@ def test_what_has_no_such_posterior_gets_a_sentence(data):
     X, y, X_new, _ = data
     model = SpicyMKLRegressor(KERNELS, 0.01).fit(X, y)
     for wrong in ((X[::-1], y), (X, y[::-1]), (X, y + 5.0)):
-        with pytest.raises(ValueError, match="must be those of the fit"):
+        with pytest.raises(ValueError, match="sample_weight of the fit"):
             term_posterior(model, *wrong)
-    with pytest.raises(ValueError, match="60 of them: X has 20, and y 60"):
+    with pytest.raises(ValueError, match="60 samples of the fit: X has 20, and y 60"):
         term_posterior(model, X_new, y)
     with pytest.raises(ValueError, match="'epsilon_insensitive'"):
         term_posterior(LpMKLRegressor(KERNELS).fit(X, y), X, y)
-    with pytest.raises(TypeError, match="is for regressors"):
+    with pytest.raises(TypeError, match="requires a regressor"):
         term_posterior(SpicyMKLClassifier(KERNELS).fit(X, y > 1.0), X, y > 1.0)
     with pytest.raises(ValueError, match="nodes of a graph"):
         term_posterior(HKLRegressor().fit(X, y), X, y)

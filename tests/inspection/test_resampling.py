@@ -133,7 +133,7 @@ def test_the_bound_is_that_of_the_paper():
     np.testing.assert_array_equal(found.stable_kernels, [0, 1])
     groups = ["a"] + ["b"] * 6 + ["c"] * 43
     assert found.group_frequencies(groups) == {"a": 1.0, "b": 0.75, "c": 0.0}
-    with pytest.raises(ValueError, match="group of every kernel, 50 of them, got 1"):
+    with pytest.raises(ValueError, match="each of the 50 kernels, got 1"):
         found.group_frequencies(["a"])
 
 
@@ -213,7 +213,10 @@ def test_fits_that_did_not_converge_are_counted_once():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (SpicyMKLClassifierCV(KERNELS), "give SpicyMKLClassifier the best_params_"),
+        (
+            SpicyMKLClassifierCV(KERNELS),
+            "pass SpicyMKLClassifier with the best_params_",
+        ),
         (HKLRegressor(), "HKLRegressor searches a graph"),
         (StandardScaler(), "got StandardScaler"),
     ],

@@ -214,16 +214,18 @@ def test_resampling_leaves_the_steps_of_a_pipeline_as_they_are():
 
 def test_what_is_no_regressor_or_has_no_views():
     X, y = data()
-    with pytest.raises(TypeError, match="R² of regressors, and SpicyMKLClassifier"):
+    with pytest.raises(TypeError, match="requires a regressor, got SpicyMKLClassifier"):
         variance_split(SpicyMKLClassifier().fit(X, y > 5.0), X, y)
     model = SpicyMKLRegressor(alpha=0.05).fit(X, y)
-    with pytest.raises(ValueError, match="belong to no views"):
+    with pytest.raises(ValueError, match="fitted without views"):
         variance_split(model, X, y, "view")
     with pytest.raises(
         ValueError, match="by must be one of 'kernel', 'view', 'column', got 'c"
     ):
         contributions(model, X, "columns")
-    with pytest.raises(TypeError, match="contributions takes a multiple kernel model"):
+    with pytest.raises(
+        TypeError, match="contributions requires a multiple kernel model"
+    ):
         contributions(StandardScaler().fit(X), X)
 
 
@@ -246,7 +248,7 @@ def test_a_bootstrap_says_how_far_views_move(monkeypatch):
     assert len(repr(plain)) < 1200
     with pytest.raises(ValueError, match="fitted without views"):
         plain.interval("view_shares")
-    with pytest.raises(ValueError, match="fits of other kernels"):
+    with pytest.raises(ValueError, match="for other kernels"):
         report(model, X, y, bootstrap=plain)
 
 

@@ -94,7 +94,9 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
     bom = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
     text_lines = [k for k, line in enumerate(lines) if line.strip()]
     if not text_lines:
-        raise ValueError(f"{path} is no CSV file with a header: it has no text.")
+        raise ValueError(
+            f"{path} is not a valid CSV file with a header: it has no text."
+        )
     first = _SEPARATOR_LINE.fullmatch(lines[text_lines[0]])
     separator = first[1] if first else ("\t" if path.suffix.lower() == ".tsv" else None)
     begin = text_lines[0] + 1 if first else text_lines[0]
@@ -102,7 +104,9 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
     reader = csv.reader(lines[header:], delimiter=separator)
     names = _named(next(reader, []))
     if not names:
-        raise ValueError(f"{path} is no CSV file with a header: it has no text.")
+        raise ValueError(
+            f"{path} is not a valid CSV file with a header: it has no text."
+        )
     end = header + max(reader.line_num, 1)
     start = bom + len("".join(lines[:end]).encode())
     n_comments = sum(line.startswith("#") for line in lines[begin:header])
@@ -115,7 +119,9 @@ def _decoded(head: bytes, path: Path) -> str:
         if head.startswith(mark):
             raise ValueError(f"{path} is {name} text: save it as UTF-8.")
     if b"\0" in head:
-        raise ValueError(f"{path} is no CSV file with a header: it holds a zero byte.")
+        raise ValueError(
+            f"{path} is not a valid CSV file with a header: it contains a zero byte."
+        )
     try:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -95,8 +95,7 @@ def read_fasta(path: PathLike) -> Fasta:
     if "" in sequences:
         record = sequences.index("")
         raise ValueError(
-            f"Record {record} of {path}, {names[record]!r}, has no letters: leave it "
-            "out."
+            f"Record {record} of {path}, {names[record]!r}, has no letters: remove it."
         )
     fields = [
         dict(word.split("=", 1) for word in words[1:] if word.find("=") > 0)
@@ -120,11 +119,11 @@ def _records(path: Path) -> tuple[list[list[str]], list[str]]:
                 parts.append([])
             elif line and not parts:
                 raise ValueError(
-                    f"{path} is no FASTA file: line {number} comes before any header "
-                    "(a line that starts with '>')."
+                    f"{path} is not a FASTA file: line {number} comes before any "
+                    "header (a line that starts with '>')."
                 )
             elif line:
                 parts[-1].append("".join(line.split()))
     if not headers:
-        raise ValueError(f"{path} is no FASTA file: it has no record.")
+        raise ValueError(f"{path} is not a FASTA file: it has no record.")
     return headers, ["".join(lines).removesuffix("*") for lines in parts]

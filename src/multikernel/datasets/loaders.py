@@ -99,12 +99,12 @@ def _loaded(name: str) -> Bunch:
         return _bundled(name)
     if name in _FILES:
         raise FileNotFoundError(
-            f"Data set {name!r} is not on this machine: set the environment variable "
-            f"{DATA_VARIABLE} to a folder that holds {_FILES[name]}.npz."
+            f"Data set {name!r} was not found: set the environment variable "
+            f"{DATA_VARIABLE} to a folder that contains {_FILES[name]}.npz."
         )
     raise ValueError(
-        f"No data set is named {name!r}; available here: {', '.join(available())}. "
-        f"Further sets are NAME.npz files in the folder that {DATA_VARIABLE} names."
+        f"There is no data set {name!r}; available here: {', '.join(available())}. "
+        f"Other data sets are NAME.npz files in the folder that {DATA_VARIABLE} names."
     )
 
 

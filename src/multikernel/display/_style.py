@@ -40,7 +40,7 @@ def pyplot() -> Any:
         return importlib.import_module("matplotlib.pyplot")
     except ImportError as error:
         raise ImportError(
-            f"Plots need matplotlib: {how_to_install('plot')}."
+            f"Plots require matplotlib: {how_to_install('plot')}."
         ) from error
 
 

@@ -112,7 +112,7 @@ class ContributionDisplay:
         shape = tuple(axis.size for axis in self.grid)
         owner, n_columns = type(self).__name__, len(shape)
         if n_columns not in N_POINTS:
-            raise ValueError(f"{owner}: grid must be of one or two columns.")
+            raise ValueError(f"{owner}: grid must have one or two columns.")
         names = (self.column_names, (n_columns,))
         check_shapes(owner, values=(self.values, shape), column_names=names)
 
@@ -168,10 +168,7 @@ class ContributionDisplay:
             another, or more than two; or if there are two bands.
         """
         if bootstrap is not None and posterior is not None:
-            raise ValueError(
-                "bootstrap and posterior are a band each, and a picture has one: leave "
-                "one out."
-            )
+            raise ValueError("Pass either bootstrap or posterior, not both.")
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
         named = column_names(model)
@@ -354,7 +351,7 @@ def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int
                 f"There is no kernel {each!r}: use a number from 0 to {n_kernels - 1}."
             )
     if not numbers:
-        raise ValueError("kernel is empty: give one at least.")
+        raise ValueError("kernel is empty: pass at least one kernel.")
     return numbers
 
 
@@ -379,8 +376,8 @@ def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
         if name not in columns and (name == text or on in readings):
             return [int(m) for m in model.active_kernels_[terms]]
     raise ValueError(
-        f"There is no kernel named {name!r} in the model, nor one in use on columns "
-        "of this name."
+        f"The model has no kernel named {name!r}, and no active kernel on columns "
+        "with this name."
     )
 
 
@@ -391,23 +388,26 @@ def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
     ]
     if any(columns != columns_of_kernels[0] for columns in columns_of_kernels):
         raise ValueError(
-            "The kernels read different columns, so their sum has no picture: draw "
-            "those of the same columns together."
+            "The kernels use different columns, so their sum cannot be drawn: select "
+            "kernels on the same columns."
         )
     if set(columns_of_kernels[0]) & set(getattr(model, "sequence_features_", ())):
         raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} reads sequences, which have no axis."
+            f"{model.kernel_names_[kernels[0]]} uses sequences, which cannot be drawn "
+            "on an axis: select kernels on numbers or categories."
         )
     used = [model._state.names.dictionary[m] for m in kernels]
     if any(True for _ in sample_kernels(used)):
         raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} is a given matrix, which has no axis."
+            f"{model.kernel_names_[kernels[0]]} is a given matrix, which cannot be "
+            "drawn on an axis: select kernels on columns."
         )
     n_columns = len(columns_of_kernels[0])
     if n_columns not in N_POINTS:
         raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} reads {n_columns} columns, and a "
-            "picture shows one or two: predict on a grid of two while the others stay."
+            f"{model.kernel_names_[kernels[0]]} uses {n_columns} columns, but a plot "
+            "shows at most two: predict on a grid of two columns with the others "
+            "fixed."
         )
     return list(columns_of_kernels[0])
 

@@ -156,15 +156,14 @@ class ExplanationDisplay:
         model = pipelines.final_estimator(estimator)
         if not isinstance(sample, Integral):
             raise ValueError(
-                f"sample must be the number of a sample, got {sample!r}. The function "
-                "of a kernel, a column or an interaction is drawn by "
+                f"sample must be the number of a sample, got {sample!r}. To draw the "
+                "function of a kernel, a column or an interaction, use "
                 "ContributionDisplay.from_estimator(model, X, kernel)."
             )
         terms = np.asarray(model.contributions(pipelines.data_at_model(before, X)))
         if not 0 <= sample < len(terms):
             raise ValueError(
-                f"There is no sample {sample}: they are numbered from 0 to "
-                f"{len(terms) - 1}."
+                f"There is no sample {sample}: use a number from 0 to {len(terms) - 1}."
             )
         place = pipelines.output_place(model, output) if terms.ndim == 3 else 0
         terms = terms[:, place] if terms.ndim == 3 else terms

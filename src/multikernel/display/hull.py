@@ -67,8 +67,9 @@ class HullDisplay:
         self.names, self.degrees = tuple(names), tuple(map(tuple, degrees))
         if not self.norms.shape == (len(self.names),) == (len(self.degrees),):
             raise ValueError(
-                f"There are norms of shape {self.norms.shape}, {len(self.names)} names "
-                f"and degrees of {len(self.degrees)} nodes: one of each is needed."
+                f"norms have shape {self.norms.shape}, but there are "
+                f"{len(self.names)} names and {len(self.degrees)} degrees: pass one "
+                "of each per node."
             )
 
     @classmethod

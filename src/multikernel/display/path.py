@@ -102,7 +102,9 @@ class RegularizationPathDisplay:
                 f"scores has {len(self.scores)} rows for {len(self.alphas)} alphas."
             )
         if not (self.alphas > 0).all():
-            raise ValueError("alphas must be positive: they lie on a logarithmic axis.")
+            raise ValueError(
+                "alphas must be positive, because their axis is logarithmic."
+            )
 
     @classmethod
     def from_path(
@@ -159,9 +161,9 @@ class RegularizationPathDisplay:
         model, columns = found.model, found.columns
         if not {"alpha", "C"} & {*columns}:
             raise TypeError(
-                f"{type(model).__name__} has no path_: expected an estimator that "
-                "chooses alpha by cross-validation. regularization_path makes the "
-                "path of any other, and from_path takes it."
+                f"{type(model).__name__} has no path_: pass an estimator that chooses "
+                "alpha by cross-validation. For other estimators, pass the result of "
+                "regularization_path to from_path."
             )
         # Where p was chosen as well, the path belongs to the chosen one.
         p = columns.get("p", np.zeros(len(found.folds)))

@@ -92,7 +92,7 @@ class SparsityPathDisplay:
             n_kernels=(self.n_kernels, ("n_models",)),
         )
         if best_alpha is not None and best_alpha not in self.alphas:
-            raise ValueError(f"best_alpha={best_alpha} is none of the alphas.")
+            raise ValueError(f"best_alpha={best_alpha} is not one of the alphas.")
         if best_n_kernels is not None and best_n_kernels not in self.n_kernels:
             raise ValueError(
                 f"There are scores for {self.n_kernels.min()} to "

@@ -132,8 +132,8 @@ class KernelTests:
         rank = scores.rank_of_level(level, n_draws)
         if rank > n_draws:
             raise ValueError(
-                f"{OWNER}: {n_draws} permutations know no level of {level:g}: ask for "
-                f"n_permutations={int(np.ceil(1.0 / level))} or more."
+                f"{OWNER}: {n_draws} permutations are too few for level={level:g}: "
+                f"use n_permutations={int(np.ceil(1.0 / level))} or more."
             )
         return float(self.strengths[rank - 1])
 
@@ -393,13 +393,15 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
     source = estimator._method().source
     if not isinstance(source, GramSource):
         raise ValueError(
-            f"{OWNER} tests a list of kernels, and those of "
+            f"{OWNER} requires a list of kernels, but the kernels of "
             f"{type(estimator).__name__} are nodes of a graph."
         )
     source = replace(source, merges_copies=False, parts=False)
     training = source.prepare(read(estimator, source, X, y, offset=offset))
     if training.samples.weights is not None:
-        raise ValueError(f"{OWNER} takes no class_weight: leave it out of the model.")
+        raise ValueError(
+            f"{OWNER} does not support class_weight: remove it from the model."
+        )
     return training
 
 
@@ -415,8 +417,8 @@ def _null_model(
     loss = loss_of(estimator).of_unit()
     if not is_smooth(loss):
         raise ValueError(
-            f"{OWNER} needs a loss with a slope and a curvature, such as "
-            f"'squared_error', 'log_loss' or 'poisson', got {estimator.loss!r}."
+            f"{OWNER} requires a smooth loss, such as 'squared_error', 'log_loss' or "
+            f"'poisson', got {estimator.loss!r}."
         )
     targets, offset = training.samples.targets.T, training.samples.offset
     if offset is not None and is_shift_equivariant(loss):

@@ -128,7 +128,7 @@ def deviance_split(
     falls, constant, after = _falls(loss, targets, terms, f, weights, known)
     before = np.tensordot(weights, constant, axes=1)
     if not np.all(before > 0.0):
-        raise ValueError(f"{OWNER}: y is constant, and has no deviance to split.")
+        raise ValueError(f"{OWNER}: y is constant, so there is no deviance to split.")
     shares = np.tensordot(weights, falls, axes=1) / before[:, None]
     d2 = 1.0 - np.tensordot(weights, after, axes=1) / before
     random = check_random_state(random_state)
@@ -146,8 +146,8 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
         raise ValueError(
-            f"{OWNER} follows the slope of a smooth loss, and {model.loss!r} has "
-            "corners: fit the model with another one."
+            f"{OWNER} requires a smooth loss, got {model.loss!r}: fit the model with "
+            "another loss."
         )
     classes = getattr(model, "classes_", None)
     if classes is None or y.ndim == 2:
@@ -156,8 +156,8 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     unknown = ~np.isin(y, classes)
     if unknown.any():
         raise ValueError(
-            f"{OWNER}: row {np.flatnonzero(unknown)[0]} of y is of a class that the "
-            "model has not met."
+            f"{OWNER}: row {np.flatnonzero(unknown)[0]} of y has a class that is not "
+            "in the training data."
         )
     indicators = (y[:, None] == classes).astype(np.float64)
     if model._fitted().link == "joint":

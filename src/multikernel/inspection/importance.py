@@ -166,7 +166,10 @@ def _group_columns(
             f"columns, got {shown(groups)}. Labels of the samples are sample_groups."
         )
     if not columns_of:
-        raise ValueError(f"{owner}: the model has no kernel in use, so no group.")
+        raise ValueError(
+            f"{owner}: the model has no active kernel, so there is no group: lower "
+            "alpha, or pass groups as a mapping."
+        )
     return list(columns_of), list(columns_of.values())
 
 
@@ -184,8 +187,8 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
             positions.append(int(column))
         else:
             raise ValueError(
-                f"{owner}: group {group!r} asks for column {column!r}, which is none "
-                f"of the {n_features} columns of the fit."
+                f"{owner}: group {group!r} contains column {column!r}, which is not "
+                f"one of the {n_features} columns of the fit."
             )
     if not positions:
         raise ValueError(f"{owner}: group {group!r} has no columns.")
@@ -221,8 +224,8 @@ def _view_groups(owner: str, model: Any) -> dict[str, Indices]:
         columns_of.setdefault(views[m], []).append(_columns_of(model, m))
     if not columns_of:
         raise ValueError(
-            f"{owner}: the kernels of {type(model).__name__} belong to no views; give "
-            "kernels as a mapping from views, or groups as one from names to columns."
+            f"{owner}: {type(model).__name__} was fitted without views: pass kernels "
+            "as a mapping from views, or groups as a mapping from names to columns."
         )
     return {
         view: np.unique(np.concatenate(parts)) for view, parts in columns_of.items()

@@ -86,7 +86,7 @@ class Bootstrap:
         """Return the views in the order of their shares."""
         if self.kernel_views is None:
             raise ValueError(
-                "The model was fitted without views: give kernels as a mapping from "
+                "The model was fitted without views: pass kernels as a mapping from "
                 "names to columns."
             )
         return tuple(view_members(self.kernel_views))

@@ -69,7 +69,7 @@ def check_model(owner: str, model: Any) -> None:
     """Raise unless the last step is a multiple kernel model."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
-            f"{owner} takes a multiple kernel model of this library, or a pipeline "
+            f"{owner} requires a multiple kernel model of this library, or a pipeline "
             f"that ends in one, got {type(model).__name__}."
         )
 
@@ -117,7 +117,7 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
     if getattr(model._state.model, "grams", None) is None:
         raise ValueError(
             f"The kernels of {type(model).__name__} are nodes of a graph, which have "
-            "no list of columns: give groups as a mapping from names to columns."
+            "no list of columns: pass groups as a mapping from names to columns."
         )
     read = columns_read(model, kernel)
     return np.unique(np.concatenate([np.array(part, dtype=np.intp) for part in read]))
@@ -135,8 +135,8 @@ def final_estimator(estimator: Any) -> Any:
         return last if hasattr(last, "kernel_weights_") else _named(model, before)
     if hasattr(model, "cv_results_"):
         raise TypeError(
-            f"{type(model).__name__} was fitted with refit=False and holds no model: "
-            "fit it with refit=True."
+            f"{type(model).__name__} was fitted with refit=False and contains no "
+            "model: fit it with refit=True."
         )
     raise TypeError(
         f"{type(model).__name__} has no kernel_weights_: expected a fitted multiple "

@@ -364,11 +364,11 @@ def check_squared(model: Any, owner: str = OWNER) -> None:
     check_model(owner, model)
     name = type(model).__name__
     if not is_regressor(model):
-        raise TypeError(f"{owner} is for regressors, and {name} is none.")
+        raise TypeError(f"{owner} requires a regressor, got {name}.")
     fit = model._fitted()
     if fit.loss != repr("squared_error"):
         raise ValueError(
-            f"{owner} needs a fit with loss='squared_error', whose posterior is "
+            f"{owner} requires a fit with loss='squared_error', whose posterior is "
             f"Gaussian; this {name} was fitted with loss={fit.loss}."
         )
     if getattr(fit.model, "grams", None) is None:
@@ -391,9 +391,9 @@ def _check_agreement(published: Array, dual: Array) -> None:
     off = np.linalg.norm(published - _units(published, dual) * dual)
     if off > AGREEMENT * np.linalg.norm(published):
         raise ValueError(
-            "The residuals are not those that dual_coef_ stands for (they differ by "
-            f"more than {AGREEMENT:.0%}): X, y, sample_weight and offset must be "
-            "those of the fit, and its tol small enough."
+            "The residuals do not agree with dual_coef_ (they differ by more than "
+            f"{AGREEMENT:.0%}): pass the X, y, sample_weight and offset of the fit, "
+            "and use a smaller tol."
         )
 
 

@@ -309,8 +309,8 @@ def _check_labels(samples: Samples) -> None:
     constant = np.flatnonzero(np.ptp(samples.labels, axis=0) == 0.0)
     if constant.size:
         raise ValueError(
-            f"Label {constant[0]} (counted from 0) is the same for all samples of a "
-            "resample: it is too rare, leave it out."
+            f"Label {constant[0]} (counted from 0) is constant in a resample: it is "
+            "too rare, so remove it."
         )
 
 
@@ -336,13 +336,13 @@ def _check_estimator(owner: str, estimator: Any) -> None:
     method = method.method if isinstance(method, Search) else method
     if isinstance(method, HullMethod):
         raise TypeError(
-            f"{owner} counts the kernels of a fixed list, and {name} searches a graph: "
-            "count its active_kernels_ over fits of your own."
+            f"{owner} requires a fixed list of kernels, but {name} searches a graph: "
+            "count its active_kernels_ over your own fits."
         )
     if searches:
         raise TypeError(
-            f"{owner} takes a model with fixed parameters, and {name} chooses them "
-            f"anew in every fit: give {name.removesuffix('CV')} the best_params_ of "
+            f"{owner} requires a model with fixed parameters, but {name} chooses them "
+            f"in every fit: pass {name.removesuffix('CV')} with the best_params_ of "
             "the search."
         )
 
@@ -354,8 +354,8 @@ def _warn_unsolved(owner: str, estimator: Any, found: list[dict[str, Any]]) -> N
     unsolved = int(np.count_nonzero(gaps > tol))
     if unsolved:
         warn_user(
-            f"{unsolved} of the {gaps.size} fits of {owner} stopped above tol={tol:g}; "
-            f"the largest relative duality gap is {np.nanmax(gaps):.2e}. Raise "
-            "max_iter or loosen tol.",
+            f"{unsolved} of the {gaps.size} fits of {owner} stopped above "
+            f"tol={tol:g}; the largest relative duality gap is {np.nanmax(gaps):.2e}. "
+            "Raise max_iter or tol.",
             ConvergenceWarning,
         )

@@ -116,8 +116,8 @@ def _kernel_terms(model: Any, terms: Array, by: str) -> Bunch:
     views = model._fitted().names.views
     if views is None:
         raise ValueError(
-            f"The kernels of {type(model).__name__} belong to no views: give kernels "
-            "as a mapping from views, or take by='kernel'."
+            f"{type(model).__name__} was fitted without views: pass kernels as a "
+            "mapping from views, or use by='kernel'."
         )
     members = view_members(views)
     sums = [
@@ -337,7 +337,8 @@ def variance_split(
     check_model(owner, model)
     if not is_regressor(model):
         raise TypeError(
-            f"{owner} splits the R² of regressors, and {type(model).__name__} is none."
+            f"{owner} requires a regressor, got {type(model).__name__}: for "
+            "classifiers, use deviance_split."
         )
     if model._fitted().link == "log":
         raise ValueError(

@@ -129,8 +129,8 @@ class Stability:
         labels = list(groups)
         if len(labels) != len(self.kernel_names):
             raise ValueError(
-                f"groups must give the group of every kernel, {len(self.kernel_names)} "
-                f"of them, got {len(labels)}."
+                f"groups must have one label for each of the {len(self.kernel_names)} "
+                f"kernels, got {len(labels)}."
             )
         frequencies = {}
         for group in dict.fromkeys(labels):

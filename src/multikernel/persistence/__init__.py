@@ -120,12 +120,12 @@ def dumped(estimator: Any) -> bytes:
     if refused:
         place, _ = aside(partial(place_of, estimator, _must_be_trusted))
         warn_user(
-            f"{place} has a type that load does not trust: load this model with "
+            f"{place} has a type that load does not trust: to load this model, pass "
             f"trusted={refused}."
         )
     if needed > MAX_BYTES:
         warn_user(
-            f"Loading this model may take {readable_bytes(needed)}: load it with "
+            f"Loading this model may take {readable_bytes(needed)}: to load it, pass "
             f"max_bytes={needed}."
         )
     return data
@@ -257,8 +257,9 @@ def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
     now = " and ".join(f"{name} {here[name]}" for name in differing)
     warn_user(
         VersionWarning(
-            f"{path} was written with {wrote}, and read with {now}: predictions may "
-            "differ or fail. Compare some with earlier ones, or fit the model again.",
+            f"{path} was written with {wrote} but loaded with {now}: predictions may "
+            "differ or fail. Compare some predictions with earlier ones, or fit the "
+            "model again.",
             estimator_name=type(loaded).__name__,
             current_sklearn_version=here["scikit-learn"],
             original_sklearn_version=content.versions.get("scikit-learn", "unknown"),
@@ -271,7 +272,8 @@ def _skops_io() -> ModuleType:
         return importlib.import_module("skops.io")
     except ImportError as error:
         raise ImportError(
-            f"Saving and loading models needs skops: {how_to_install('persistence')}."
+            "Saving and loading models requires skops: "
+            f"{how_to_install('persistence')}."
         ) from error
 
 
@@ -291,7 +293,7 @@ def _one_sentence(path: PathLike) -> Iterator[None]:
         if isinstance(error, AttributeError | TypeError | LookupError):
             reason = "its parts do not fit together"  # which Python says of its code
         raise ValueError(
-            f"{path} is no model file written by multikernel.save ({reason[:500]})."
+            f"{path} is not a model file written by multikernel.save ({reason[:500]})."
         ) from error
 
 

@@ -160,8 +160,8 @@ def check_memory(needed: int, max_bytes: int) -> None:
     """Raise unless `needed` bytes are within the limit."""
     if needed > max_bytes:
         raise RefusedError(
-            f"this would take {readable_bytes(needed)} or more, and max_bytes is "
-            f"{max_bytes}; if you know where the file comes from, raise max_bytes"
+            f"this would take at least {readable_bytes(needed)}, but max_bytes is "
+            f"{max_bytes}; if you trust the source of the file, raise max_bytes"
         )
 
 
@@ -170,10 +170,10 @@ def _unpacked_bytes(data: bytes) -> int:
     with ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
     if len({entry.filename for entry in entries}) < len(entries):
-        raise ValueError("the archive has several members of one name")
+        raise ValueError("the archive has several members with the same name")
     # Other methods of compression are unpacked without a limit.
     if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
-        raise ValueError("the archive uses another compression than deflate")
+        raise ValueError("the archive uses a compression other than deflate")
     return sum(entry.file_size for entry in entries)
 
 
@@ -208,7 +208,7 @@ def _check_version(text: bytes) -> dict[str, str]:
         )
     written = {name: version[name] for name in versions() if name in version}
     if not all(isinstance(number, str) for number in written.values()):
-        raise ValueError("a version is no text")
+        raise ValueError("a version is not text")
     return written
 
 

@@ -96,7 +96,7 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
         raise IsADirectoryError(f"Cannot save to {named}: it is a folder.")
     for is_kind, kind in KINDS.items():
         if is_kind(state.st_mode):
-            raise OSError(f"Cannot save to {named}: it is {kind}, and no file.")
+            raise OSError(f"Cannot save to {named}: it is {kind}, not a file.")
     refuse_input(state, named, inputs)
     if stat.S_ISFIFO(state.st_mode):
         return Place(named, pipe=True)
@@ -136,7 +136,8 @@ def refuse_input(
             if os.path.samestat(state, os.stat(source)):
                 same = "" if Path(source) == named else f", {source}"
                 raise ValueError(
-                    f"Cannot write to {named}: it is an input{same}. Name another file."
+                    f"Cannot write to {named}: it is an input{same}. Choose another "
+                    "file."
                 )
 
 
