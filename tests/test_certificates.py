@@ -490,7 +490,9 @@ def test_a_penalty_without_a_threshold_has_no_largest_strength():
     gram = DenseStack(toy_grams())
     y = toy_targets("squared_error")
     penalty = SquaredBlockNorm(1.0, 2.0)
-    with pytest.raises(UnsupportedProblemError, match="keeps kernels in at every"):
+    with pytest.raises(
+        UnsupportedProblemError, match="keeps all kernels active at every"
+    ):
         alpha_max(Problem(gram, y, SquaredLoss(), penalty))
 
 

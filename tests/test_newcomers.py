@@ -298,7 +298,7 @@ def confounders(X, y):
     return model, strong
 
 
-@pytest.mark.filterwarnings("ignore:.*no kernel in its model")
+@pytest.mark.filterwarnings("ignore:.*no active kernel")
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_a_clinician_keeps_confounders_out_of_the_selection():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
@@ -433,7 +433,7 @@ def counts(X, visits):
     return model, strong.fit(X, visits)
 
 
-@pytest.mark.filterwarnings("ignore:.*no kernel in its model")
+@pytest.mark.filterwarnings("ignore:.*no active kernel")
 def test_an_economist_counts_visits():
     X, _ = load_diabetes(return_X_y=True)
     visits = np.random.default_rng(0).poisson(np.exp(1.0 + 20.0 * X[:, 2]))

@@ -132,7 +132,7 @@ def test_intervals_and_no_event_have_scores_alone():
 
 
 def test_equal_risks_are_one_curve(drawn):
-    with pytest.warns(UserWarning, match="no kernel"):
+    with pytest.warns(UserWarning, match="no active kernel"):
         flat = SpicyMKLSurvival(alpha=1e3).fit(X, Y)
     report(flat, X, Y)
     assert [text.get_text() for text in drawn[0].get_legend().texts] == ["all (120)"]

@@ -79,5 +79,7 @@ def test_weights_that_no_sum_can_hold_count_as_zero():
 
 
 def test_weights_too_small_for_their_squares_get_a_sentence():
-    with pytest.raises(ValueError, match=r"sums to 2e-320, and from 1e-100"):
+    with pytest.raises(
+        ValueError, match=r"sums to 2e-320, but its sum must be from 1e-100"
+    ):
         check_weights([1e-320, 1e-320], 2)

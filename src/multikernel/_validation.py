@@ -348,13 +348,16 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
             f"sample_weight[{bad[0]}] is {weights[bad[0]]:g}."
         )
     if not weights.any():
-        raise ValueError("All values of sample_weight are zero: no sample is left.")
+        raise ValueError(
+            "All values of sample_weight are zero: at least one must be positive."
+        )
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     if not 1.0 / LARGEST_VALUE <= total <= LARGEST_VALUE:
         raise ValueError(
-            f"sample_weight sums to {total:.3g}, and from {1.0 / LARGEST_VALUE:g} to "
-            f"{LARGEST_VALUE:g} is possible: scale the weights by a common factor."
+            f"sample_weight sums to {total:.3g}, but its sum must be from "
+            f"{1.0 / LARGEST_VALUE:g} to {LARGEST_VALUE:g}: scale the weights by a "
+            "common factor."
         )
     return np.where(weights < 1e-40 * weights.max(), 0.0, weights)
 
@@ -399,8 +402,8 @@ def check_symmetric(K: Array, name: str) -> None:
         bad = np.argwhere(~np.isfinite(K))
         i, j = bad[0]
         raise ValueError(
-            f"{name} has {len(bad)} values that are not finite, the first at "
-            f"[{i}, {j}]: impute or leave out these samples."
+            f"{name} has {len(bad)} values that are not finite, the first at [{i}, "
+            f"{j}]: impute or remove these samples."
         )
     allowed = ASYMMETRY * float(np.abs(K.diagonal()).sum())
     for start in range(0, K.shape[0], 256):  # blocks bound the memory
@@ -410,7 +413,7 @@ def check_symmetric(K: Array, name: str) -> None:
             row, j = np.unravel_index(int(np.argmax(difference)), difference.shape)
             i = start + int(row)
             raise ValueError(
-                f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] are "
-                f"{K[i, j]:g} and {K[j, i]:g}. Use (K + K.T) / 2 if that is rounding, "
-                "and check how it was computed if not."
+                f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] "
+                f"are {K[i, j]:g} and {K[j, i]:g}. If this is rounding, use (K + K.T) "
+                "/ 2; otherwise check how it was computed."
             )

@@ -106,7 +106,10 @@ EQUAL = dict.fromkeys(["int", "float", "decimal", "sparse"], "float") | {
 }
 """Types that are read as numbers, and others with the same numbers."""
 
-NO_NUMBERS = "without numbers|holds no numbers|holds strings, but held numbers in fit"
+NO_NUMBERS = (
+    "without numbers|non-numeric|holds no numbers|"
+    "holds strings, but held numbers in fit"
+)
 REFUSED = {
     "none": "contains NaN",
     "string": NO_NUMBERS,

@@ -15,7 +15,7 @@ def fitted():
     X = np.random.default_rng(0).standard_normal((150, 4))
     y = X[:, 0] + X[:, 1] * X[:, 2]
     search = HKLRegressorCV(PolynomialGrid(3), alphas=[1.0, 0.1, 0.01], cv=2)
-    with pytest.warns(UserWarning, match="smallest of those tried"):
+    with pytest.warns(UserWarning, match="smallest value in the grid"):
         return search.fit(X, y)
 
 

@@ -26,7 +26,7 @@ def test_every_point_is_the_fit_at_its_alpha(l1_ratio):
     found = regularization_path(model, X, y, n_alphas=5, alpha_min_ratio=0.05)
     assert not hasattr(model, "kernel_weights_")
     assert not found.norms()[0].any()
-    empty = pytest.warns(DictionaryWarning, match="no kernel in its model")
+    empty = pytest.warns(DictionaryWarning, match="no active kernel")
     for k, alpha in enumerate(found.path.alphas):
         with nullcontext() if k else empty:
             fit = clone(model).set_params(alpha=alpha).fit(X, y)

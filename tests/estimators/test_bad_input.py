@@ -81,13 +81,13 @@ PARAMETERS = [
     ({"max_bytes": -5}, "max_bytes must be None, or an integer of at least 1"),
     ({"verbose": -1}, "verbose must be True or False, or an integer of at least 0"),
     ({"random_state": "x"}, "random_state must be None, or an integer .*, got 'x'"),
-    ({"kernels": []}, "kernels is empty: at least one kernel is needed"),
+    ({"kernels": []}, "kernels is empty: pass at least one kernel"),
     ({"kernels": ()}, "kernels is empty"),
     ({"kernels": "gaussian"}, "no kernel 'gaussian'. Did you mean GaussianKernel"),
     ({"kernels": 3}, "kernels must be None, 'precomputed', a kernel, .*, got 3"),
     ({"kernels": np.eye(3)}, "kernels must be None, 'precomputed', a kernel"),
-    ({"kernels": {1: 0}}, "name of a view is a text, got 1"),
-    ({"kernels": {}}, "Views need a mapping from at least one name"),
+    ({"kernels": {1: 0}}, "name of a view must be text, got 1"),
+    ({"kernels": {}}, "Views require a mapping from at least one name"),
     ({"kernels": [ColumnKernel(LinearKernel(), 3)]}, r"index 3, .* \(indices 0 to 2\)"),
     ({"kernels": [ColumnKernel(LinearKernel(), "age")]}, "'age', .* no column names"),
 ]
@@ -123,7 +123,7 @@ def test_bad_parameters(kind, settings, message):
             "class_weight must be None, 'b",
         ),
         (SpicyMKLClassifier, {"class_weight": {0: -1.0}}, "to positive weights"),
-        (SpicyMKLClassifier, {"class_weight": {7: 1.0}}, "names 7, but the classes"),
+        (SpicyMKLClassifier, {"class_weight": {7: 1.0}}, "contains 7, but the classes"),
     ],
 )
 def test_bad_parameters_of_one_kind(kind, settings, message):
@@ -155,26 +155,26 @@ SAMPLES = [
     ),
     (
         lambda X, y: (np.array(sparse.coo_matrix(X), dtype=object), y, None),
-        "X is a NumPy array around one object, a coo_matrix: an array of numbers",
+        "X is a NumPy array with one object, a coo_matrix: pass an array of numbers",
     ),
     (
         lambda X, y: (np.array(None), y, None),
-        "X is a NumPy array around one object, None: an array of numbers",
+        "X is a NumPy array with one object, None: pass an array of numbers",
     ),
     (lambda X, y: (X + 1j, y, None), "Complex data not supported: X must hold real"),
     (lambda X, y: (X, y + 1j, None), "Complex data not supported: y must hold real"),
     (
         lambda X, y: (X.view([("a", "f8")]), y, None),
-        "X is a structured array: one array of numbers",
+        "X is a structured array: pass an array of numbers",
     ),
     (
         lambda X, y: (X, y.astype(float).view([("a", "f8")]), None),
-        "y is a structured array: one array of numbers",
+        "y is a structured array: pass an array of numbers",
     ),
-    (lambda X, y: (None, y, None), "X is None: an array or a data frame is needed"),
+    (lambda X, y: (None, y, None), "X is None: pass an array or a data frame"),
     (
         lambda X, y: (X, y, np.full(30, 1e300)),
-        r"sample_weight sums to 3e\+301, and from",
+        r"sample_weight sums to 3e\+301, but its sum",
     ),
     (
         lambda X, y: (X, y, np.full(30, 1j)),
@@ -190,7 +190,7 @@ SAMPLES = [
         "DataFrame without columns",
     ),
     (lambda X, y: (X[:0], y[:0], None), "0 sample"),
-    (lambda X, y: (X, y[:0], None), "y holds 0 samples: one target"),
+    (lambda X, y: (X, y[:0], None), "y holds 0 samples: pass one target"),
     (lambda X, y: (X[:1], y[:1], None), "(at least two samples|one class)"),
     (lambda X, y: (X, y[:-2], None), r"inconsistent numbers of samples: \[30, 28\]"),
     (lambda X, y: (X, None, None), "requires y to be passed"),
@@ -275,9 +275,9 @@ def test_duplicate_names():
 
 def test_no_kernel_in_the_list():
     X, y = data()
-    with pytest.raises(TypeError, match="Kernel 1 is no kernel but 3"):
+    with pytest.raises(TypeError, match="Kernel 1 is not a kernel, got 3"):
         SpicyMKLClassifier([GaussianKernel(1.0), 3]).fit(X, y)
-    with pytest.raises(TypeError, match=r"1 is the class LinearKernel, .*\(\.\.\.\)"):
+    with pytest.raises(TypeError, match=r"1 is the class LinearKernel: .*\(\.\.\.\)"):
         SpicyMKLClassifier([GaussianKernel(1.0), LinearKernel]).fit(X, y)
 
 
@@ -289,7 +289,7 @@ def test_a_compound_of_kernels():
 
 def test_a_stack_above_the_limit():
     X, y = data()
-    with pytest.raises(StackTooLargeError, match=r"36 kB, and the limit is 1 kB"):
+    with pytest.raises(StackTooLargeError, match=r"36 kB, but the limit is 1 kB"):
         SpicyMKLClassifier(KERNELS, storage="dense", max_bytes=1000).fit(X, y)
 
 
@@ -400,7 +400,9 @@ class ShortDiagonal(LinearKernel):
 
 def test_a_diagonal_of_another_length():
     X, y = data()
-    with pytest.raises(ValueError, match=r"diag of kernel 0 .* \(29,\), and \(30,"):
+    with pytest.raises(
+        ValueError, match=r"diag of kernel 0 .* \(29,\), expected \(30,"
+    ):
         SpicyMKLClassifier([ShortDiagonal()], storage="lazy").fit(X, y)
 
 
@@ -470,7 +472,7 @@ def test_integers_beyond_all_floats_as_data():
 def test_tiny_and_equal_rows_are_degenerate_kernels_not_indefinite_ones(kind, scale):
     X = scale * np.random.default_rng(0).standard_normal((20, 2)) + (scale == 0.0)
     model = kind([LinearKernel(), GaussianKernel(1.0)])
-    constant = pytest.warns(DictionaryWarning, match="no kernel in its model")
+    constant = pytest.warns(DictionaryWarning, match="no active kernel")
     with constant, pytest.warns(DegenerateKernelWarning):
         model.fit(X, np.arange(20) % 2)
     assert np.isfinite(model.decision_function(X)).all()
@@ -503,9 +505,9 @@ def test_a_row_to_predict_gets_the_same_sentence():
 def test_matrices_by_name_lead_to_stack_grams(kernels):
     X, y = data()
     grams = {"linear": X @ X.T}
-    with pytest.raises(ValueError, match=r"of 'linear': .* stack_grams makes one X"):
+    with pytest.raises(ValueError, match=r"of 'linear': .* use stack_grams"):
         SpicyMKLClassifier(kernels).fit(grams, y)
-    with pytest.raises(ValueError, match=r"of 'linear': .* stack_grams makes one X"):
+    with pytest.raises(ValueError, match=r"of 'linear': .* use stack_grams"):
         OneClassMKL(kernels).fit(grams)
 
 
@@ -521,7 +523,7 @@ def test_matrices_by_name_lead_to_stack_grams(kernels):
 def test_the_name_of_no_function_leads_to_a_kernel_of_this_library(name, named):
     X, y = data()
     for kernels in (name, [name], {"a view": ([0], name)}):
-        with pytest.raises(ValueError, match=f"given as objects, such as {named} of"):
+        with pytest.raises(ValueError, match=f"as objects, such as {named} of"):
             SpicyMKLClassifier(kernels).fit(X, y)
 
 
@@ -585,7 +587,7 @@ def test_what_linear_models_have_says_where_to_look(name, where):
         _ = model.view_shares_
     with pytest.raises(AttributeError, match="no attribute 'predict_proba'") as caught:
         _ = SpicyMKLClassifier(loss="hinge").predict_proba
-    assert "Probabilities need loss='log_loss'" in str(caught.value.__cause__)
+    assert "Probabilities require loss='log_loss'" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLClassifierCV])

@@ -85,7 +85,7 @@ def test_what_has_no_such_kernel_says_so():
     X, y = data()
     grams = stack_grams([kernel(X) for kernel in KERNELS])
     given = SpicyMKLRegressor("precomputed", 0.02).fit(grams, y)
-    with pytest.raises(AttributeError, match="no function of other samples"):
+    with pytest.raises(AttributeError, match="not defined for other samples"):
         _ = given.combined_kernel_
     for storage in ("dense", "low_rank"):
         centred = SpicyMKLRegressor(
@@ -93,7 +93,7 @@ def test_what_has_no_such_kernel_says_so():
         )
         with pytest.raises(ValueError, match="leave 'center' out"):
             centred.fit(X, y).combined_kernel_(X)
-    with pytest.raises(AttributeError, match="no function of other samples"):
+    with pytest.raises(AttributeError, match="not defined for other samples"):
         _ = HKLRegressor().fit(X, y).combined_kernel_
 
 

@@ -103,7 +103,7 @@ def test_what_has_no_forecast_says_why():
     with pytest.raises(TypeError, match="graph of kernels"):
         estimate_cost(HKLRegressor(), X, y)
     pipe = make_pipeline(StandardScaler(), SpicyMKLRegressor())
-    with pytest.raises(TypeError, match="of a pipeline give the last step"):
+    with pytest.raises(TypeError, match="for a pipeline, pass its last step"):
         estimate_cost(pipe, X, y)
     with pytest.raises(ValueError, match="alpha"):
         estimate_cost(SpicyMKLRegressor(alpha=-1.0), X, y)

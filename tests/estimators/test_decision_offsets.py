@@ -215,7 +215,7 @@ def test_greedy_classifiers_of_three_classes_have_offsets_of_their_own(
 def test_a_constant_model_is_that_of_a_poisson_regression_with_exposure(samples):
     X, o, f, rng = samples
     y = targets("poisson", f, rng)
-    with pytest.warns(UserWarning, match="no kernel"):
+    with pytest.warns(UserWarning, match="no active kernel"):
         model = SpicyMKLRegressor(KERNELS, alpha=1e3, loss="poisson").fit(
             X, y, offset=o
         )
@@ -312,14 +312,14 @@ def test_sentences(samples, offset, message):
     model = SpicyMKLRegressor(KERNELS).fit(X, f)
     with pytest.raises(ValueError, match=message):
         model.predict(X, offset=offset)
-    with pytest.raises(ValueError, match="takes no offset"):
+    with pytest.raises(ValueError, match="does not support offset"):
         HKLRegressor().fit(X, f, offset=f)
     with pytest.raises(ValueError, match="logarithmic scale"):
         SpicyMKLRegressor(KERNELS, loss="poisson").fit(X, np.ones(50), offset=f + 800)
     y = rng.integers(3, size=50)
     with pytest.raises(ValueError, match=r"shape \(50, 3\)"):
         SpicyMKLClassifier(KERNELS).fit(X, y, offset=f)
-    with pytest.raises(UnsupportedProblemError, match="takes no offset"):
+    with pytest.raises(UnsupportedProblemError, match="does not support offset"):
         SpicyMKLClassifier(KERNELS, selection="shared").fit(
             X, y, offset=np.zeros((50, 3))
         )

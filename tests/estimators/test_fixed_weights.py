@@ -126,15 +126,21 @@ def test_a_saved_model_has_its_weights(tmp_path):
         ),
         ({"kernel_weights": [1.0, -1.0, 0.0, 0.0]}, "numbers of at least 0"),
         ({"kernel_weights": np.zeros(4)}, "not all of them 0"),
-        ({"kernel_weights": [1.0, 2.0]}, "must be 4 finite numbers that are not neg"),
-        ({"kernel_weights": lambda *_: "no"}, "must be 4 finite numbers"),
-        ({"weight_params": {"method": "joint"}}, "'uniform' is none"),
+        ({"kernel_weights": [1.0, 2.0]}, "must be 4 finite, nonnegative numbers"),
+        ({"kernel_weights": lambda *_: "no"}, "must be 4 finite, nonnegative"),
+        ({"weight_params": {"method": "joint"}}, "'uniform' is not a rule"),
         ({"weight_params": 0.2}, "weight_params must be None or a dict"),
-        ({"kernel_weights": len}, "is called as rule.gram, y, sample_weight., and"),
-        ({"kernel_weights": int}, "is called as rule.gram, y, sample_weight., and"),
+        (
+            {"kernel_weights": len},
+            "must be callable as rule.gram, y, sample_weight., but",
+        ),
+        (
+            {"kernel_weights": int},
+            "must be callable as rule.gram, y, sample_weight., but",
+        ),
         (
             {"kernel_weights": "easy", "weight_params": {"lam": 0.1}},
-            "takes: got an unexpected keyword argument 'lam'",
+            "got an unexpected keyword argument 'lam'",
         ),
         (
             {"kernel_weights": "easy", "weight_params": {"regularization": 2.0}},

@@ -149,7 +149,7 @@ def test_columns_of_one_name_are_named(kernels):
 
 def test_tables_that_are_only_planned_are_to_be_collected():
     X = pl.DataFrame({"age": np.arange(6.0)})
-    sentence = r"is a LazyFrame, .* collect it first"
+    sentence = r"is a LazyFrame, .* call .*collect.. first"
     model = SpicyMKLRegressor([LinearKernel()])
     for X_bad, y_bad in [(X.lazy(), np.arange(6.0)), (X, X.lazy())]:
         with pytest.raises(ValueError, match=sentence):

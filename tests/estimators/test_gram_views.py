@@ -280,7 +280,10 @@ def fitted(**changed):
     ("wrong", "message"),
     [
         (lambda: fitted(tanimoto=Grams(K, "drugs")), "View 'tanimoto': .* mean 'drug'"),
-        (lambda: fitted(tanimoto=Grams(K, ["drug", "age"])), "one column names"),
+        (
+            lambda: fitted(tanimoto=Grams(K, ["drug", "age"])),
+            "one column with the names",
+        ),
         (
             lambda: fitted(tanimoto=Grams(K.to_numpy(), "drug")),
             "'drug' holds text, but",
@@ -295,14 +298,14 @@ def fitted(**changed):
             lambda: fitted(tanimoto=Grams(K - 0.5, "drug")),
             r"^gram\[tanimoto\]: .*semid",
         ),
-        (lambda: fitted(rest=KERNEL), "'rest' is a kernel without columns: give"),
+        (lambda: fitted(rest=KERNEL), "'rest' is a kernel without columns: pass"),
         (
             lambda: SpicyMKLRegressor([KERNEL, GIVEN["tanimoto"]]).fit(FRAME, Y),
             "Grams must be a named view",
         ),
         (
             lambda: SpicyMKLRegressor(Views(GIVEN, missing="zero")).fit(FRAME, Y),
-            "View 'tanimoto': missing='zero' is for columns; give zeros",
+            "View 'tanimoto': missing='zero' supports columns only; in Grams",
         ),
         (lambda: HKLRegressor(GIVEN).fit(FRAME, Y), "None or a KernelGraph"),
         (lambda: fitted().predict(FRAME.assign(drug=None)), "no row of None, which"),
@@ -329,14 +332,18 @@ LONE = K.loc[KNOWN[:1]].set_axis(["new"])
             "rows for 'assay'; the views with Grams are 'tanimoto'",
         ),
         ({}, None, "rows for no view"),
-        ({"tanimoto": K}, None, r"have rows of 'drug \d+', .* already"),
-        ({"tanimoto": LONE.T}, None, "have columns named by training samples, such as"),
+        ({"tanimoto": K}, None, r"already have rows of 'drug \d+', .*"),
+        ({"tanimoto": LONE.T}, None, "must be names of training samples, such as"),
         ({"tanimoto": LONE.to_numpy()}, None, "shape .1, 60. without names"),
         ({"tanimoto": LONE.to_numpy()[:, 1:]}, ["new"], r"got .* shape \(1, 59\)\."),
-        ({"tanimoto": LONE.set_axis([7])}, None, "such as 7, and .* such as 'drug"),
+        ({"tanimoto": LONE.set_axis([7])}, None, "such as 7, but .* such as 'drug"),
         ({"tanimoto": LONE * 1j}, None, "has complex values"),
-        ({"tanimoto": LONE.astype(str) + "a"}, None, "has values that are no numbers"),
-        ({"tanimoto": pd.concat([LONE, LONE], axis=1)}, None, "columns of the same"),
+        (
+            {"tanimoto": LONE.astype(str) + "a"},
+            None,
+            "contains values that are not numbers",
+        ),
+        ({"tanimoto": pd.concat([LONE, LONE], axis=1)}, None, "have the same name"),
         ({"tanimoto": LONE * np.nan}, None, r"is nan at \[0, 0\]"),
     ],
 )
@@ -346,7 +353,9 @@ def test_rows_that_do_not_fit_are_refused(rows, names, message):
 
 
 def test_rows_come_by_view():
-    with pytest.raises(TypeError, match=r"takes rows by view, as .* got DataFrame"):
+    with pytest.raises(
+        TypeError, match=r"requires a mapping from views to rows, .* got DataFrame"
+    ):
         with_samples(fitted(), LONE)
 
 
@@ -356,7 +365,7 @@ def test_values_that_nobody_brought_are_not_made_up():
     with pytest.raises(ValueError, match="'tanimoto' lack values between some"):
         some.predict(X_new)
     cosine = SpicyMKLRegressor(GIVEN, 0.01, normalize="cosine").fit(FRAME, Y)
-    with pytest.raises(ValueError, match="divide matrices by the roots"):
+    with pytest.raises(ValueError, match="divide the matrices by the roots"):
         with_samples(cosine, {"tanimoto": LONE}).predict(X_new)
     with pytest.raises(TypeError, match="pipeline or search that ends in one, got int"):
         with_samples(3, {"tanimoto": LONE})

@@ -161,8 +161,8 @@ def test_counts_have_intervals_of_counts(data):
     ("cv", "given", "sentence"),
     [
         (FOLDS, {"sample_weight": np.arange(60) + 1.0}, "sample_weight differs"),
-        (RepeatedKFold(n_splits=3, n_repeats=2), {}, "validates 2 of the 6"),
-        (ShuffleSplit(1, random_state=0), {}, "validates 0 of the 1"),
+        (RepeatedKFold(n_splits=3, n_repeats=2), {}, "validated by 2 of the 6"),
+        (ShuffleSplit(1, random_state=0), {}, "validated by 0 of the 1"),
     ],
 )
 def test_what_residuals_say_nothing_of_is_refused(data, cv, given, sentence):
@@ -192,7 +192,7 @@ def test_what_cannot_be_answered_is_refused(data):
         model.fit(X, y).predict_interval(X)
     assert "intervals=True" in str(error.value.__cause__)
     model.set_params(intervals=True).fit(X, y)
-    with pytest.raises(ValueError, match="at least 99 training samples, and there are"):
+    with pytest.raises(ValueError, match="at least 99 training samples, but there are"):
         model.predict_interval(X, coverage=0.99)
     with pytest.raises(ValueError, match="coverage"):
         model.predict_interval(X, coverage=90)

@@ -165,5 +165,5 @@ def test_the_search_chooses_among_models_of_its_folds(method):
 
 
 def test_dc_needs_a_finite_p():
-    with pytest.raises(ValueError, match="needs a finite p"):
+    with pytest.raises(ValueError, match="requires a finite p"):
         LocalRademacherMKLClassifier(KERNELS, method="dc", p=np.inf).fit(X, Y)

@@ -484,8 +484,8 @@ BAD = [
     ({"p": "2"}, "p must be a number of at least 1, or infinity, got '2'"),
     ({"p": True}, "p must be a number of at least 1"),
     ({"solver": "smo"}, "solver must be one of 'auto', 'newton', .*, got 'smo'"),
-    ({"solver": "silp"}, "solver='silp' is for p=1 only, got p=2. For any p there are"),
-    ({"solver": "simple", "p": np.inf}, "solver='simple' is for p=1 only, got p=inf"),
+    ({"solver": "silp"}, "solver='silp' supports p=1 only, got p=2. For any p use"),
+    ({"solver": "simple", "p": np.inf}, "solver='simple' supports p=1 only, got p=inf"),
     ({"max_iter": 0}, "max_iter must be None, or an integer of at least 1, got 0"),
     (
         {"loss": "absolute"},
@@ -515,7 +515,7 @@ def test_bad_parameters_get_a_sentence(kind, settings, message):
         ),
         ({"Cs": 1.0}, "Cs must be None, or a sequence of finite numbers above 0"),
         ({"ps": [2.0, 0.5]}, r"ps must be a sequence of numbers of at least 1 \(or"),
-        ({"solver": "hessian"}, "solver='hessian' is for p=1 only, got p=1.33"),
+        ({"solver": "hessian"}, "solver='hessian' supports p=1 only, got p=1.33"),
         ({"scoring": lambda *data: np.nan}, "No C and p has a finite score in every"),
     ],
 )

@@ -158,7 +158,7 @@ def test_constant_targets_are_the_null_model(name, value):
     random = np.random.default_rng(2)
     # Sums of equal numbers differ by some units in the last place.
     y = value * (1.0 + np.finfo(float).eps * random.integers(-1, 2, 30))
-    with pytest.warns(DictionaryWarning, match="no kernel in its model"):
+    with pytest.warns(DictionaryWarning, match="no active kernel"):
         model = clone_fit(name, X, y, None)
     assert model.duality_gap_ == 0.0
     assert model.objective_ == 0.0

@@ -72,7 +72,7 @@ def test_sparse_weights_take_few_machines(nu):
 
 def test_an_optimum_of_zero_is_reached():
     X, _ = data()
-    with pytest.warns(UserWarning, match="no kernel in its model"):
+    with pytest.warns(UserWarning, match="no active kernel"):
         model = OneClassMKL([LinearKernel()], nu=1.0, normalize="center").fit(X)
     assert model.duality_gap_ <= model.tol
     assert abs(model.objective_) < 1e-12
@@ -83,7 +83,7 @@ def test_samples_around_the_origin_have_the_model_of_zero(p):
     """A machine in single precision made ten million steps, ten times, in vain."""
     X = np.random.default_rng(0).standard_normal((6, 2))
     model = OneClassMKL([LinearKernel()], nu=0.2, p=p, tol=1e-6, normalize=None)
-    with pytest.warns(UserWarning, match="no kernel in its model"):
+    with pytest.warns(UserWarning, match="no active kernel"):
         model.fit(X)
     assert model.n_iter_ <= 3
     assert model.history_["inner_steps"][-1] <= 100
@@ -187,7 +187,7 @@ def test_a_tolerance_below_rounding_ends():
 
 
 def test_nothing_is_no_sample():
-    with pytest.raises(ValueError, match="needs samples X, got None"):
+    with pytest.raises(ValueError, match="requires samples X, got None"):
         OneClassMKL().fit(None)
 
 

@@ -99,7 +99,7 @@ def test_words_need_an_order():
     np.testing.assert_array_equal(of_frame.classes_, named.classes_)
     with pytest.warns(UserWarning, match="classes alphabetically, 'high', 'low'"):
         SpicyMKLOrdinal().fit(X, words)
-    with pytest.raises(ValueError, match="y has 'top' besides"):
+    with pytest.raises(ValueError, match="y also has 'top'"):
         SpicyMKLOrdinal(order=order[:3]).fit(X, words)
     with pytest.raises(ValueError, match="order"):
         SpicyMKLOrdinal(order="low").fit(X, words)
@@ -158,9 +158,9 @@ def test_a_search_is_at_home_in_pipelines_files_and_pages(tmp_path):
 
 
 def test_bad_input_is_a_sentence():
-    with pytest.raises(ValueError, match="all are of one class: '1"):
+    with pytest.raises(ValueError, match="got one class only: '1"):
         SpicyMKLOrdinal().fit(X, np.ones(120))
-    with pytest.raises(ValueError, match="takes no offset"):
+    with pytest.raises(ValueError, match="does not support offset"):
         SpicyMKLOrdinal().fit(X, Y, offset=np.zeros(120))
     with pytest.raises(ValueError, match="Unknown label type"):
         SpicyMKLOrdinal().fit(X, LATENT)

@@ -61,7 +61,7 @@ def test_a_weight_divides_a_kernel_by_its_square(samples, model, settings):
         assert fitted.objective_ == pytest.approx(expected.objective_, rel=2e-3)
 
 
-@pytest.mark.filterwarnings("ignore:.*smallest of those tried")
+@pytest.mark.filterwarnings("ignore:.*smallest value in the grid")
 def test_a_kernel_enters_as_late_as_its_weight_says(samples):
     X, y = samples
     X, y = X[:, :1], np.sin(X[:, 0])
@@ -113,8 +113,8 @@ def test_a_light_view_is_taken_for_outliers(samples):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"gene": 2.0}, "names 'gene', which is neither a kernel nor a view; there"),
-        ([1.0, 2.0], "penalty_weights has 2 numbers for 4 kernels"),
+        ({"gene": 2.0}, "contains 'gene', which is neither a kernel nor a view; the"),
+        ([1.0, 2.0], "penalty_weights has 2 numbers, but there are 4 kernels"),
         ({"genes": 0.0}, "penalty_weights must be None, a dict"),
         ([1.0, np.nan, 1.0, 1.0], "penalty_weights must be None, a dict"),
         (2.0, "penalty_weights must be None, a dict"),

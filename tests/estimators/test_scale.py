@@ -299,7 +299,7 @@ def test_a_penalty_object_is_taken_as_it_is(halves):
 def test_constant_targets_are_learnt_as_such(halves):
     X, *_ = halves
     for model in (SpicyMKLRegressor(KERNELS), LpMKLRegressor(KERNELS)):
-        with pytest.warns(UserWarning, match="no kernel in its model"):
+        with pytest.warns(UserWarning, match="no active kernel"):
             fitted = clone(model).fit(X, np.full(100, 5.0))
         np.testing.assert_allclose(fitted.predict(X), 5.0)
         name = "alpha_" if hasattr(fitted, "alpha_") else "C_"
@@ -310,12 +310,24 @@ def test_constant_targets_are_learnt_as_such(halves):
 @pytest.mark.parametrize(
     ("parameters", "scale", "said"),
     [
-        ({"alpha": 1e101}, 1.0, r"alpha is 1e\+101, here .*, and at most 1e\+100 is"),
-        ({"alpha": 1e99}, 1e50, r"alpha is 1e\+99, here .*e\+1.* and at most"),
-        ({"alpha": 1e-320}, 1.0, "alpha is 1e-320, here .*, and at least 1e-150 is"),
-        ({"alpha": 1e-200}, 1e-150, "1e-200, here 0 in units of the targets, and at"),
+        (
+            {"alpha": 1e101},
+            1.0,
+            r"alpha is 1e\+101, here .*, but must be at most 1e\+100",
+        ),
+        ({"alpha": 1e99}, 1e50, r"alpha is 1e\+99, here .*e\+1.* but must be at most"),
+        (
+            {"alpha": 1e-320},
+            1.0,
+            "alpha is 1e-320, here .*, but must be at least 1e-150",
+        ),
+        (
+            {"alpha": 1e-200},
+            1e-150,
+            "1e-200, here 0 in units of the targets, but must be at",
+        ),
         ({"alpha": 1e-140}, 1e-50, "1e-140, here .*e-189 in units .*at least"),
-        ({"epsilon": 1e99}, 1e50, r"epsilon is 1e\+99, here .*e\+1.*, and"),
+        ({"epsilon": 1e99}, 1e50, r"epsilon is 1e\+99, here .*e\+1.*, but must"),
     ],
 )
 def test_what_cannot_be_computed_with_is_refused(halves, parameters, scale, said):

@@ -290,7 +290,7 @@ def test_regression_on_strings():
         ([SpectrumKernel(2)], ["ACG", "A\u0416", "AC", "A"], "'\u0416' at position 1"),
         ([WeightedDegreeKernel(2)], ["AC", "ACG", "GG", "TT"], "align='start'"),
         ([SpectrumKernel(2)], np.eye(4), "X has no strings"),
-        ([GaussianKernel(1.0)], ["AC", "CA", "GG", "TT"], "kernels that take seq"),
+        ([GaussianKernel(1.0)], ["AC", "CA", "GG", "TT"], "kernels for seq"),
         (None, ["AC", "CA", "GG", "TT"], "multikernel.kernels.sequence"),
         (
             [GaussianKernel(1.0), SpectrumKernel(2)],
@@ -307,7 +307,7 @@ def test_sentences_at_fit(kernels, X, message):
 @pytest.mark.parametrize(
     ("kernels", "message"),
     [
-        ([SpectrumKernel(2)], "choose one of 'site', 'tail'"),
+        ([SpectrumKernel(2)], "select one of 'site', 'tail'"),
         ([ColumnKernel(SpectrumKernel(2), "age")], "'age' holds numbers"),
         (
             [ColumnKernel(LinearKernel(), ["age", "site"]), MIXED[0]],
@@ -507,7 +507,7 @@ def test_default_kernels_of_categories_beside_numbers(frame):
     terms = model.contributions(other) - model.contributions(data)
     moved = [model.kernel_names_[m] for m in model.active_kernels_[terms.any(axis=0)]]
     assert moved == ["category()[job]"]
-    with pytest.raises(ValueError, match="No column of X differs"):
+    with pytest.raises(ValueError, match="No column of X varies"):
         LpMKLClassifier().fit(frame({"one": ["x"] * 60}), y)
 
 

@@ -107,7 +107,7 @@ def test_block_norms_are_those_of_the_normalised_kernels():
 
 def test_a_model_without_kernels_has_no_shares():
     model = SpicyMKLRegressor(alpha=1e3)
-    with pytest.warns(DictionaryWarning, match="no kernel in its model"):
+    with pytest.warns(DictionaryWarning, match="no active kernel"):
         model.fit(X, Y)
     assert not model.variance_shares_.any()
     assert variance_shares(np.ones((4, 2))).tolist() == [0.0, 0.0]

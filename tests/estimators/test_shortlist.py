@@ -89,7 +89,7 @@ def test_the_list_has_the_kernels_in_use():
     assert first.tolist() == [*range(80, 100)]
 
 
-@pytest.mark.filterwarnings("ignore:.*the largest of those tried:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*the largest value in the grid:UserWarning")
 def test_greedy_folds_select_from_a_list_and_the_model_from_all(monkeypatch):
     X, y = product_of_columns()
     search = GroupOMPRegressorCV(PAIRS, cv=3, max_kernels=3).fit(X, y)

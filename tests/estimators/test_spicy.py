@@ -308,7 +308,7 @@ def test_fits_in_several_threads_agree():
 def test_above_alpha_max_the_model_is_constant():
     X, y = binary()
     model = SpicyMKLClassifier(KERNELS, 10.0)
-    with pytest.warns(DictionaryWarning, match="no kernel in its model"):
+    with pytest.warns(DictionaryWarning, match="no active kernel"):
         model.fit(X, y)
     assert model.active_kernels_.size == 0
     assert model.contributions(X).shape == (len(y), 0)

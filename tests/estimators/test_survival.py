@@ -226,7 +226,7 @@ def test_gram_matrices_and_their_folds():
 
 def test_above_its_largest_alpha_the_model_is_the_constant():
     X, y = example()
-    with pytest.warns(UserWarning, match="no kernel"):
+    with pytest.warns(UserWarning, match="no active kernel"):
         model = SpicyMKLSurvival(LinearKernel(), alpha=50.0).fit(X, y)
     assert np.ptp(model.predict(X)) == 0.0
     assert model.scale_ == pytest.approx(model.loss_scale_, rel=1e-3)
@@ -245,10 +245,10 @@ def bad(change):
         (lambda y: None, "requires y to be passed"),
         (lambda y: y[:, 1], r"got shape \(20,\)"),
         (lambda y: y * [0.0, 1.0], "no event was seen"),
-        (lambda y: y * [1.0, -1.0], "times must be above 0"),
+        (lambda y: y * [1.0, -1.0], "times must be positive"),
         (lambda y: y * [2.0, 1.0], "must be True or False"),
         (lambda y: np.where(y == y[3], np.nan, y), "nan"),
-        (lambda y: np.c_[y, y[:, :1]], "no strata"),
+        (lambda y: np.c_[y, y[:, :1]], "Strata and entry"),
         (lambda y: y[:-1], "inconsistent"),
         (
             lambda y: pd.DataFrame({"lower": y[:, 1] + 1.0, "upper": y[:, 1]}),
@@ -278,7 +278,7 @@ def test_wrong_parameters_get_a_sentence():
         SpicyMKLSurvival().fit(X, y, offset=np.ones(len(X)))
     with pytest.raises(ValueError, match="at least 0"):
         model.predict_survival_function(X, [-1.0])
-    with pytest.raises(ValueError, match="20 samples, and y 19"):
+    with pytest.raises(ValueError, match="20 samples, but y has 19"):
         model.score(X, y[:-1])
 
 

@@ -155,7 +155,7 @@ def test_many_rows_take_no_time_of_their_own():
             ValueError,
             "same name: 'when week cos'",
         ),
-        ({}, np.ones((3, 2)), TypeError, "a data frame of pandas, got ndarray"),
+        ({}, np.ones((3, 2)), TypeError, "a pandas data frame, got ndarray"),
     ],
 )
 def test_what_it_refuses(settings, X, kind, message):

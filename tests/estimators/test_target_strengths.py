@@ -213,7 +213,7 @@ def test_choices_at_an_end_are_counted(data):
         search(alphas=[0.6, 0.4, 0.3]).fit(X, Y)
     noise = np.random.default_rng(0).standard_normal(60)
     both = np.column_stack([Y[:, 0], noise])
-    with pytest.warns(SearchWarning, match="without any kernel for 1 of 2 targets"):
+    with pytest.warns(SearchWarning, match="without active kernels for 1 of 2 targets"):
         search(alphas=[2.0, *ALPHAS]).fit(X, both)
 
 

@@ -143,7 +143,7 @@ def test_a_type_is_read_alike_everywhere(library, kind, column, entry, tmp_path)
         return
     error = NO_NUMBERS if text else REFUSED[kind]
     if entry is fit_beside_text and error == NO_NUMBERS:
-        error = "takes numbers, but column 'c' holds categories"
+        error = "requires numbers, but column 'c' holds categories"
     with pytest.raises(ValueError, match=error):
         entry(library, column, tmp_path)
 
@@ -174,7 +174,9 @@ def test_arrays_are_read_alike(kind, message):
 def test_objects_get_a_sentence_that_names_a_way_in():
     baskets = [{"bread", number} for number in range(N)]
     for X in (baskets, np.array(baskets), [object()] * N):
-        with pytest.raises(ValueError, match=r"one a sample, .* PrecomputedKernel"):
+        with pytest.raises(
+            ValueError, match=r"one object per sample, .* PrecomputedKernel"
+        ):
             model().fit(X, Y)
 
 

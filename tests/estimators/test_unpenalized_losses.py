@@ -118,7 +118,7 @@ def test_the_unweighted_sum_and_lp(samples):
     assert LpMKLClassifier(VIEWS, p=1.5, **settings).fit(X, y).duality_gap_ <= 1e-7
 
 
-@pytest.mark.filterwarnings("ignore:.*no kernel in its model")
+@pytest.mark.filterwarnings("ignore:.*no active kernel")
 def test_above_the_largest_strength_it_is_a_plain_regression(samples):
     X, f = samples
     y = targets("log_loss", f)
@@ -142,7 +142,7 @@ def test_above_the_largest_strength_it_is_a_plain_regression(samples):
     assert path.norms()[-1].any()
 
 
-@pytest.mark.filterwarnings("ignore:.*no kernel in its model")
+@pytest.mark.filterwarnings("ignore:.*no active kernel")
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize("loss", ["log_loss", "poisson"])
 def test_searches_files_and_folds(samples, tmp_path, loss):

@@ -166,7 +166,7 @@ def test_category_kernels_in_a_list_beside_numbers_and_sequences():
     in_views = {"site": "site", "dna": ("dna", SpectrumKernel(2)), "g": "g0"}
     other = SpicyMKLRegressor(in_views, alpha=0.01).fit(frame, Y)
     assert other.kernel_names_[:2] == ["category()[site]", "spectrum(k=2)[dna]"]
-    with pytest.raises(ValueError, match="takes numbers, but column 'site' holds cat"):
+    with pytest.raises(ValueError, match="requires numbers, but column 'site' holds"):
         SpicyMKLRegressor({"site": ("site", LinearKernel())}).fit(frame, Y)
 
 
@@ -258,8 +258,8 @@ def test_missing_categories():
         ({"a": "gene"}, "View 'a': .* 'gene', which the data does not have"),
         ({"a": []}, "View 'a': it has no columns"),
         ({"a": make_column_selector(pattern="q")}, "View 'a': it has no columns"),
-        ({"a": ([True], LinearKernel())}, "1 truth values for 10 columns"),
-        ({"a": ("g0", [])}, "View 'a': A dictionary needs at least one kernel"),
+        ({"a": ([True], LinearKernel())}, "a mask of 1 values does not fit 10 columns"),
+        ({"a": ("g0", [])}, "View 'a': A dictionary requires at least one kernel"),
         ({"a": 17}, "View 'a': .* index 17"),
     ],
 )

@@ -98,7 +98,7 @@ def test_unscaled_columns_of_the_default_dictionary():
 )
 def test_a_model_without_kernels_is_said_to_be_a_constant(model):
     (message,) = said(model)
-    assert "has no kernel in its model, which is a constant" in message
+    assert "has no active kernel, so the model is a constant" in message
 
 
 def test_a_search_has_a_warning_of_its_own():

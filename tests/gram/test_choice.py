@@ -112,7 +112,7 @@ def test_a_long_fit_says_so_first(monkeypatch):
     monkeypatch.setattr("multikernel.estimators.grams.source.LONG", 0.0)
     X = samples(60)
     message = (
-        r"4 kernels on 60 samples, with storage 'dense'.* kB.* \"Memory and storage\""
+        r"4 kernels on 60 samples with storage 'dense'.* kB.* 'Memory and storage'"
     )
     with pytest.warns(LongFitWarning, match=message):
         SpicyMKLClassifier(THIN, alpha=0.1).fit(X, np.sign(X[:, 0]))

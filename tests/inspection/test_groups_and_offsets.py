@@ -202,7 +202,7 @@ def test_summary_and_report_have_unpenalized_coefficients_and_offsets():
     assert "without" not in page.split("<h2>Warnings")[1]
     path = regularization_path(model, X, counts, offset=offset, n_alphas=3)
     model.set_params(alpha=path.path.alphas[0] * 1.01)
-    with pytest.warns(UserWarning, match="no kernel"):
+    with pytest.warns(UserWarning, match="no active kernel"):
         model.fit(X, counts, offset=offset)
     estimate_cost(model, X, counts, offset=offset)
     with pytest.raises(ValueError, match="offset must have shape"):

@@ -157,7 +157,7 @@ def test_products_of_kernels_that_are_not_centred():
     expected = grid_indices(model, [np.arange(4.0)] * 2, marginals)
     values = np.concatenate([found.first_order, found.interactions])
     np.testing.assert_allclose(values, expected, rtol=1e-9)
-    with pytest.raises(ValueError, match="training values the model does not hold"):
+    with pytest.raises(ValueError, match="does not store the training values"):
         model.summary("column")
 
 
@@ -275,7 +275,7 @@ def test_an_estimated_total_is_no_less_than_the_column_alone():
 
 
 def test_a_model_without_kernels_has_none():
-    with pytest.warns(DictionaryWarning, match="no kernel in its model"):
+    with pytest.warns(DictionaryWarning, match="no active kernel"):
         model = SpicyMKLRegressor(SPEC, alpha=100.0).fit(X, y)
     found = sobol_indices(model, X)
     assert found.names == found.interaction_names == ()

@@ -287,7 +287,7 @@ def test_another_order_of_targets_is_refused_whatever_they_are_called():
 def test_a_model_without_kernels_has_a_split_that_reads_and_is_drawn():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((40, 2)), rng.standard_normal((40, 2))
-    with pytest.warns(DictionaryWarning, match="no kernel"):
+    with pytest.warns(DictionaryWarning, match="no active kernel"):
         model = SpicyMKLRegressor(alpha=1e6).fit(X, Y)
     split = variance_split(model, X, Y, n_resamples=5)
     assert [len(end) for end in split.mean().interval()] == [0, 0]

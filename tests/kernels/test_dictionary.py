@@ -126,19 +126,23 @@ def test_random_subsets_take_the_names_of_columns():
     [
         (lambda: ListDictionary([]), ValueError, "at least one kernel"),
         (lambda: ParameterGrid([], [0]), ValueError, "at least one kernel"),
-        (lambda: ParameterGrid([LinearKernel()], []), ValueError, "one column set"),
+        (lambda: ParameterGrid([LinearKernel()], []), ValueError, "one set of columns"),
         (lambda: per_group(LinearKernel(), {}), ValueError, "groups must be a mapping"),
         (lambda: per_group({}, LinearKernel()), ValueError, "at least one kernel"),
-        (lambda: ListDictionary(["rbf"]), TypeError, "Kernel 0 is no kernel but 'rbf'"),
+        (
+            lambda: ListDictionary(["rbf"]),
+            TypeError,
+            "Kernel 0 is not a kernel, got 'rbf'",
+        ),
         (
             lambda: ListDictionary([np.eye(3)]),
             TypeError,
-            r"Kernel 0 is an array of shape \(3, 3\): make a PrecomputedKernel",
+            r"Kernel 0 is an array of shape \(3, 3\): wrap a Gram matrix",
         ),
         (
             lambda: ParameterGrid([LinearKernel], [0]),
             TypeError,
-            "Kernel 0 is the class LinearKernel, and an object of it is needed",
+            "Kernel 0 is the class LinearKernel: pass an object",
         ),
         (
             lambda: ListDictionary([LinearKernel()] * 2, names=["a", "a"]),

@@ -140,8 +140,8 @@ def test_without_gaps_it_is_the_plain_model():
     [
         (VIEWS, "error", r"missing='expected'\), which takes gaps"),
         (VIEWS, {"pair": "expected"}, r"contains NaN at row 0, column 'a'"),
-        (VIEWS, "zero", r"Row 0 lacks a part of view 'wave'.*missing='expected'\) t"),
-        ({"p": (["a"], PolynomialKernel(2))}, "expected", "View 'p': polynomial.*take"),
+        (VIEWS, "zero", r"Row 0 lacks a part of view 'wave'.*missing='expected'\) f"),
+        ({"p": (["a"], PolynomialKernel(2))}, "expected", "View 'p': polynomial.*use"),
         ({"w": "a", "v": "a"}, {"w": "expected"}, "contains NaN at row 0, column 'a'"),
     ],
 )
@@ -154,10 +154,14 @@ def test_gaps_that_nothing_bears_are_refused(views, missing, message):
 def test_what_missing_may_be():
     with pytest.raises(ValueError, match="missing must be one of 'error', 'zero', 'ex"):
         Views(VIEWS, "mean")
-    with pytest.raises(ValueError, match="missing names 'sight', which is none of"):
+    with pytest.raises(
+        ValueError, match="missing contains 'sight', which is not one of"
+    ):
         Views(VIEWS, {"sight": "zero"})
     empty = np.full((5, 1), np.nan)
     with pytest.raises(ValueError, match="No sample has a value in column 0"):
         ExpectedKernel(LinearKernel()).learnt_from(empty)
-    with pytest.raises(ValueError, match="does not know yet what missing values"):
+    with pytest.raises(
+        ValueError, match="has not learned the distribution of missing values"
+    ):
         ExpectedKernel(GaussianKernel(1.0))(np.zeros((2, 1)))

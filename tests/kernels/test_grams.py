@@ -68,12 +68,12 @@ def test_matrices_on_one_column_number_all_their_samples():
     np.testing.assert_array_equal(value, others.K[:1, 1:2])
     with pytest.raises(ValueError, match="'others' has no row of some"):
         kernel(numbers(order, ["ann"]))
-    with pytest.raises(ValueError, match="column name have names that are text, and"):
+    with pytest.raises(ValueError, match="column name have names of both text"):
         find_names({0: [some, Grams(matrix(), "name")]}, lambda _: "name")
 
 
 K = pd.DataFrame(matrix(), NAMES, NAMES)
-NO_NUMBERS = "has values that are no numbers"
+NO_NUMBERS = "contains values that are not numbers"
 SKEW = matrix() + np.triu(np.ones((5, 5)), 1)
 
 
@@ -83,20 +83,23 @@ SKEW = matrix() + np.triu(np.ones((5, 5)), 1)
         (lambda: Grams(SKEW, 0), r"matrix of Grams is not symmetric"),
         (lambda: Grams(-matrix(), 0), r"not positive semidefinite: its value at \["),
         (lambda: Grams(K.where(K.iloc[0, 1] != K), 0), r"is nan at \[0, 1\]"),
-        (lambda: Grams(matrix()[:4], 0), r"has a row for each .* got shape \(4, 5\)"),
+        (
+            lambda: Grams(matrix()[:4], 0),
+            r"must have one row per sample .* got shape \(4, 5\)",
+        ),
         (lambda: Grams(np.ones(3), 0), r"got shape \(3,\)"),
         (lambda: Grams(1j * K, 0), "has complex values: a kernel is real"),
-        (lambda: Grams(csr_array(matrix()), 0), r"is sparse, .* K\.toarray"),
+        (lambda: Grams(csr_array(matrix()), 0), r"is sparse: .* K\.toarray"),
         (lambda: Grams([["a", "b"], ["b", "a"]], 0), NO_NUMBERS),
         (lambda: Grams([[1.0, 1j], [object(), 1.0]], 0), NO_NUMBERS),
-        (lambda: Grams(np.eye(2), 0, "ab"), "a sequence, one for each row, got 'ab'"),
-        (lambda: Grams(np.eye(2), 0, 2), "a sequence, one for each row, got 2"),
-        (lambda: Grams(np.eye(2), 0, [1.0, np.nan]), r"finite, and below 2\*\*53"),
-        (lambda: Grams(np.eye(2), 0, [2**53, 1]), "name samples by text"),
+        (lambda: Grams(np.eye(2), 0, "ab"), "one name per row, got 'ab'"),
+        (lambda: Grams(np.eye(2), 0, 2), "one name per row, got 2"),
+        (lambda: Grams(np.eye(2), 0, [1.0, np.nan]), r"finite and below 2\*\*53"),
+        (lambda: Grams(np.eye(2), 0, [2**53, 1]), "use text instead"),
         (lambda: Grams(K, 0, NAMES), "in a data frame are its index"),
-        (lambda: Grams(matrix(), 0, NAMES[:4]), "has 5 rows, and 4 names"),
+        (lambda: Grams(matrix(), 0, NAMES[:4]), "has 5 rows, but there are 4 names"),
         (lambda: Grams(matrix(), 0, NAMES[[0, 1, 2, 3, 0]]), "same name: 'ann'"),
-        (lambda: Grams(matrix(), 0, [1, 2, 3, 4, "a"]), "all text, or all numbers"),
+        (lambda: Grams(matrix(), 0, [1, 2, 3, 4, "a"]), "all text or all numbers"),
         (lambda: Grams(K.set_axis(list("abcde"), axis=1), 0), "without a row: 'a', "),
         (lambda: Grams(K.iloc[:, [0, 0]], 0), "several columns of the same name"),
     ],

@@ -126,19 +126,19 @@ def test_pairs_are_limited_by_columns(between, expected):
 def test_without_mains_and_without_anything():
     assert len(made(Interactions(mains=False))) == 10
     constant = np.column_stack([X[:, 0], np.ones(40)])
-    with pytest.raises(ValueError, match="no two kernels stand on different columns"):
+    with pytest.raises(ValueError, match="no two kernels are on different columns"):
         made(Interactions(mains=False), X=constant)
     with pytest.raises(ValueError, match="between must be a sequence"):
         Interactions(between="age")
-    with pytest.raises(ValueError, match="needs two kernels at least"):
+    with pytest.raises(ValueError, match="requires at least two kernels"):
         ProductKernel([LinearKernel()])
 
 
 @pytest.mark.parametrize(
     ("kernels", "sentence"),
     [
-        ("precomputed", "nobody knows the columns of Gram matrices"),
-        (Interactions(), "kernels are Interactions themselves"),
+        ("precomputed", "Gram matrices have no columns"),
+        (Interactions(), "kernels must not be Interactions"),
     ],
 )
 def test_what_has_no_interactions_is_refused(kernels, sentence):
@@ -162,5 +162,5 @@ def test_columns_within_centred_kernels_are_those_of_the_data():
         with pytest.raises(ValueError, match="index 7, but the data has 3 columns"):
             resolve_columns([kernel], 3)[0]
     learnt = CenteredKernel(GaussianKernel(1.0)).learnt(X)
-    with pytest.raises(ValueError, match="samples of 3 columns, and the data has 2"):
+    with pytest.raises(ValueError, match="samples with 3 columns, but the data has 2"):
         resolve_columns([learnt], 2)[0]

@@ -126,7 +126,10 @@ def test_names(kernel, name):
         (lambda: PolynomialKernel(2, scale=0.0), "scale must be"),
         (lambda: ColumnKernel(LinearKernel(), []), "at least one column"),
         (lambda: ColumnKernel(LinearKernel(), ["a", 1]), "all indices .* or all names"),
-        (lambda: ColumnKernel(LinearKernel(), [True, False]), "np.flatnonzero turns"),
+        (
+            lambda: ColumnKernel(LinearKernel(), [True, False]),
+            "np.flatnonzero converts",
+        ),
         (lambda: ColumnKernel(LinearKernel(), slice("a", 3)), "slice of columns must"),
         (lambda: ColumnKernel(LinearKernel(), slice("a", "c", 2)), "without a step"),
         (lambda: ColumnKernel(LinearKernel(), slice(0, 3, 0)), "slice of columns must"),
@@ -180,7 +183,7 @@ def test_unknown_columns(columns, names, message):
 
 
 def test_names_without_a_frame_are_refused_when_called(X):
-    with pytest.raises(ValueError, match="'age' are names, but an array has none"):
+    with pytest.raises(ValueError, match="'age' are names, but an array has no names"):
         ColumnKernel(LinearKernel(), "age")(X)
     with pytest.raises(ValueError, match="'age', 'dose' are names, but an array has"):
         ColumnKernel(LinearKernel(), slice("age", "dose"))(X)

@@ -67,9 +67,9 @@ def test_what_is_no_kernel_gets_a_sentence():
         ValueError, match=r"no kernel 'lapacian'. Did you mean 'laplacian'"
     ):
         FunctionKernel("lapacian")
-    with pytest.raises(TypeError, match="takes a function, got 3"):
+    with pytest.raises(TypeError, match="requires a function, got 3"):
         FunctionKernel(3)
-    with pytest.raises(TypeError, match="the class LinearKernel, and an object"):
+    with pytest.raises(TypeError, match="the class LinearKernel: pass an object"):
         SpicyMKLRegressor([LinearKernel]).fit(X, Y)
 
 
@@ -146,10 +146,10 @@ def test_widths_that_are_the_same_are_told_apart():
     ("make", "message"),
     [
         (lambda: GaussianKernel("mean"), "sigma must be .*, or 'median', got 'mean'"),
-        (lambda: GaussianKernel(1.0, multiple=2.0), "multiple is for sigma='median'"),
+        (lambda: GaussianKernel(1.0, multiple=2.0), "multiple requires sigma='median'"),
         (lambda: GaussianKernel("median", multiple=0.0), "multiple must be"),
         (lambda: GaussianKernel.grid(0), "n must be an integer of at least 1"),
-        (lambda: Views({}), "Views need a mapping from at least one name"),
+        (lambda: Views({}), "Views require a mapping from at least one name"),
         (
             lambda: Views({"a": 1}, missing="skip"),
             "missing must be one of 'error', 'ze",

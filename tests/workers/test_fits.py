@@ -107,7 +107,7 @@ def test_weights_beside_a_sample_of_the_rows(monkeypatch):
 def test_constant_model():
     X, y = table()
     data, targets = partitioned(X, y)
-    with pytest.warns(DictionaryWarning, match="no kernel in its model"):
+    with pytest.warns(DictionaryWarning, match="no active kernel"):
         model = regressor(alpha=1e4).fit(data, targets)
     assert not model.active_kernels_.size
     assert not model.variance_shares_.any()
@@ -245,9 +245,9 @@ def test_what_mutated_collections_showed(seed):
 def test_refusals():
     X, y = partitioned(*table())
     codes = (y > 0.0).astype(int)
-    with pytest.raises(ValueError, match="takes arrays in memory"):
+    with pytest.raises(ValueError, match="requires arrays in memory"):
         LpMKLClassifier(KERNELS).fit(X, codes)
-    with pytest.raises(ValueError, match="takes arrays in memory"):
+    with pytest.raises(ValueError, match="requires arrays in memory"):
         SpicyMKLClassifierCV(KERNELS).fit(X, codes)
     with pytest.raises(ValueError, match="storage must be"):
         regressor(storage="dense").fit(X, y)

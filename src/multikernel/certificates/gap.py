@@ -263,7 +263,7 @@ def check_gap(gap: float) -> None:
     # Rounding of single precision included.
     if gap < -1e-4:
         raise IndefiniteKernelError(
-            f"The dual value exceeds the objective by {-gap:.2g} of it. With symmetric "
-            "positive semidefinite Gram matrices that is impossible: check the kernels "
-            "that are functions of your own, and the matrices that were precomputed."
+            f"The dual value exceeds the objective by {-gap:.2g} of it, which is "
+            "impossible with symmetric positive semidefinite Gram matrices: check "
+            "your own kernel functions and precomputed matrices."
         )

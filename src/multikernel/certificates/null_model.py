@@ -311,7 +311,8 @@ def _widen_end(b: float, reach: float) -> float:
     """Double a bracket end, and say what is wrong when it runs away."""
     if abs(b) > FARTHEST * reach:
         raise UnboundedModelError(
-            "The best constant model is infinite: the targets hold one class only."
+            "The best constant model is infinite, because the targets contain one "
+            "class only: use samples of both classes."
         )
     return 2.0 * b
 
@@ -347,8 +348,8 @@ def _threshold_share(problem: Problem) -> float:
     regularizer = problem.regularizer
     if not isinstance(regularizer, ProximableRegularizer):
         raise UnsupportedProblemError(
-            f"{type(regularizer).__name__} keeps kernels in at every alpha: only a "
-            "penalty with a threshold, such as BlockL1, has a largest one."
+            f"{type(regularizer).__name__} keeps all kernels active at every alpha: "
+            "only a penalty with a threshold, such as BlockL1, has a largest alpha."
         )
     return regularizer.threshold / regularizer.alpha
 

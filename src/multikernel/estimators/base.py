@@ -246,8 +246,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if state.precomputed or not hasattr(grams, "between"):
             raise AttributeError(
                 f"The kernels of {type(self).__name__} are precomputed matrices, or "
-                "nodes of a graph: their sum is no function of other samples, so it "
-                "has no combined_kernel_."
+                "nodes of a graph, so their sum is not defined for other samples and "
+                "there is no combined_kernel_."
             )
         weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
         columns = Columns.of_model(self)
@@ -273,8 +273,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         views = self._fitted().names.views
         if views is None:
             raise AttributeError(
-                f"This {type(self).__name__} was fitted without views: give kernels as "
-                "a mapping from names to columns."
+                f"This {type(self).__name__} was fitted without views: pass kernels "
+                "as a mapping from names to columns."
             )
         return views
 
@@ -413,8 +413,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             check_is_fitted(self)  # It looks at every attribute, and raises.
         if self._state.model is None:
             raise NotFittedError(
-                f"{type(self).__name__} was fitted with refit=False: it chose "
-                "parameters and fitted no model on all samples."
+                f"{type(self).__name__} was fitted with refit=False, so it has chosen "
+                "parameters but not fitted a model on all samples: use refit=True."
             )
         return self._state
 

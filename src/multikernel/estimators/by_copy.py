@@ -49,7 +49,9 @@ class LearnsByCopy(BaseMKL):
         self._check_parameters()
         if offset is not None:
             owner = type(self).__name__
-            raise ValueError(f"{owner} takes no offset{self._instead_of_offset}")
+            raise ValueError(
+                f"{owner} does not support offset{self._instead_of_offset}"
+            )
         # The copy gets arrays without row labels.
         warn_order(type(self).__name__, X, y=y)
         loss, codes, samples, settle = self._task(y, sample_weight)

@@ -117,7 +117,10 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
         seconds = Costs(X.shape[2], X.shape[0], 0).dense().seconds
         choice = Choice("precomputed", GIVEN, X.shape[2], X.nbytes, seconds)
     elif isinstance(X, SampledRows):
-        raise TypeError("estimate_cost takes data in memory, not collections of Dask.")
+        raise TypeError(
+            "estimate_cost requires data in memory, not a Dask collection: pass "
+            "X.compute() or a part of the rows."
+        )
     else:
         of_method = {"uses_all": source.uses_all, "default": source.kernels is None}
         choice = storage_of(dictionary, X, source.options, **of_method)
@@ -137,15 +140,15 @@ def _source_of(model: Any) -> GramSource:
     """Return what an estimator learns from, once its parameters are checked."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
-            "estimate_cost takes an estimator of multikernel, got a "
-            f"{type(model).__name__}: of a pipeline give the last step, and what the "
-            "steps before it make of X."
+            "estimate_cost requires an estimator of multikernel, got a "
+            f"{type(model).__name__}: for a pipeline, pass its last step and the X "
+            "that this step receives."
         )
     model._check_parameters()
     source = model._method().source
     if not isinstance(source, GramSource):
         raise TypeError(
-            f"{type(model).__name__} learns from a graph of kernels, whose matrices "
-            "are computed as its search asks for them: nothing is predicted of it."
+            f"{type(model).__name__} uses a graph of kernels, whose matrices are "
+            "computed during its search, so its cost cannot be estimated."
         )
     return source

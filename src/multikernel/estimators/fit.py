@@ -90,8 +90,9 @@ def read(
         check = check_partitions
         if not source.partitions:
             raise ValueError(
-                f"{source.owner} takes arrays in memory, and X is a collection of "
-                "Dask: take SpicyMKLClassifier or SpicyMKLRegressor, or X.compute()."
+                f"{source.owner} requires arrays in memory, but X is a Dask "
+                "collection: use SpicyMKLClassifier or SpicyMKLRegressor, or pass "
+                "X.compute()."
             )
     samples = read_samples(
         source.owner,
@@ -105,8 +106,8 @@ def read(
     )
     if offset is not None and not source.takes_columns:
         raise ValueError(
-            f"{source.owner} takes no offset: take SpicyMKL, lp-norm MKL, the uniform "
-            "sum or MKL-GOMP."
+            f"{source.owner} does not support offset: use SpicyMKL, lp-norm MKL, "
+            "uniform weights or MKL-GOMP."
         )
     if not source.merges_copies:
         return samples
@@ -216,7 +217,7 @@ def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
     if "unpenalized_names_" in attributes:
         what = "its unpenalized columns alone"
     warn_user(
-        f"{owner} has no kernel in its model, which is {what}: regularise less, or "
-        "choose the strength by cross-validation.",
+        f"{owner} has no active kernel, so the model is {what}: reduce the "
+        "regularization, or choose it by cross-validation.",
         DictionaryWarning,
     )

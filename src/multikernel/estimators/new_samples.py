@@ -79,13 +79,13 @@ def with_samples(
         return pipeline
     if not isinstance(model, BaseMKL):
         raise TypeError(
-            "with_samples takes a multiple kernel model of this library, or a pipeline "
-            f"or search that ends in one, got {type(model).__name__}."
+            "with_samples requires a multiple kernel model of this library, or a "
+            f"pipeline or search that ends in one, got {type(model).__name__}."
         )
     if not isinstance(rows, Mapping):
         raise TypeError(
-            "with_samples takes rows by view, as {'a view': rows}, got "
-            f"{type(rows).__name__}."
+            "with_samples requires a mapping from views to rows, such as "
+            f"{{'a view': rows}}, got {type(rows).__name__}."
         )
     check_is_fitted(model)
     return _extended(model, rows, names)
@@ -114,8 +114,8 @@ def _extended(model: Any, rows: Mapping[str, Any], names: Any) -> Any:
         ):
             raise ValueError(
                 f"View {view!r}: new samples have names such as "
-                f"{new_names.tolist()[0]!r}, and samples of the fit such as "
-                f"{order.tolist()[0]!r}: all are text, or all numbers."
+                f"{new_names.tolist()[0]!r}, but samples of the fit have names such "
+                f"as {order.tolist()[0]!r}: use text for all, or numbers for all."
             )
         # What a matrix beside this one has numbered already keeps its number.
         both = dict.fromkeys([*order.tolist(), *new_names.tolist()])
@@ -162,13 +162,13 @@ def _aligned(
     if framed:
         if not any(column in values.columns for column in columns):
             raise ValueError(
-                f"View {view!r}: rows of new samples have columns named by training "
+                f"View {view!r}: the columns of new rows must be names of training "
                 f"samples, such as {columns[0]!r}, got {listed(list(values.columns))}."
             )
         if not values.columns.is_unique:
             raise ValueError(
-                f"View {view!r}: rows of new samples have several columns of the same "
-                "name."
+                f"View {view!r}: several columns of the new rows have the same name: "
+                "rename or remove them."
             )
         check_finite(as_numbers(values))
         names, values = values.index, values.reindex(columns=columns)
@@ -197,7 +197,8 @@ def _with_rows(
     ]
     if there:
         raise ValueError(
-            f"View {kernel.view!r}: Grams have rows of {listed(there)} already."
+            f"View {kernel.view!r}: Grams already have rows of {listed(there)}: pass "
+            "new samples only."
         )
     places[new] = len(kernel.K) + np.arange(new.size)
     return kernel.with_rows(matrix, places)

@@ -183,7 +183,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
             If the solver stopped above the tolerance; the message gives the gap.
         """
         if X is None:
-            raise ValueError("OneClassMKL needs samples X, got None.")
+            raise ValueError("OneClassMKL requires samples X, got None.")
         refuse_frames(X, "X")
         nothing = np.zeros(_num_samples(X))
         fit_estimator(self, X, nothing, sample_weight, callback)

@@ -147,8 +147,8 @@ class Watch:
         """Say once how far a search is that takes long."""
         search, self._search = self._search, ""
         LOG.warning(
-            "%s has made %d of its %d solves at most: %s. Its kernels take up to %s. "
-            "fit(X, y, callback=ProgressBar()) shows how it goes on.",
+            "%s has done %d of at most %d solves: %s. Its kernels take up to "
+            "%s. fit(X, y, callback=ProgressBar()) shows the progress.",
             search,
             self._done,
             self._n_solves,

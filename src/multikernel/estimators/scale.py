@@ -89,7 +89,7 @@ class Scale:
             return np.asarray(numbers, dtype=np.float64)
         here = "" if wrong == value else f", here {wrong:.3g} in units of the targets"
         raise ValueError(
-            f"{self.owner}: {name} is {value!r}{here}, and {allowed} is possible."
+            f"{self.owner}: {name} is {value!r}{here}, but must be {allowed}."
         )
 
     def published(self, numbers: Array) -> float | Array:

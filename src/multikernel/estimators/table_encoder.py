@@ -238,7 +238,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the columns that a column of dates becomes."""
         days = _days(column)
         if days is None:
-            raise ValueError(f"Column {name!r} held dates in fit, and holds none now.")
+            raise ValueError(
+                f"Column {name!r} held dates in fit, but holds none in transform."
+            )
         encoded = {name: 1970.0 + days / PERIODS["year"]}
         for period in self.periods:
             # Of a whole turn many times over the sine would lose digits.
@@ -259,8 +261,8 @@ def _check_frame(owner: str, X: Any) -> None:
     """Raise unless data are a data frame of pandas whose columns have names."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         raise TypeError(
-            f"{owner} takes a data frame of pandas, got {type(X).__name__}: make one "
-            "first, of one of polars by X.to_pandas()."
+            f"{owner} requires a pandas data frame, got {type(X).__name__}: convert "
+            "it first, for polars by X.to_pandas()."
         )
     refuse_frames(X, "X")
 

@@ -32,9 +32,9 @@ def has_intervals(estimator: Any) -> bool:
     if state.folds is not None if fitted else getattr(estimator, "intervals", False):
         return True
     raise AttributeError(
-        f"predict_interval needs the models of the folds of a search, and this "
-        f"{type(estimator).__name__} has none: fit SpicyMKLRegressorCV, or another "
-        "search of a regressor, with intervals=True and to its end."
+        "predict_interval requires the models of the folds of a search, which this "
+        f"{type(estimator).__name__} does not have: fit SpicyMKLRegressorCV, or "
+        "another search of a regressor, with intervals=True."
     )
 
 
@@ -46,7 +46,7 @@ def has_probabilities(estimator: Any) -> bool:
     if state.has_probabilities if fitted else is_likelihood(estimator.loss):
         return True
     raise AttributeError(
-        f"Probabilities need loss='log_loss'; this {type(estimator).__name__} "
+        f"Probabilities require loss='log_loss'; this {type(estimator).__name__} "
         f"{'was fitted with' if fitted else 'has'} loss={loss}."
     )
 

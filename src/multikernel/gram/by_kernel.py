@@ -333,8 +333,8 @@ def steps_of_some(normalize: Steps, kernels: NDArray[np.bool_]) -> list[StepName
     """
     if not empty_normalization(normalize, 1, 1).only_scales:
         raise ValueError(
-            "storage='by_kernel' holds kernels that are at most scaled: normalize must "
-            f"be None, 'trace' or 'variance', got {normalize!r}."
+            "storage='by_kernel' requires kernels that are only scaled: normalize "
+            f"must be None, 'trace' or 'variance', got {normalize!r}."
         )
     return [
         GivenScales(step.factors[kernels]) if isinstance(step, GivenScales) else step

@@ -68,17 +68,17 @@ class DenseStack(GramStack):
         if not isinstance(self.array, np.ndarray) or self.array.ndim != 3:
             given = np.ndim(self.array) if isinstance(self.array, np.ndarray) else "no"
             raise ValueError(
-                "A DenseStack needs an array of shape (n_kernels, n_rows, n_cols), got "
-                f"{given} dimensions."
+                "A DenseStack requires an array of shape (n_kernels, n_rows, "
+                f"n_cols), got {given} dimensions."
             )
         if self.array.dtype not in (np.float64, np.float32):
             raise ValueError(
-                f"A DenseStack holds float64 or float32, got {self.array.dtype}."
+                f"A DenseStack requires float64 or float32, got {self.array.dtype}."
             )
         if not self.array.flags.c_contiguous:
             raise ValueError(
-                "A DenseStack needs a C-contiguous array; numpy.ascontiguousarray "
-                "makes one, by a copy."
+                "A DenseStack requires a C-contiguous array: copy it with "
+                "numpy.ascontiguousarray."
             )
 
     @property
@@ -272,7 +272,7 @@ class PartStack(GramStack):
 
     def __post_init__(self) -> None:
         if np.any(np.diff(self.samples) <= 0):
-            raise ValueError("The samples of a PartStack must ascend.")
+            raise ValueError("The samples of a PartStack must be in ascending order.")
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -107,7 +107,7 @@ def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
     """
     if limit is not None and needed > limit:
         raise StackTooLargeError(
-            f"{what} {readable_bytes(needed)}, and the limit is "
+            f"{what} {readable_bytes(needed)}, but the limit is "
             f"{readable_bytes(limit)}. {advice}"
         )
 
@@ -157,15 +157,15 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
             _take_room(file, n_bytes)
     except FileExistsError as error:
         raise FileExistsError(
-            f"{path} exists: name another folder, or remove this one."
+            f"{path} exists: choose another folder, or remove this one."
         ) from error
     except OSError as error:
         path.unlink(missing_ok=True)
         free = readable_bytes(shutil.disk_usage(path.parent).free)
         raise OSError(
-            f"{path} needs {readable_bytes(n_bytes)}, and cannot have them "
-            f"({error.strerror}): the disk has {free} left. Name another folder, or "
-            "use fewer kernels or dtype='float32'."
+            f"Not enough disk space for {path}: {readable_bytes(n_bytes)} needed, "
+            f"{free} free ({error.strerror}). Choose another folder, or use fewer "
+            "kernels or dtype='float32'."
         ) from error
     return npy.open_memmap(path, "r+")
 

@@ -226,9 +226,9 @@ def _check_definite(leading: Array, totals: Array) -> None:
         m = int(wrong[0])
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its largest eigenvalues "
-            f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace. Shift "
-            "its diagonal by minus its smallest eigenvalue, clip its negative "
-            "eigenvalues, or leave it out.",
+            f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace. "
+            "Subtract its smallest eigenvalue from its diagonal, set its negative "
+            "eigenvalues to zero, or remove the matrix.",
             kernel=m,
         )
 

@@ -310,8 +310,9 @@ def inverse_roots(diagonal: Array) -> Array:
     """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
     if np.isnan(diagonal).any():
         raise ValueError(
-            "normalize='cosine' needs k(x, x) of new samples, which given rows do not "
-            "have: divide matrices by the roots of their diagonals beforehand."
+            "normalize='cosine' requires k(x, x) of new samples, which given rows do "
+            "not contain: divide the matrices by the roots of their diagonals before "
+            "the fit."
         )
     positive = diagonal >= float(np.finfo(np.float64).tiny)
     roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))

@@ -53,7 +53,7 @@ def made_folder(folder: PathLike) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise NotADirectoryError(
-            f"{path} must be a folder, and it, or a part of its path, is a file."
+            f"{path} must be a folder, but it, or a part of its path, is a file."
         ) from error
     return path
 

@@ -91,7 +91,7 @@ def check_dictionary(owner: str, dictionary: object) -> None:
     """Raise unless an object is a dictionary of kernels, as its first one shows."""
     kernels = kernel_sequence(owner, dictionary)
     if len(kernels) == 0:
-        raise ValueError("A dictionary needs at least one kernel, got none.")
+        raise ValueError("A dictionary requires at least one kernel, got none.")
     check_kernel(kernels[0], f"{owner}: kernel 0 of the dictionary")
 
 
@@ -119,19 +119,19 @@ LinearKernel(...) with its parameters.
     """
     if isinstance(kernel, type):
         raise TypeError(
-            f"{place} is the class {kernel.__name__}, and an object of it is needed: "
+            f"{place} is the class {kernel.__name__}: pass an object, "
             f"{kernel.__name__}(...) with its parameters."
         )
     if isinstance(kernel, np.ndarray):
         raise TypeError(
-            f"{place} is an array of shape {kernel.shape}: make a PrecomputedKernel of "
-            "a Gram matrix, or give all of them as X to kernels='precomputed', see "
-            "stack_grams."
+            f"{place} is an array of shape {kernel.shape}: wrap a Gram matrix in a "
+            "PrecomputedKernel, or pass all Gram matrices as X with "
+            "kernels='precomputed' (see stack_grams)."
         )
     # An isinstance of the protocol says the same, and takes ten microseconds.
     if not (callable(kernel) and callable(getattr(kernel, "diag", None))):
         raise TypeError(
-            f"{place} is no kernel but {kernel!r}: a kernel is callable as "
+            f"{place} is not a kernel, got {kernel!r}: a kernel is callable as "
             "kernel(X, Y) and has a method diag(X)."
         )
 
@@ -168,8 +168,8 @@ features, or choose other parameters.
     if values.shape != shape:
         several = " Give the kernels of a compound one by one." * (values.ndim == 3)
         raise ValueError(
-            f"{name()} returned an array of shape {values.shape}, and {shape} was "
-            f"expected.{several}"
+            f"{name()} returned an array of shape {values.shape}, expected "
+            f"{shape}.{several}"
         )
     if not np.isfinite(total):
         raise ValueError(

@@ -233,8 +233,8 @@ def _resolved_subsets(
 ) -> KernelDictionary:
     if dictionary.n_features != features.number:
         raise ValueError(
-            f"The kernels are on random subsets of {dictionary.n_features} columns, "
-            f"but the data has {features.number}."
+            f"The kernels use random subsets of {dictionary.n_features} columns, but "
+            f"the data has {features.number}."
         )
     return replace(dictionary, feature_names=features.names)
 

@@ -98,8 +98,8 @@ def select_columns(X: Array, columns: Columns) -> Array:
     ends = (wanted.start, wanted.stop) if isinstance(wanted, slice) else wanted
     if any(isinstance(end, str) for end in ends):
         raise ValueError(
-            f"The columns {label_of(tuple(map(repr, ends)))} are names, but an "
-            "array has none: fit on a data frame, or give column indices."
+            f"The columns {label_of(tuple(map(repr, ends)))} are names, but an array "
+            "has no names: fit on a data frame, or use column indices."
         )
     if isinstance(wanted, slice):
         return X[:, wanted]
@@ -181,7 +181,7 @@ def _resolve_one(column: int | str, features: Features) -> int:
         raise ValueError(_unknown_name(column, features.names))
     if not -n_features <= column < n_features:
         raise ValueError(
-            f"A kernel is on the column with index {column}, but the data has "
+            f"A kernel uses the column with index {column}, but the data has "
             f"{n_features} columns (indices 0 to {n_features - 1})."
         )
     return column % n_features
@@ -219,7 +219,7 @@ def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
         )
     members: list[object] = list(columns)
     if not members:
-        raise ValueError("A ColumnKernel needs at least one column, got none.")
+        raise ValueError("A ColumnKernel requires at least one column, got none.")
     names = tuple(c for c in members if isinstance(c, str))
     if len(names) == len(members):
         return names
@@ -228,8 +228,8 @@ def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
         return indices
     raise ValueError(
         "Columns must be all indices (int) or all names (str), got "
-        f"{label_of(tuple(map(repr, members)))}. np.flatnonzero turns truth values "
-        "into indices."
+        f"{label_of(tuple(map(repr, members)))}. np.flatnonzero converts a mask to "
+        "indices."
     )
 
 

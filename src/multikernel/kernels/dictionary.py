@@ -63,7 +63,7 @@ class ListDictionary:
         if self.names is not None:
             object.__setattr__(self, "names", tuple(self.names))
         if not self.kernels:
-            raise ValueError("A dictionary needs at least one kernel, got none.")
+            raise ValueError("A dictionary requires at least one kernel, got none.")
         for position, kernel in enumerate(self.kernels):
             check_kernel(kernel, f"Kernel {position}")
         if self.names is not None and len(self.names) != len(self.kernels):
@@ -73,8 +73,7 @@ class ListDictionary:
         for name, count in Counter(self._given_names()).most_common(1):
             if count > 1:
                 raise ValueError(
-                    f"Two kernels are named {name!r}: names must differ, or results "
-                    "could not be told apart."
+                    f"Two kernels are named {name!r}: use different names."
                 )
 
     def __len__(self) -> int:
@@ -144,7 +143,9 @@ class ParameterGrid:
         object.__setattr__(self, "kernels", ListDictionary(self.kernels).kernels)
         object.__setattr__(self, "column_sets", tuple(self.column_sets))
         if not self.column_sets:
-            raise ValueError("A ParameterGrid needs at least one column set, got none.")
+            raise ValueError(
+                "A ParameterGrid requires at least one set of columns, got none."
+            )
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
             if len(self.labels) != len(self.column_sets):

@@ -70,9 +70,8 @@ class ExpectedKernel:
     def __post_init__(self) -> None:
         if type(self.kernel) not in KINDS:
             raise TypeError(
-                f"{kernel_name(self.kernel)} has no expectation in closed form, which "
-                "GaussianKernel, LinearKernel and CategoryKernel have: where values "
-                "are missing, take one of these."
+                f"{kernel_name(self.kernel)} does not support missing values: use "
+                "GaussianKernel, LinearKernel or CategoryKernel."
             )
 
     @property
@@ -105,7 +104,7 @@ class ExpectedKernel:
             if not values.size:
                 raise ValueError(
                     f"No sample has a value in column {number} (counted from 0) of "
-                    f"those of {self.name}: leave it out."
+                    f"the columns of {self.name}: remove the column."
                 )
             if isinstance(self.kernel, CategoryKernel):
                 codes = np.maximum(values, 0.0).astype(np.intp)
@@ -146,8 +145,8 @@ class ExpectedKernel:
     def _known(self) -> tuple[tuple[float, ...], ...]:
         if self.learnt is None:
             raise ValueError(
-                f"{self.name} does not know yet what missing values stand for: "
-                "estimators learn it from the training samples; elsewhere call "
+                f"{self.name} has not learned the distribution of missing values: "
+                "estimators learn it from the training samples; otherwise call "
                 "learnt_from(X)."
             )
         return self.learnt

@@ -84,7 +84,7 @@ class GaussianKernel:
         check_parameter("GaussianKernel", "sigma", self.sigma, width)
         if self.multiple != 1.0:
             raise ValueError(
-                "GaussianKernel: multiple is for sigma='median', got "
+                "GaussianKernel: multiple requires sigma='median', got "
                 f"sigma={self.sigma!r} and multiple={self.multiple!r}."
             )
 
@@ -128,7 +128,7 @@ class GaussianKernel:
         if isinstance(self.sigma, str):
             raise ValueError(
                 f"{self.name} has no width yet: estimators learn it from the training "
-                "samples; elsewhere give a number, such as median_distance(X)."
+                "samples; otherwise pass a number, such as median_distance(X)."
             )
         return self.sigma
 

@@ -90,12 +90,14 @@ class FunctionKernel:
                 question = f" Did you mean {meant}?" if near or is_near else ""
                 raise ValueError(
                     f"There is no kernel {self.function!r}.{question} Names are those "
-                    f"of sklearn.metrics.pairwise: {', '.join(names)}. Kernels of this "
-                    f"library are given as objects, such as {own_kernel} of "
+                    f"of sklearn.metrics.pairwise: {', '.join(names)}. Pass kernels "
+                    f"of this library as objects, such as {own_kernel} of "
                     "multikernel.kernels."
                 )
         elif not callable(self.function):
-            raise TypeError(f"A FunctionKernel takes a function, got {self.function!r}")
+            raise TypeError(
+                f"A FunctionKernel requires a function, got {self.function!r}"
+            )
 
     @property
     def name(self) -> str:
@@ -218,8 +220,8 @@ class PrecomputedKernel:
         values = np.asarray(X)
         if values.ndim != 2 or values.shape[1] != 1:
             raise ValueError(
-                f"{self.name}: a PrecomputedKernel takes X of shape (n_samples, 1), "
-                f"one column of sample numbers, got shape {values.shape}."
+                f"{self.name}: a PrecomputedKernel requires X of shape (n_samples, "
+                f"1), one column of sample numbers, got shape {values.shape}."
             )
         total = self.K.shape[0]
         column = values[:, 0]

@@ -75,12 +75,14 @@ class Grams:
     def __post_init__(self) -> None:
         framed = hasattr(self.K, "index") and hasattr(self.K, "columns")
         if framed and self.names is not None:
-            raise ValueError("The names of Grams in a data frame are its index.")
+            raise ValueError(
+                "The names of Grams in a data frame are its index: do not pass names."
+            )
         matrix = as_numbers(self.K)
         if matrix.ndim != 2 or not 0 < matrix.shape[1] <= matrix.shape[0]:
             raise ValueError(
-                f"{AXES} has a row for each sample and a column for those that are "
-                f"trained on, got shape {matrix.shape}."
+                f"{AXES} must have one row per sample and one column per training "
+                f"sample, got shape {matrix.shape}."
             )
         given = range(len(matrix)) if self.names is None else self.names
         names = checked_names(self.K.index if framed else given, len(matrix))
@@ -95,8 +97,8 @@ class Grams:
         if diagonal[lowest] < -ASYMMETRY * np.abs(diagonal).sum():
             raise IndefiniteKernelError(
                 f"{AXES} is not positive semidefinite: its value at [{lowest}, "
-                f"{lowest}] is {diagonal[lowest]:.6g}, and no kernel has a negative "
-                "diagonal."
+                f"{lowest}] is {diagonal[lowest]:.6g}, but the diagonal of a kernel "
+                "is never negative."
             )
         object.__setattr__(self, "K", matrix)
         object.__setattr__(self, "names", names)
@@ -211,7 +213,7 @@ def find_names(
         if len(kinds) > 1:
             raise ValueError(
                 f"Grams that find their samples in column {label(column)} have names "
-                "that are text, and names that are numbers."
+                "of both text and numbers: use one type."
             )
         lists = [each.names.tolist() for each in several]
         names[column] = np.array(list(dict.fromkeys(n for row in lists for n in row)))
@@ -221,16 +223,16 @@ def find_names(
 def as_numbers(values: Any) -> Array:
     """Return a matrix of a kernel's values as floats, or say what they are instead."""
     if hasattr(values, "toarray"):
-        raise ValueError(
-            f"{AXES} is sparse, and a dense one is needed: K.toarray() is."
-        )
+        raise ValueError(f"{AXES} is sparse: pass a dense matrix, K.toarray().")
     array = np.asarray(values)
     if np.iscomplexobj(array):
         raise ValueError(f"{AXES} has complex values: a kernel is real.")
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{AXES} has values that are no numbers: {error}.") from error
+        raise ValueError(
+            f"{AXES} contains values that are not numbers: {error}."
+        ) from error
 
 
 def check_finite(values: Array) -> None:
@@ -239,8 +241,8 @@ def check_finite(values: Array) -> None:
         return
     i, j = np.argwhere(~np.isfinite(values))[0]
     raise ValueError(
-        f"{AXES} is {values[i, j]} at [{i}, {j}], and a number is needed: impute it, "
-        "or leave the sample out."
+        f"{AXES} is {values[i, j]} at [{i}, {j}], expected a number: impute it, or "
+        "remove the sample."
     )
 
 
@@ -248,23 +250,23 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
     """Return the checked names of samples: all different, all text or all numbers."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(
-            "The names of samples are a sequence, one for each row, got "
+            "The names of samples must be a sequence with one name per row, got "
             f"{shown(given)}."
         )
     names = list(given)
     if len(names) != n_rows:
-        raise ValueError(f"{AXES} has {n_rows} rows, and {len(names)} names.")
+        raise ValueError(f"{AXES} has {n_rows} rows, but there are {len(names)} names.")
     array = np.array(names)
     texts = {isinstance(name, str) for name in names}
     if len(texts) > 1 or array.ndim != 1 or array.dtype.kind not in "Uiuf":
         raise ValueError(
-            "The names of samples are all text, or all numbers, got "
+            "The names of samples must be all text or all numbers, got "
             f"{shown(names[0])} and others."
         )
     if array.dtype.kind != "U" and not (np.abs(array) < 2.0**53).all():
         raise ValueError(
-            "Names of samples that are numbers are finite, and below 2**53 in size, as "
-            "tables of numbers round others: name samples by text, as str(name)."
+            "Numeric names of samples must be finite and below 2**53 in size: use "
+            "text instead, such as str(name)."
         )
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < array.size:
@@ -280,8 +282,8 @@ def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
     lacking = [name for name in wanted if name not in rows]
     if lacking:
         raise ValueError(
-            f"{AXES} has columns of samples without a row: {listed(lacking)}. A data "
-            "frame has the names of samples as its index, and as its columns."
+            f"{AXES} has columns for samples without a row: {listed(lacking)}. The "
+            "index and the columns of a data frame must be names of samples."
         )
     first = np.array([rows[name] for name in wanted], dtype=np.intp)
     if np.unique(first).size < first.size:

@@ -105,22 +105,22 @@ class Interactions:
         check_parameter("Interactions", "weight", self.weight, POSITIVE)
         if isinstance(self.kernels, Interactions):
             raise ValueError(
-                "Interactions: kernels are Interactions themselves; give the kernels "
-                "of the columns."
+                "Interactions: kernels must not be Interactions: pass the kernels of "
+                "the columns."
             )
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError(
                 "Interactions: kernels must be kernels on columns, got 'precomputed': "
-                "nobody knows the columns of Gram matrices. Center and multiply them, "
-                "and stack the products with them (stack_grams); the user guide's page "
-                "on interactions shows how."
+                "Gram matrices have no columns. Center and multiply them, and stack "
+                "the products with them (stack_grams), as on the page 'Interactions "
+                "of columns' of the user guide."
             )
         if self.between is not None and (
             isinstance(self.between, str) or not hasattr(self.between, "__len__")
         ):
             raise ValueError(
                 "Interactions: between must be a sequence of columns, or a pair of "
-                f"these, got {shown(self.between)}."
+                f"such sequences, got {shown(self.between)}."
             )
 
 
@@ -252,8 +252,8 @@ def with_interactions(
     alone = [m for m in range(len(mains)) if spec.mains]
     if not alone and not len(pairs):
         raise ValueError(
-            "Interactions: no two kernels stand on different columns that vary, so "
-            "there is no interaction; give kernels on single columns, or mains=True."
+            "Interactions: no two kernels are on different columns that vary, so "
+            "there is no interaction: pass kernels on single columns, or mains=True."
         )
     terms = np.empty((len(alone) + len(pairs), 2), dtype=PLACES)
     terms[: len(alone), 0], terms[: len(alone), 1] = alone, -1

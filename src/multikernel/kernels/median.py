@@ -120,10 +120,10 @@ def median_dictionary(
     if len(widths) < len(column_multiples):
         lack = "one width on each" if single else "no kernel of their own"
         warn_user(
-            f"The default dictionary has {len(kernels) + len(single)} kernels: "
-            f"{len(column_multiples)} widths on each of {len(alone)} columns would be "
-            f"too many, and the columns got {lack}. Give kernels to choose others, "
-            "such as per_column(kernel, n_features).",
+            f"The default dictionary would have {len(kernels) + len(single)} kernels, "
+            f"with {len(column_multiples)} widths on each of {len(alone)} columns. "
+            f"This is too many, so the columns got {lack}. Pass other kernels if you "
+            "need them, such as per_column(kernel, n_features).",
             DictionaryWarning,
         )
     return ListDictionary([*kernels, *single])

@@ -126,8 +126,8 @@ class CenteredKernel:
     def _given(self) -> tuple[Array, Array]:
         if self.samples is None:
             raise ValueError(
-                f"{self.name} is to be centred and knows no samples yet: estimators "
-                "take the training samples; elsewhere give samples, or call learnt(X)."
+                f"{self.name} has no samples for centering yet: estimators use the "
+                "training samples; otherwise pass samples, or call learnt(X)."
             )
         return self.samples, equal_shares(len(self.samples), self.weights)
 
@@ -237,7 +237,8 @@ class ProductKernel:
         object.__setattr__(self, "kernels", tuple(self.kernels))
         if len(self.kernels) < 2:
             raise ValueError(
-                f"A ProductKernel needs two kernels at least, got {len(self.kernels)}."
+                "A ProductKernel requires at least two kernels, got "
+                f"{len(self.kernels)}."
             )
         for position, kernel in enumerate(self.kernels):
             check_kernel(kernel, f"Kernel {position} of a ProductKernel")
@@ -266,8 +267,8 @@ def _resolve_centred(kernel: CenteredKernel, features: Features) -> Kernel:
     samples = kernel.samples
     if samples is not None and samples.shape[1] != features.number:
         raise ValueError(
-            f"A CenteredKernel has samples of {samples.shape[1]} columns, and the data "
-            f"has {features.number}."
+            f"A CenteredKernel has samples with {samples.shape[1]} columns, but the "
+            f"data has {features.number}."
         )
     return replace(kernel, kernel=resolve_kernel(kernel.kernel, features))
 

@@ -105,7 +105,7 @@ class NystroemKernel:
         if self.landmarks is None:
             raise ValueError(
                 f"{self.name} has no landmarks yet: estimators draw them from the "
-                "training samples; elsewhere give landmarks, or call learnt(X)."
+                "training samples; otherwise pass landmarks, or call learnt(X)."
             )
         return self.landmarks
 
@@ -173,7 +173,7 @@ class RandomFourierFeatures:
     def __post_init__(self) -> None:
         if type(self.gaussian) is not GaussianKernel:
             raise TypeError(
-                "RandomFourierFeatures stand for a GaussianKernel, got "
+                "RandomFourierFeatures require a GaussianKernel, got "
                 f"{self.gaussian!r}."
             )
         least = Number(2, integer=True)

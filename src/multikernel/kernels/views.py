@@ -90,19 +90,19 @@ class Views:
             check_parameter("Views", "missing", choice, OneOf(MISSING))
         if not isinstance(self.views, Mapping) or not self.views:
             raise ValueError(
-                "Views need a mapping from at least one name to columns, or to "
+                "Views require a mapping from at least one name to columns, or to "
                 f"(columns, kernels), got {self.views!r}."
             )
         for name in self.views:
             if not isinstance(name, str):
-                raise ValueError(f"The name of a view is a text, got {name!r}.")
+                raise ValueError(f"The name of a view must be text, got {name!r}.")
         strange = [name for name in given if name not in self.views] * (
             isinstance(given, Mapping)
         )
         if strange:
             raise ValueError(
-                f"Views: missing names {strange[0]!r}, which is none of the views "
-                f"{listed(list(self.views))}."
+                f"Views: missing contains {strange[0]!r}, which is not one of the "
+                f"views {listed(list(self.views))}."
             )
 
     def missing_in(self, view: str) -> str:
@@ -246,7 +246,8 @@ def _naming_column(name: str, grams: Grams, features: Features) -> int:
         raise ValueError(f"View {name!r}: {error}") from error
     if len(columns) != 1:
         raise ValueError(
-            f"View {name!r}: one column names the samples of Grams, got {len(columns)}."
+            f"View {name!r}: Grams require one column with the names of samples, got "
+            f"{len(columns)}."
         )
     return columns[0]
 
@@ -254,8 +255,9 @@ def _naming_column(name: str, grams: Grams, features: Features) -> int:
 def _view_of_grams(name: str, grams: Grams, views: Views, features: Features) -> View:
     if views.missing_in(name) != "error":
         raise ValueError(
-            f"View {name!r}: missing={views.missing_in(name)!r} is for columns; give "
-            "zeros in the rows and columns of Grams for samples that lack the view."
+            f"View {name!r}: missing={views.missing_in(name)!r} supports columns "
+            "only; in Grams, use zeros in the rows and columns of samples that lack "
+            "the view."
         )
     column = _naming_column(name, grams, features)
     kernel = grams.kernel(name, names_of_samples(views, features)[column])
@@ -265,7 +267,7 @@ def _view_of_grams(name: str, grams: Grams, views: Views, features: Features) ->
 def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) -> View:
     if hasattr(given, "diag"):
         raise ValueError(
-            f"View {name!r} is a kernel without columns: give (columns, kernel), with "
+            f"View {name!r} is a kernel without columns: pass (columns, kernel), with "
             "columns such as a list of names."
         )
     if isinstance(given, Unpenalized):
@@ -320,7 +322,8 @@ def _selected_positions(
         if selected and all(isinstance(flag, bool | np.bool_) for flag in selected):
             if len(selected) != features.number:
                 raise ValueError(
-                    f"{len(selected)} truth values for {features.number} columns."
+                    f"a mask of {len(selected)} values does not fit {features.number} "
+                    "columns."
                 )
             selected = [position for position, flag in enumerate(selected) if flag]
         if not selected:

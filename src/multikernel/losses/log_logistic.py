@@ -79,7 +79,7 @@ class LogLogisticLoss:
         if wrong.size:
             at = int(wrong[0])
             raise ValueError(
-                "Every interval needs lower <= upper and a finite end, and number "
+                "Every interval requires lower <= upper and a finite end, but number "
                 f"{at} is [{self.lower[at]}, {self.upper[at]}]."
             )
 

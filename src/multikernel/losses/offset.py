@@ -178,8 +178,8 @@ def with_offset(
     """
     if is_coupled(loss):
         raise UnsupportedProblemError(
-            f"{type(loss).__name__} of all classes at once takes no offset: use "
-            "selection='separate'."
+            f"{type(loss).__name__} does not support offsets, because it is a loss "
+            "for all classes: use selection='separate'."
         )
     if is_shift_equivariant(loss):
         return loss, y - offset, None
@@ -205,8 +205,8 @@ def with_offset(
     columns = weights.reshape(len(weights), -1)
     if np.any(columns != columns[:, :1]):
         raise UnsupportedProblemError(
-            f"{type(loss).__name__} takes one offset for all outputs of a sample, or "
-            "selection='separate'."
+            f"{type(loss).__name__} supports one offset for all outputs of a sample: "
+            "use selection='separate' for several."
         )
     return loss, targets, columns[:, 0]
 

@@ -201,8 +201,8 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
         return loss
     if not bool(np.all(np.isfinite(weights) & (weights > 0.0))):
         raise ValueError(
-            "Sample weights must be positive and finite here; leave samples of "
-            "weight zero out of the problem."
+            "Sample weights must be positive and finite here: remove samples with "
+            "weight zero from the problem."
         )
     capable: type[WeightedLoss] = as_capable(WeightedLoss, MIXINS, type(loss))
     return capable(loss, weights)

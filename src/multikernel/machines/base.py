@@ -228,7 +228,7 @@ def check_problem(
             "expected a square matrix with one row per target."
         )
     if not np.isfinite(y).all():
-        raise ValueError("The targets hold NaN or infinite values.")
+        raise ValueError("The targets contain NaN or infinite values.")
     if init is not None and not init.dual.shape == init.f.shape == y.shape:
         raise ValueError(
             f"The start has a dual of shape {init.dual.shape} and an f of shape "

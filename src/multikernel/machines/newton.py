@@ -117,7 +117,8 @@ def _check_bounded(task: SmoothTask) -> None:
     lower, upper = task.loss.dual_bounds(task.y)
     if task.fit_intercept and (np.all(lower >= 0.0) or np.all(upper <= 0.0)):
         raise ValueError(
-            "The targets hold one class only: the best intercept is infinite."
+            "The targets contain one class only, so the best intercept is infinite: "
+            "use samples of both classes."
         )
 
 

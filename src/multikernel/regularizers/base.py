@@ -143,7 +143,7 @@ class SharedStrength(Strength):
         if not 0.0 <= self.l1_ratio < 1.0:
             raise ValueError(
                 f"l1_ratio must be at least 0 and below 1, got {self.l1_ratio}; for "
-                "the block l1 norm alone use BlockL1."
+                "the block l1-norm only, use BlockL1."
             )
 
     @property

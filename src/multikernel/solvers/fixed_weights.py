@@ -84,8 +84,8 @@ def checked_weights(weights: object, problem: Problem) -> Array:
     numbers = array.shape == (n_kernels,) and array.dtype.kind in "biuf"
     if not (numbers and np.isfinite(array).all() and (array >= 0.0).all()):
         raise ValueError(
-            f"kernel_weights must be {n_kernels} finite numbers that are not negative, "
-            f"one for each kernel; got {shown(weights)}."
+            f"kernel_weights must be {n_kernels} finite, nonnegative numbers, one per "
+            f"kernel; got {shown(weights)}."
         )
     return array.astype(np.float64)
 

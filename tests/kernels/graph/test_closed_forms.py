@@ -231,7 +231,7 @@ def test_sums_are_right_where_factors_vanish():
         (lambda: PolynomialGrid(2, extrapolation="linear"), "one of 'constant', 'c"),
         (lambda: HermiteGrid(1), "n_components must be"),
         (lambda: DictionaryGraph({}), "at least one kernel"),
-        (lambda: DictionaryGraph({"a": LinearKernel()}, [("a", "b")]), "no kernel"),
+        (lambda: DictionaryGraph({"a": LinearKernel()}, [("a", "b")]), "not a kernel"),
         (
             lambda: DictionaryGraph(
                 {"a": LinearKernel(), "b": LinearKernel()}, [("a", "b"), ("b", "a")]

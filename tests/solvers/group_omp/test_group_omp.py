@@ -571,6 +571,6 @@ def test_a_model_that_is_not_its_refit_warns_and_has_its_own_objective():
     grams = np.stack([1e3 * np.exp(-squares / w) for w in (1.0, 10.0)])
     grams = grams.astype(np.float32)
     problem = Problem(DenseStack(grams), y, SquaredLoss(), ridge(1e-4))
-    with pytest.warns(ConvergenceWarning, match="not known precisely"):
+    with pytest.warns(ConvergenceWarning, match="not precise enough"):
         solution = GroupOMP(tol=0.0).solve(problem)
     check_objective_of_terms(solution, grams, y, 1e-4, 1e-4)

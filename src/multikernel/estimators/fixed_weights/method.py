@@ -124,15 +124,15 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
         taken.bind_partial(None, None, None)
     except (TypeError, ValueError) as error:  # Some built-in types have no signature.
         raise ValueError(
-            f"{owner}: kernel_weights is called as rule(gram, y, sample_weight), and "
-            f"{shown(rule)} cannot be."
+            f"{owner}: kernel_weights must be callable as rule(gram, y, "
+            f"sample_weight), but {shown(rule)} is not."
         ) from error
     try:
         taken.bind(None, None, None, **settings)
     except TypeError as error:
         raise ValueError(
-            f"{owner}: weight_params {sorted(settings)} are not what the rule of the "
-            f"kernel weights takes: {error}."
+            f"{owner}: the rule in kernel_weights does not accept weight_params "
+            f"{sorted(settings)}: {error}."
         ) from error
 
 
@@ -152,7 +152,8 @@ def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
     if settings:
         raise ValueError(
             f"{type(model).__name__}: weight_params are parameters of a rule, such as "
-            f"'alignment', and kernel_weights={asked!r} is none."
+            f"'alignment', but kernel_weights={asked!r} is not a rule: remove "
+            "weight_params."
         )
     takes_columns = isinstance(asked, str)
     source = gram_source(model, uses_all=True, takes_columns=takes_columns)

@@ -34,7 +34,7 @@ def residual_problems(
     for problem in problems:
         if not is_squared(problem.loss):
             raise UnsupportedProblemError(
-                "Unpenalized columns need loss='squared_error' here, got "
+                "Unpenalized columns require loss='squared_error' here, got "
                 f"{getattr(problem.loss, 'loss', problem.loss)!r}."
             )
         y = centred(problem).y

@@ -107,8 +107,8 @@ def stated(recipe: Recipe, training: Training) -> list[Problem]:
             losses, targets = [joint], (targets > 0.0).astype(np.float64)
     if is_coupled(losses[0]) and targets.ndim < 3:
         raise UnsupportedProblemError(
-            f"{losses[0]!r} is a loss of three or more classes at once: it needs "
-            "them, selection='shared', and one column of y."
+            f"{losses[0]!r} is a loss for three or more classes: it requires "
+            "selection='shared' and one column of y."
         )
     for y, loss in zip(targets, losses, strict=True):
         check_answers(training.owner, loss, y)

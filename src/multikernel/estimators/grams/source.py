@@ -115,9 +115,8 @@ class GramSource(Source):
         design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
         if design is not None and not self.takes_columns:
             raise ValueError(
-                f"{self.owner} has no columns without a penalty: leave Unpenalized "
-                "out of kernels, or take SpicyMKL, lp-norm MKL, the uniform sum or "
-                "MKL-GOMP."
+                f"{self.owner} does not support Unpenalized columns: remove them from "
+                "kernels, or use SpicyMKL, lp-norm MKL, uniform weights or MKL-GOMP."
             )
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
@@ -261,12 +260,12 @@ def settle_storage(
     if choice.seconds > LONG:
         advice = f" {choice.advice}" if choice.advice else ""
         warn_user(
-            f"{owner} learns from {choice.n_kernels} kernels on {samples.X.shape[0]} "
-            f"samples, with storage {choice.name!r}, as {choice.reason}: that may take "
-            f"{readable_seconds(choice.seconds)}, and "
-            f"{readable_bytes(choice.n_bytes)}.{advice} "
-            'The page "Memory and storage" of the documentation says what is quicker '
-            "when; verbose=1 shows progress.",
+            f"{owner} fits {choice.n_kernels} kernels on {samples.X.shape[0]} samples "
+            f"with storage {choice.name!r}, because {choice.reason}. This may take "
+            f"{readable_seconds(choice.seconds)} and "
+            f"{readable_bytes(choice.n_bytes)}.{advice} See the page 'Memory and "
+            "storage' of the documentation for faster storages; verbose=1 shows "
+            "progress.",
             LongFitWarning,
         )
     attributes = {"storage_": choice.name, "storage_reason_": choice.reason}
@@ -280,8 +279,8 @@ def _in_blocks(
     storage = options.storage
     if not (isinstance(storage, LowRank) or storage in ("auto", "low_rank")):
         raise ValueError(
-            f"{owner} holds kernels of a collection of Dask as factors: storage must "
-            f"be 'auto', 'low_rank' or a LowRank, got {storage!r}."
+            f"{owner} stores the kernels of a Dask collection as factors: storage "
+            f"must be 'auto', 'low_rank' or a LowRank, got {storage!r}."
         )
     reason = f"its samples are in {len(rows.blocks.parts)} partitions"
     low_rank = storage if isinstance(storage, LowRank) else LowRank()
@@ -320,7 +319,7 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
     if not isinstance(given, Mapping):
         if len(given) != names.n_kernels:
             raise ValueError(
-                f"{owner}: penalty_weights has {len(given)} numbers for "
+                f"{owner}: penalty_weights has {len(given)} numbers, but there are "
                 f"{names.n_kernels} kernels."
             )
         return np.asarray(given, dtype=np.float64) ** -2.0
@@ -334,7 +333,8 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
     if unknown:
         every = dict.fromkeys([*views.tolist(), *kernels.tolist()])
         raise ValueError(
-            f"{owner}: penalty_weights names {shown(unknown[0])}, which is neither a "
-            f"kernel nor a view; there are {listed(list(every)[:8], len(every))}."
+            f"{owner}: penalty_weights contains {shown(unknown[0])}, which is neither "
+            "a kernel nor a view; the names are "
+            f"{listed(list(every)[:8], len(every))}."
         )
     return weights**-2.0

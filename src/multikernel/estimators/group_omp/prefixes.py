@@ -68,8 +68,8 @@ def prefix(self: Model, n_kernels: int) -> Model:
     stages = _stages_of(self)
     if not 0 <= n_kernels <= len(stages):
         raise ValueError(
-            f"{type(self).__name__} has models with 0 to {len(stages)} kernels, "
-            f"got n_kernels={n_kernels}."
+            f"{type(self).__name__} has models with 0 to {len(stages)} kernels; got "
+            f"n_kernels={n_kernels}."
         )
     attributes = stages.prefix(n_kernels).attributes()
     state = replace(

@@ -115,7 +115,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     inner = lp_method(model, [model.p], C)
     if model.method == "dc" and np.isinf(model.p):
         raise ValueError(
-            f"{type(model).__name__}: method='dc' needs a finite p, got p=inf."
+            f"{type(model).__name__}: method='dc' requires a finite p, got p=inf."
         )
     # Kernels end at a trace of n: weights are comparable there.
     steps = (*check_steps(model.normalize), "trace")

@@ -157,6 +157,6 @@ def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
             repr(name) for name in LP_SOLVERS if name not in SPARSE_ONLY
         )
         raise ValueError(
-            f"{owner}: solver={solver!r} is for p=1 only, got p={others[0]:g}. For any "
-            f"p there are 'auto', {general}."
+            f"{owner}: solver={solver!r} supports p=1 only, got p={others[0]:g}. For "
+            f"any p use 'auto', {general}."
         )

@@ -209,7 +209,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     present = np.unique(targets)
     if present.size < 2:
         raise ValueError(
-            f"{owner} needs samples of at least two classes, and all are of one class: "
+            f"{owner} requires samples of at least two classes, got one class only: "
             f"{listed([str(label) for label in present.tolist()])}."
         )
     if order is None:
@@ -232,7 +232,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     unknown = [label for label in present.tolist() if label not in places]
     if unknown:
         raise ValueError(
-            f"{owner}: order must name every class, and y has {unknown[0]!r} besides."
+            f"{owner}: order must contain every class, but y also has {unknown[0]!r}."
         )
     return np.array(sorted(present.tolist(), key=places.__getitem__), present.dtype)
 

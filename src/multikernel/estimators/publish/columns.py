@@ -61,7 +61,7 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
         )
     if not has_columns(model):
         raise ValueError(
-            f"{asked}: the kernels of {type(model).__name__} are given matrices, or "
+            f"{asked}: the kernels of {type(model).__name__} are given matrices or "
             "nodes of a graph, which have no columns."
         )
     dictionary = model._state.names.dictionary

@@ -104,8 +104,8 @@ def cv_plus(
     if rank > n_samples:
         least = math.ceil(round(coverage / (1.0 - coverage), 9))
         raise ValueError(
-            f"coverage={coverage:g} needs residuals of at least {least} training "
-            f"samples, and there are {n_samples}: ask for less."
+            f"coverage={coverage:g} requires at least {least} training samples, but "
+            f"there are {n_samples}: use a smaller coverage."
         )
     low, high = np.empty((2, *predicted.shape[1:]))
     for rows in row_chunks(predicted.shape[1], 2 * n_samples * n_outputs):

@@ -150,10 +150,10 @@ def training_table(model: Any) -> tuple[Array, Array]:
     ]
     if lacking:
         raise ValueError(
-            f"{lacking[0]} is on columns whose training values the model does not "
-            "hold, and Sobol indices are over their distribution: hand samples to "
-            "multikernel.inspection.sobol_indices(model, X). Kernels of Interactions "
-            "hold theirs."
+            "Sobol indices require the distribution of the columns, but the model "
+            f"does not store the training values for {lacking[0]}: use "
+            "multikernel.inspection.sobol_indices(model, X), or kernels of "
+            "Interactions, which store them."
         )
     table = np.full((len(weights), width), np.nan)
     for column, values in columns.items():

@@ -39,7 +39,7 @@ def summary_rows(
     views = model._fitted().names.views
     if by == "view" and views is None:
         raise ValueError(
-            f"{type(model).__name__} was fitted without views: give kernels as a "
+            f"{type(model).__name__} was fitted without views: pass kernels as a "
             "mapping from names to columns."
         )
     shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
@@ -217,7 +217,7 @@ def data_frame(columns: Mapping[str, list[Any]]) -> Any:
     try:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
-        raise ImportError("A summary needs pandas: pip install pandas.") from error
+        raise ImportError("summary requires pandas: pip install pandas.") from error
     return pandas.DataFrame(columns)
 
 

@@ -259,8 +259,8 @@ def _with_interactions(
     made = with_interactions(spec, learnt, X, weights, features, origins)
     if asked and not made.n_products:
         warn_user(
-            "Interactions: no two kernels stand on different columns that vary, so the "
-            "dictionary has the kernels alone.",
+            "Interactions: no two kernels are on different columns that vary, so the "
+            "dictionary contains the kernels only.",
             DictionaryWarning,
         )
     if not asked and not made.n_products:
@@ -320,7 +320,7 @@ def _default_kernels(
             alone = layout.features.number == 1
             kernels.append(kernel if alone else ColumnKernel(kernel, column))
     if not kernels:
-        raise ValueError("No column of X differs between samples.")
+        raise ValueError("No column of X varies between samples: check the data.")
     return ListDictionary(kernels)
 
 
@@ -352,8 +352,8 @@ def _view_kernels(
     kernels = [kernel for kernel, _ in pairs]
     if not kernels:
         raise ValueError(
-            "kernels has no view with kernels: Unpenalized columns alone are a linear "
-            "model, see sklearn.linear_model."
+            "kernels has no view with kernels. For Unpenalized columns only, use "
+            "sklearn.linear_model."
         )
     labels = told_apart([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, labels), [view for _, view in pairs]
@@ -369,6 +369,6 @@ def _check_values(
         if column in place and np.isnan(X[:, place[column]]).all():
             label = column if features.names is None else features.names[column]
             raise ValueError(
-                f"View {view.name!r}: no sample has a value in column {label!r}, and "
-                "nothing says what to expect there (missing='expected'): leave it out."
+                f"View {view.name!r}: no sample has a value in column {label!r}, so "
+                "missing='expected' cannot be used for it: remove the column."
             )

@@ -42,7 +42,9 @@ def read_mixed(
     validate_data(estimator, sheet.table, reset=fitting, skip_check_array=True)
     n_rows, n_columns = len(sheet.table), sheet.features.number
     if not n_columns or not n_rows:
-        raise ValueError(f"Found array with 0 sample(s) while {owner} needs some.")
+        raise ValueError(
+            f"Found array with 0 sample(s) while {owner} requires at least one."
+        )
     refuse_kinds(sheet.names or range(n_columns), sheet.kinds)
     asked_for = tuple(sorted(categories or ()))
     if not fitting:

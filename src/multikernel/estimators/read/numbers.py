@@ -36,17 +36,17 @@ def refuse_frames(values: Any, name: str) -> None:
     """Raise for lazy tables, tables without columns, and columns that share a name."""
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):
         raise ValueError(
-            f"{name} is a {type(values).__name__}, the plan of a table that is not "
-            f"computed yet: collect it first, with {name}.collect()."
+            f"{name} is a {type(values).__name__}, which is not computed yet: call "
+            f"{name}.collect() first."
         )
     if hasattr(values, "obs_names") and not is_frame(values):
         _refuse_annotated(values, name)
     batches = hasattr(values, "to_batches") and not hasattr(values, "__len__")
     if hasattr(values, "__next__") or batches:
         raise ValueError(
-            f"{name} is a {type(values).__name__}, rows that come in batches: make a "
-            "data frame of Dask of them, for example with dask.dataframe.from_map, or "
-            "one table."
+            f"{name} is a {type(values).__name__}, which yields rows in batches: make "
+            "a Dask data frame, for example with dask.dataframe.from_map, or one "
+            "table."
         )
     columns = names_of(values)
     if columns is not None and not len(columns):
@@ -148,7 +148,8 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
         return np.asarray(validate_data(estimator, X, **settings))
     except OverflowError as error:
         raise ValueError(
-            "X holds an integer that is too large for a floating-point number."
+            "X holds an integer that is too large for a floating-point number: change "
+            "its unit."
         ) from error
     except (TypeError, ValueError) as error:
         raise type(error)(_in_words("X", _shape_words(X, str(error)))) from error
@@ -185,43 +186,42 @@ def _in_words(name: str, text: str) -> str:
 def refuse_other_arrays(values: Any, name: str) -> None:
     """Raise for data that become other numbers when they are read as floats."""
     if values is None:
-        raise ValueError(f"{name} is None: an array or a data frame is needed.")
+        raise ValueError(f"{name} is None: pass an array or a data frame.")
     if isinstance(values, Mapping):
         raise ValueError(
-            f"{name} is a mapping of {listed(list(values))}: of Gram matrices by name "
-            "stack_grams makes one X, for kernels='precomputed'; of columns by name "
-            "pandas.DataFrame does."
+            f"{name} is a mapping of {listed(list(values))}: for Gram matrices use "
+            "stack_grams with kernels='precomputed', for columns use "
+            "pandas.DataFrame."
         )
     if isinstance(values, list | tuple) and any(map(is_dask, values[:1])):
         raise ValueError(
-            f"{name} is a list of objects of Dask: make one array or data frame of "
-            "them, for example with dask.array.concatenate."
+            f"{name} is a list of Dask objects: combine them into one array or data "
+            "frame, for example with dask.array.concatenate."
         )
     if np.ma.is_masked(values):
         raise ValueError(
-            f"{name} is a masked array with masked values: fill them, for example with "
-            "SimpleImputer, or leave these samples out."
+            f"{name} is a masked array with masked values: fill them, for example "
+            "with SimpleImputer, or remove these samples."
         )
     if name == "X" and is_text(values):
         raise ValueError(
-            "X is a list of strings: numbers are needed, or kernels that take "
-            "sequences, for example kernels=[SpectrumKernel(3)] of "
-            f"multikernel.kernels.sequence. {BY_DEFAULT}{_doubt(values)}"
+            "X is a list of strings: pass numbers, or kernels for sequences, such as "
+            "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
+            f"{BY_DEFAULT}{_doubt(values)}"
         )
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "O" and getattr(values, "ndim", None) == 0:
         wrapped = values[()]
         what = "None" if wrapped is None else f"a {type(wrapped).__name__}"
         raise ValueError(
-            f"{name} is a NumPy array around one object, {what}: an array of numbers "
-            "is needed."
+            f"{name} is a NumPy array with one object, {what}: pass an array of "
+            "numbers."
         )
     if kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     if kind == "V":
         raise ValueError(
-            f"{name} is a structured array: one array of numbers, or a data frame, is "
-            "needed."
+            f"{name} is a structured array: pass an array of numbers or a data frame."
         )
 
 
@@ -266,11 +266,11 @@ def _refuse_other_values(X: Array) -> None:
     kinds = kinds_of(X.reshape(X.shape[0], -1))
     if X.ndim == 1 and kinds[0] in LEFT_TO_NUMPY:
         raise ValueError(
-            f"X holds objects, one a sample, such as a {type(X[0]).__name__}: kernels "
-            "take rows of numbers, or text. Give Gram matrices of kernels on them "
-            "(kernels='precomputed', see stack_grams), or their numbers, X = "
-            "np.arange(n)[:, None], to a PrecomputedKernel, which has the matrix of "
-            "all of them."
+            f"X holds one object per sample, such as a {type(X[0]).__name__}, but "
+            "kernels require rows of numbers, or text. Pass Gram matrices "
+            "(kernels='precomputed', see stack_grams), or row numbers, X = "
+            "np.arange(n)[:, None], with a PrecomputedKernel of the matrix of all "
+            "objects."
         )
     # With a TypeError, as scikit-learn's checks ask for.
     kinds = [NUMBERS if kind in LEFT_TO_NUMPY else kind for kind in kinds]
@@ -342,9 +342,9 @@ def seen_values(
             column = columns[int(np.argmax(gaps[partly[0]]))]
             label = repr(column if names is None else str(names[column]))
             raise ValueError(
-                f"Row {partly[0]} lacks a part of view {view!r}, first column {label}: "
-                "with missing='zero' a sample may lack a view as a whole only; "
-                "Views(..., missing='expected') takes gaps anywhere."
+                f"Row {partly[0]} lacks a part of view {view!r}, first column "
+                f"{label}: missing='zero' requires that a sample lacks the whole "
+                "view. Use Views(..., missing='expected') for other missing values."
             )
         seen[:, columns] = part if how == "error" else np.where(gaps, 0.0, part)
     return seen
@@ -372,8 +372,8 @@ def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Arr
     row = first_not_finite(values)[0]
     raise ValueError(
         f"The prediction for row {row} of {where} is too large for floating-point "
-        "numbers: its values lie too far from those of the training samples. Leave it "
-        f"out, or clip it.{advice}"
+        "numbers, because its values are too far from the training samples. Remove "
+        f"or clip the row.{advice}"
     )
 
 

@@ -56,8 +56,8 @@ def check_partitions(
     text = any(any_kernel_takes(kernels, kind) for kind in (SEQUENCES, CATEGORIES))
     if text or is_precomputed(kernels) or isinstance(kernels, Views):
         raise ValueError(
-            f"{owner} takes numbers in partitions, and no precomputed kernels, views "
-            "or text: give it arrays in memory, for example X.compute()."
+            f"{owner} supports partitions of numbers, but no precomputed kernels, "
+            "views or text: pass arrays in memory, for example X.compute()."
         )
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
     folder = getattr(estimator.storage, "folder", None)
@@ -86,13 +86,14 @@ def read_partitions(
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
     filled = np.flatnonzero(shapes[:, 0])
     if not filled.size:
-        raise ValueError(f"Found array with 0 sample(s) while {owner} needs two.")
+        raise ValueError(f"Found array with 0 sample(s) while {owner} requires two.")
     widths = shapes[filled, 1]
     other = np.flatnonzero(widths != widths[0])
     if other.size:
         raise ValueError(
-            f"Partition {filled[other[0]]} of X has {widths[other[0]]} columns, and "
-            f"partition {filled[0]} has {widths[0]}: all must have the same ones."
+            f"Partition {filled[other[0]]} of X has {widths[other[0]]} columns, but "
+            f"partition {filled[0]} has {widths[0]}: all partitions must have the "
+            "same columns."
         )
     columns = Columns()
     columns.n_features_in_ = int(widths[0])
@@ -106,9 +107,9 @@ def check_collection(X: Any) -> None:
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):  # one of a delayed object would be delayed, too
         raise ValueError(
-            f"X is a {type(X).__name__} of Dask, which says nothing of rows and "
-            "columns: make an array or a data frame of it, for example with "
-            "dask.array.from_delayed, or X.compute()."
+            f"X is a {type(X).__name__} of Dask without rows and columns: make an "
+            "array or data frame, for example with dask.array.from_delayed, or pass "
+            "X.compute()."
         )
     if len(shape) != 2:
         raise ValueError(f"Expected 2D array, got an X of {len(shape)} dimensions.")
@@ -125,10 +126,10 @@ def check_part(part: Any, names: Sequence[str] | None) -> None:
     """Raise unless what a task has returned is a table with a collection's columns."""
     shape = getattr(part, "shape", None)
     if shape is None or len(shape) != 2:
-        raise ValueError(f"a table of rows and columns is needed, got {shown(part)}.")
+        raise ValueError(f"expected a table with rows and columns, got {shown(part)}.")
     texts = _texts_of(names_of(part))
     if texts is not None and names is not None and texts != names:
-        raise ValueError(f"its columns are {texts} in place of {names}.")
+        raise ValueError(f"its columns are {texts} instead of {names}.")
 
 
 def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) -> Array:

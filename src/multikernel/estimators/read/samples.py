@@ -195,21 +195,21 @@ def read_samples(
     rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
     if rows.size < 2:
         raise ValueError(
-            f"{owner} needs at least two samples of non-zero weight, got "
+            f"{owner} requires at least two samples with nonzero weight, got "
             f"n_samples={rows.size}."
         )
     X, y = table.X, table.y[rows]
     if rows.size < n_rows:
         if isinstance(X, SampledRows):
             raise ValueError(
-                f"sample_weight is zero for {n_rows - rows.size} rows, which cannot be "
-                "taken out of a collection of Dask here: leave them out of it."
+                f"sample_weight is zero for {n_rows - rows.size} rows, which cannot "
+                "be removed from a Dask collection: remove them before the fit."
             )
         X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
     if classify and class_weight is not None and y.ndim == 2:
         raise ValueError(
-            f"{owner} weighs classes, not labels: with several columns of y leave "
-            "class_weight out, or use sample_weight."
+            f"{owner} supports class_weight for classes, not for several labels: "
+            "remove class_weight, or use sample_weight."
         )
     labels, classes = _encoded(owner, y) if classify else (y, None)
     samples = Samples(
@@ -263,7 +263,7 @@ def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
-            f"{owner} needs samples of at least two classes, got one class only: "
+            f"{owner} requires samples of at least two classes, got one class only: "
             f"{classes.tolist()[0]!r}."
         )
     return codes.astype(np.intp), classes
@@ -274,14 +274,14 @@ def _checked_labels(owner: str, y: Array) -> Array:
     labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     if not np.isin(labels, (0, 1)).all():
         raise ValueError(
-            f"{owner} takes several columns of y as labels that a sample has (1) or "
-            "has not (0), and other values were found: for classes pass one column."
+            f"{owner} requires 0 and 1 in several columns of y, which are labels, but "
+            "found other values: for classes pass one column."
         )
     constant = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
     if constant.size:
         raise ValueError(
-            f"{owner} needs samples with and without every label, and label "
-            f"{constant[0]} (counted from 0) is the same for all: leave it out."
+            f"{owner} requires samples with and without every label, but label "
+            f"{constant[0]} (counted from 0) is the same for all: remove it."
         )
     return labels.astype(np.float64)
 
@@ -300,7 +300,7 @@ def class_weights(
         unknown = [label for label in choice if label not in labels]
         if unknown:
             raise ValueError(
-                f"class_weight names {listed(unknown)}, but the classes are "
+                f"class_weight contains {listed(unknown)}, but the classes are "
                 f"{listed(labels)}."
             )
         return np.array([float(choice.get(label, 1.0)) for label in labels])

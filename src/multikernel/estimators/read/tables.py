@@ -215,7 +215,7 @@ def _settled(kernels: Any) -> Any:
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
         return kernels
     if isinstance(kernels, Sequence) and not kernels:
-        raise ValueError("kernels is empty: at least one kernel is needed.")
+        raise ValueError("kernels is empty: pass at least one kernel.")
     listed = kernels if isinstance(kernels, list | tuple) else [kernels]
     if any(isinstance(kernel, Grams) for kernel in listed):
         raise ValueError(
@@ -224,8 +224,8 @@ def _settled(kernels: Any) -> Any:
         )
     if any(isinstance(kernel, Unpenalized) for kernel in listed):
         raise ValueError(
-            "Unpenalized columns stand among views, under a name: kernels={'a name': "
-            "Unpenalized(columns), 'others': (columns, kernels)}."
+            "Unpenalized columns must be a named view: "
+            "kernels={'a name': Unpenalized(columns), 'others': (columns, kernels)}."
         )
     single = callable(kernels) and not isinstance(kernels, KernelDictionary)
     if single or isinstance(kernels, Sequence):
@@ -249,8 +249,8 @@ def _read_as_text(kernels: Any, sheet: Sheet) -> dict[int, str | None]:
         return {}
     if sequences and not sheet.texts:
         raise ValueError(
-            "A kernel takes sequences, but X has no strings: give a list of strings, "
-            "or a data frame with a column of them."
+            "A kernel requires sequences, but X has no strings: pass a list of "
+            "strings, or a data frame with a column of strings."
         )
     return dict.fromkeys([*sheet.texts, *name_columns])
 

@@ -36,7 +36,7 @@ def read_targets(estimator: BaseEstimator, y: Any, *, fitting: bool = True) -> A
     tags = get_tags(estimator)
     targets = _columns(owner, tags, y)
     if not len(targets):
-        raise ValueError("y holds 0 samples: one target is needed for each row of X.")
+        raise ValueError("y holds 0 samples: pass one target for each row of X.")
     if tags.estimator_type == "regressor":
         return _check_size(read_columns(targets, "y"))
     targets = _labels(targets)
@@ -67,7 +67,7 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
     if len(shape) == 2 and shape[1] > 1:
         kind = "Regressor" if tags.estimator_type == "regressor" else "Classifier"
         raise ValueError(
-            f"{owner} takes one output, and y should be a 1d array but has shape "
+            f"{owner} supports one output, and y should be a 1d array but has shape "
             f"{shape}: fit one model per output with "
             f"sklearn.multioutput.MultiOutput{kind}({owner}(...))."
         )
@@ -187,8 +187,8 @@ def check_groups(groups: Any, n_samples: int) -> Array:
         missing = [row for row, v in enumerate(labels.tolist()) if is_missing(v)]
         if missing:
             raise ValueError(
-                f"groups is missing at row {missing[0]}: give every sample a group, "
-                "or remove the sample."
+                f"groups is missing at row {missing[0]}: assign a group to every "
+                "sample, or remove the sample."
             )
     if len({isinstance(label, str) for label in labels.tolist()}) > 1:
         raise ValueError(

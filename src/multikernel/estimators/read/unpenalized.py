@@ -65,8 +65,9 @@ class Design:
             row, column = unknown[0]
             name = self.names[column].rpartition("=")[0]
             raise ValueError(
-                f"Row {row} has a category in the unpenalized column {name!r} that no "
-                "training sample has, so that it has no coefficient there."
+                f"Row {row} has a category in the unpenalized column {name!r} that is "
+                "not in the training data, so it has no coefficient: change or "
+                "remove it."
             )
         values[:, category] = values[:, category] == self.codes[category]
         return values if self.origins is None else values - self.origins
@@ -97,8 +98,8 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
         return None
     if isinstance(samples.X, SampledRows):
         raise ValueError(
-            f"{owner} takes unpenalized columns from tables in memory, and X is a "
-            "collection of Dask."
+            f"{owner} requires tables in memory for unpenalized columns, but X is a "
+            "Dask collection."
         )
     layout = table.layout
     features = features_of(table.given, table.feature_names)
@@ -110,8 +111,8 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
         name = f"x{column}" if features.names is None else features.names[column]
         if column not in numeric:
             raise ValueError(
-                f"{owner}: the unpenalized column {name!r} holds sequences, and "
-                "numbers or categories are expected."
+                f"{owner}: the unpenalized column {name!r} holds sequences, but must "
+                "hold numbers or categories."
             )
         position = list(numeric).index(column)
         if column not in categories:
@@ -152,7 +153,7 @@ def check_independent(
     if constant:
         what = "the same for all samples" if fit_intercept else "zero for all samples"
         raise ValueError(
-            f"{owner}: the unpenalized column {constant[0]!r} is {what}: leave it out."
+            f"{owner}: the unpenalized column {constant[0]!r} is {what}: remove it."
         )
     _, factor, order = qr(scaled, mode="economic", pivoting=True)
     R: Array = np.asarray(factor, dtype=np.float64)
@@ -164,5 +165,5 @@ def check_independent(
     raise ValueError(
         f"{owner}: the unpenalized columns are collinear: {names[order[rank]]!r} is a "
         f"combination of {listed(parts)}{' and the intercept' * fit_intercept} on the "
-        "training samples. Leave one of them out."
+        "training samples. Remove one of them."
     )

@@ -119,8 +119,8 @@ def warn_unscored(owner: str, scores: Scores) -> None:
     lacking = np.flatnonzero(unscored).tolist()
     if lacking:
         warn_user(
-            f"{owner}: no validation sample of fold {listed(lacking)} is of some "
-            "class, and scoring needs all: mean scores are over the other folds. Use "
+            f"{owner}: fold {listed(lacking)} has no validation sample of some class, "
+            "but scoring requires all: mean scores are over the other folds. Use "
             "fewer or stratified folds.",
             SearchWarning,
         )
@@ -143,7 +143,7 @@ def warn_choice(
     if results["mean_n_active"][best] == 0.0:
         by = " by a standard error" if parameters["refit"] == SIMPLEST else ""
         warn_user(
-            f"{owner} chose {said(params)}, a model without any kernel: none "
+            f"{owner} chose {said(params)}, a model without active kernels: none "
             f"scored better than the constant{by}.",
             SearchWarning,
         )
@@ -158,8 +158,8 @@ def warn_choice(
         end = grid_end(results, best, name, grid)
         if end is not None:
             warn_user(
-                f"{owner} chose {said({name: params[name]})}, the {end} of those "
-                "tried: a wider grid may hold a better one, by "
+                f"{owner} chose {said({name: params[name]})}, the {end} value in the "
+                "grid: a wider grid may be better, by "
                 f"{widened(parameters, name, end)}.",
                 SearchWarning,
             )

@@ -197,8 +197,8 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
     weights = samples.sample_weight
     if weights is not None and np.ptp(weights) > 0.0:
         raise ValueError(
-            f"{owner}: intervals=True counts the residual of every sample once, and "
-            "sample_weight differs between samples: leave one of them out."
+            f"{owner}: intervals=True requires equal sample weights, but "
+            "sample_weight differs between samples: remove one of them."
         )
     counts = np.zeros(samples.rows.size, dtype=np.intp)
     for _, test in splits:
@@ -206,10 +206,10 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
     wrong = np.flatnonzero(counts != 1)
     if wrong.size:
         raise ValueError(
-            f"{owner}: intervals=True needs folds that every sample validates once, "
-            f"and sample {samples.rows[wrong[0]]} validates {counts[wrong[0]]} of the "
-            f"{len(splits)} of cv: take folds without repetition that cover all "
-            "samples, such as KFold."
+            f"{owner}: intervals=True requires folds that validate every sample once, "
+            f"but sample {samples.rows[wrong[0]]} is validated by {counts[wrong[0]]} "
+            f"of the {len(splits)} folds of cv: use folds without repetition that "
+            "cover all samples, such as KFold."
         )
 
 

@@ -74,8 +74,8 @@ def strength_grid(
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):
         raise ValueError(
-            "With l1_ratio=0 every kernel stays in at any alpha, so there is no "
-            "largest one to start from: give alphas, or a positive l1_ratio."
+            "With l1_ratio=0 all kernels are active at every alpha, so there is no "
+            "largest alpha: pass alphas, or a positive l1_ratio."
         )
     if largest <= 0.0:
         # Targets or all kernels are constant: no kernel enters at any strength.
@@ -225,8 +225,8 @@ def regularization_path(
         )
     if not isinstance(estimator, BaseMKL):
         raise TypeError(
-            "regularization_path takes a multiple kernel model of this library, got "
-            f"{type(estimator).__name__}."
+            "regularization_path requires a multiple kernel model of this library, "
+            f"got {type(estimator).__name__}."
         )
     check_parameter("regularization_path", "callback", callback, callback_choice)
     estimator._check_parameters()

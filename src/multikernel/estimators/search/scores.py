@@ -135,16 +135,16 @@ class FoldScorer:
                 raise
             some = "accuracy" if self._many() else "roc_auc' or 'accuracy"
             raise ValueError(
-                "scoring asks for class probabilities, which a model with loss="
-                f"{self.search.loss!r} does not have: use loss='log_loss', or a score "
-                f"of decision values or labels, such as '{some}'."
+                "scoring requires class probabilities, which a model with "
+                f"loss={self.search.loss!r} does not have: use loss='log_loss', or a "
+                f"score of decision values or labels, such as '{some}'."
             ) from error
         except ValueError as error:
             if "multi_class" in str(error) and self._many():
                 raise ValueError(
-                    "scoring is for two classes here, and there are "
+                    "scoring supports two classes, but there are "
                     f"{len(self.fold.outside.targets)}: use 'roc_auc_ovr', or another "
-                    "score of several classes."
+                    "score for several classes."
                 ) from error
             if not self.lacks_class:
                 raise

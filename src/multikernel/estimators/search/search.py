@@ -216,7 +216,7 @@ class Search:
                 f"{unsolved} of {every.size} solves along the paths of "
                 f"{self.source.owner} stopped above a tolerance of {tol:g}; the "
                 f"largest relative duality gap is {every.max():.2e}. Raise max_iter or "
-                "loosen tol.",
+                "tol.",
                 ConvergenceWarning,
             )
         return attributes

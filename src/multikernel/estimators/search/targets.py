@@ -69,7 +69,7 @@ def warn_choices(
     empty = means["mean_n_active"][best, everyone] == 0.0
     if empty.any():
         warn_user(
-            f"{owner} chose a model without any kernel for {empty.sum()} of "
+            f"{owner} chose a model without active kernels for {empty.sum()} of "
             f"{best.size} targets: none scored better than the constant.",
             SearchWarning,
         )
@@ -85,8 +85,8 @@ def warn_choices(
         name, grid = next(iter(grids.items()))
         end = "smallest" if labels[outermost] == grid.min() else "largest"
         warn_user(
-            f"{owner} chose the {end} {name} of those tried for {at_end.sum()} of "
-            f"{best.size} targets: a wider grid may hold a better one, by "
+            f"{owner} chose the {end} {name} in the grid for {at_end.sum()} of "
+            f"{best.size} targets: a wider grid may be better, by "
             f"{widened(parameters, name, end)}.",
             SearchWarning,
         )

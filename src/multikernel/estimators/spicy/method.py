@@ -77,10 +77,10 @@ class SparseMethod(GramMethod):
         n_samples, owner = len(data.samples.y), self.source.owner
         if self.by_default and n_samples >= MANY_SAMPLES:
             warn_user(
-                f"{owner} learns from {n_samples} samples with its default alpha, "
-                "chosen for no data: with so many a weaker one often predicts better. "
-                f"{owner}CV (on the command line --cv 5) searches for it, on a "
-                "sample of the rows where all of them take too long.",
+                f"{owner} fits {n_samples} samples with its default alpha, which does "
+                "not depend on the data. For so many samples a smaller alpha often "
+                f"predicts better. {owner}CV (on the command line --cv 5) searches "
+                "for it; use a sample of the rows if all take too long.",
                 SearchWarning,
             )
         method, null, loss = self, self.null_alpha, self.loss.of_unit()

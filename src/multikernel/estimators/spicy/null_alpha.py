@@ -98,8 +98,8 @@ class NullAlpha:
         samples = data.samples
         if not permutes(data, loss) or not is_smooth(loss):
             raise ValueError(
-                f"{data.owner}: alpha='null' is for smooth losses with an intercept "
-                "and without sample or class weights; choose alpha by a search."
+                f"{data.owner}: alpha='null' requires a smooth loss, an intercept, "
+                "and no sample or class weights: choose alpha by a search."
             )
         rows = _rows_of(samples)
         targets = samples.targets.T[rows]

@@ -161,13 +161,14 @@ class SurvivalMKL(LearnsByCopy):
             ends = self.loss.ends(y)
         if len(ends[0]) != f.size:
             raise ValueError(
-                f"{type(self).__name__}: X has {f.size} samples, and y {len(ends[0])}."
+                f"{type(self).__name__}: X has {f.size} samples, but y has "
+                f"{len(ends[0])}."
             )
         index = concordance(*ends, -f, check_weights(sample_weight, f.size))
         if np.isnan(index) and self.loss is None:
             warn_user(
-                f"{type(self).__name__}: the score is nan because the time order of no "
-                "two samples is known: score more samples.",
+                f"{type(self).__name__}: the score is nan because no two samples have "
+                "a known order: score more samples.",
                 UndefinedMetricWarning,
             )
         return index

@@ -94,9 +94,9 @@ def read_times(owner: str, y: Any) -> Times:
     wrong = np.flatnonzero(~((numbers > 0.0) & np.isfinite(numbers)))
     if wrong.size:
         raise ValueError(
-            f"{owner}: times must be above 0 and finite, as their logarithms are "
-            f"modelled, and y has {numbers[wrong[0]]:g} at row {wrong[0]}. What began "
-            "and ended within the first unit may count as half a unit."
+            f"{owner}: times must be positive and finite, but y has "
+            f"{numbers[wrong[0]]:g} at row {wrong[0]}. For a time of zero use half a "
+            "unit."
         )
     return Times(numbers, np.where(seen, numbers, np.inf))
 
@@ -119,9 +119,9 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
         columns = dict(enumerate(table.T))
     if len(columns) != 2:
         raise ValueError(
-            f"{owner}: y has {len(columns)} columns ({listed(list(columns))}), and "
-            f"must be {FORMS}. There are no strata and no times of entry here: fit a "
-            "model for each stratum, or give what it is of as a column of X."
+            f"{owner}: y has {len(columns)} columns ({listed(list(columns))}), but "
+            f"must be {FORMS}. Strata and entry times are not supported: fit one "
+            "model per stratum, or pass the stratum as a column of X."
         )
     return columns
 
@@ -146,8 +146,8 @@ def _truth(owner: str, column: Array, name: Any) -> Mask:
     if not _is_truth(column):
         wrong = next(v for v in column.tolist() if not _is_truth(np.array([v])))
         raise ValueError(
-            f"{owner}: whether the event was seen must be True or False, or 1 or 0, "
-            f"and y has {wrong!r}. y must be {FORMS}."
+            f"{owner}: the event indicator must be True or False, or 1 or 0, got "
+            f"{wrong!r}. y must be {FORMS}."
         )
     return column.astype(bool)
 
@@ -171,7 +171,8 @@ def _interval(owner: str, lower: Array, upper: Array) -> Times:
     if wrong.size:
         row = wrong[0]
         raise ValueError(
-            f"{owner}: intervals need 0 <= lower <= upper, upper above 0, and an end "
-            f"that says something; row {row} is [{lower[row]:g}, {upper[row]:g}]."
+            f"{owner}: intervals require 0 <= lower <= upper, upper above 0, and a "
+            f"finite upper or positive lower end; row {row} is [{lower[row]:g}, "
+            f"{upper[row]:g}]."
         )
     return Times(lower, upper)

@@ -100,7 +100,7 @@ class LowRank:
         check_parameter("LowRank", "folder", self.folder, FOLDER)
         check_parameter("LowRank", "dtype", self.dtype, PRECISION)
         if self.folder is None and self.dtype != "float64":
-            raise ValueError("LowRank: dtype is for factors in files: name a folder.")
+            raise ValueError("LowRank: dtype requires factors in files: set folder.")
 
 
 @dataclass(frozen=True, eq=False)

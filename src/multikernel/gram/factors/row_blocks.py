@@ -42,7 +42,7 @@ def dask_module() -> Any:
         import dask
     except ImportError as error:
         raise ImportError(
-            f"Rows in blocks need Dask: {how_to_install('dask')}.", name="dask"
+            f"Rows in blocks require Dask: {how_to_install('dask')}.", name="dask"
         ) from error
     return dask
 

@@ -53,7 +53,7 @@ class DictionaryGraph:
         weights: Mapping[str, float] | float = 1.0,
     ) -> None:
         if not kernels:
-            raise ValueError("DictionaryGraph needs at least one kernel.")
+            raise ValueError("DictionaryGraph requires at least one kernel.")
         for name, kernel in kernels.items():
             check_kernel(kernel, f"DictionaryGraph: kernel {name!r}")
         above: dict[str, list[str]] = {name: [] for name in kernels}
@@ -61,8 +61,8 @@ class DictionaryGraph:
             for name in (parent, child):
                 if name not in above:
                     raise ValueError(
-                        f"DictionaryGraph: the edge {(parent, child)!r} names "
-                        f"{name!r}, which is no kernel."
+                        f"DictionaryGraph: the edge {(parent, child)!r} contains "
+                        f"{name!r}, which is not a kernel."
                     )
             if parent not in above[child]:
                 above[child].append(parent)

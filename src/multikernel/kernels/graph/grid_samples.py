@@ -222,7 +222,7 @@ class GridSamples:
         `GraphSamples.descendant_forms`.
         """
         if () in nodes:
-            raise ValueError("The root has no sum of this form: it is in every hull.")
+            raise ValueError("The root is in every hull, so it has no descendant sum.")
         if not nodes:
             return np.zeros(0), np.zeros(0)
         base = self._base

@@ -105,13 +105,13 @@ def read_sequences(X: Any) -> Sequences:
         starts = np.arange(X.shape[0] + 1, dtype=np.intp) * X.shape[1]
         return Sequences(np.ascontiguousarray(X).reshape(-1), starts)
     if isinstance(X, str | bytes):
-        raise ValueError("A list of sequences is needed, got a single one.")
+        raise ValueError("Pass a list of sequences, got a single one.")
     values = list(X) if isinstance(X, Sequence) else np.asarray(X, dtype=object)
     if isinstance(values, np.ndarray):
         if values.ndim == 2 and values.shape[1] != 1:
             raise ValueError(
-                f"Sequences must be in one column, got an array of shape "
-                f"{values.shape}: choose a column by ColumnKernel(kernel, column)."
+                "Sequences must be in one column, got an array of shape "
+                f"{values.shape}: select a column with ColumnKernel(kernel, column)."
             )
         values = values.reshape(-1).tolist()
     return from_texts(values)
@@ -126,15 +126,15 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
             continue
         if not isinstance(value, str):
             raise ValueError(
-                f"Sequence {row}{where} is {value!r} and no string: leave such samples "
-                "out."
+                f"Sequence {row}{where} is {value!r}, not a string: remove such "
+                "samples."
             )
         try:
             parts.append(value.encode("latin-1"))
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"Sequence {row}{where} has the character {value[error.start]!r} at "
-                f"position {error.start}, which is no letter of one byte."
+                f"position {error.start}, which is not a one-byte letter."
             ) from error
     sizes = np.fromiter(map(len, parts), dtype=np.intp, count=len(parts))
     letters = np.frombuffer(b"".join(parts), dtype=np.uint8)
@@ -161,8 +161,8 @@ def unpack(packed: Array) -> Sequences:
     """Return the sequences that `pack` made numbers of; other numbers are refused."""
     if packed.size and not 0.0 <= packed.min() <= packed.max() < 256.0**PACKED:
         raise ValueError(
-            "A sequence kernel was given numbers: give it strings, or in a table the "
-            "column that holds them, ColumnKernel(kernel, column)."
+            "A sequence kernel received numbers: pass strings, or the column of a "
+            "table that holds them, ColumnKernel(kernel, column)."
         )
     whole = np.ascontiguousarray(packed).astype("<u8")
     shape = packed.shape[0], packed.shape[1], 8
@@ -227,7 +227,7 @@ class Alphabet:
         letters = KNOWN.get(self.letters, self.letters)
         twice = next((a for a in letters if letters.count(a) > 1), None)
         if twice is not None:
-            raise ValueError(f"Alphabet: the letter {twice!r} is there twice.")
+            raise ValueError(f"Alphabet: the letter {twice!r} occurs twice.")
         if len(letters) >= UNKNOWN or any(not 0 < ord(a) < 256 for a in letters):
             raise ValueError(
                 "Alphabet: at most 254 letters, each of one byte (Latin-1), got "

@@ -99,7 +99,7 @@ class ProfileKernel(SequenceKernel):
         letters = find_alphabet(self.alphabet).letters
         if letters not in (KNOWN["dna"], KNOWN["rna"]):
             raise ValueError(
-                "ProfileKernel: the alphabet must have the letters ACGT, got "
+                "ProfileKernel: the alphabet must contain the letters ACGT, got "
                 f"{letters!r}."
             )
 

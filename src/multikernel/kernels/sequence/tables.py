@@ -90,7 +90,7 @@ class Layout:
             empty = np.flatnonzero(sequences.lengths == 0)
             if empty.size:
                 raise ValueError(
-                    f"Sequence {empty[0]}{where} is empty: leave such samples out."
+                    f"Sequence {empty[0]}{where} is empty: remove such samples."
                 )
             blocks.append(pack(sequences))
         if not blocks:
@@ -167,13 +167,13 @@ class Layout:
         if kind == SEQUENCES and len(indices) != 1:
             labels = ", ".join(map(self.label, self.sequences))
             raise ValueError(
-                f"{owner} takes one column of sequences, and these are "
-                f"{len(indices)}: choose one of {labels} by ColumnKernel."
+                f"{owner} requires one column of sequences, but there are "
+                f"{len(indices)}: select one of {labels} with ColumnKernel."
             )
         if not indices:
             raise ValueError(
-                f"{owner} takes {kind}, and X holds text only: use sequence kernels "
-                "(multikernel.kernels.sequence), or a CategoryKernel."
+                f"{owner} requires {kind}, but X holds text only: use sequence "
+                "kernels (multikernel.kernels.sequence), or a CategoryKernel."
             )
         taken = self.numeric if kind == CATEGORIES else self.kinds[kind]
         wrong = [c for c in indices if c not in taken]
@@ -181,7 +181,7 @@ class Layout:
             wrong_kind = CATEGORIES if wrong[0] in self.categories else NUMBERS
             wrong_kind = SEQUENCES if wrong[0] in self.sequences else wrong_kind
             raise ValueError(
-                f"{owner} takes {kind}, but column {self.label(wrong[0])} holds "
+                f"{owner} requires {kind}, but column {self.label(wrong[0])} holds "
                 f"{wrong_kind}."
             )
 

@@ -182,9 +182,9 @@ def _warn_apart(k: int, objective: float, refitted: float) -> None:
     off = abs(objective - refitted)
     if off > REFIT_GAP * max(abs(objective), abs(refitted)):
         warn_user(
-            f"The model of {k} kernels has an objective of {objective:.6g}, and its "
-            f"refit found {refitted:.6g}: the kernels are not known precisely enough "
-            "for this penalty. Raise alpha, bring the kernels to comparable scales, or "
-            "hold them in double precision.",
+            f"The model of {k} kernels has an objective of {objective:.6g}, but its "
+            f"refit found {refitted:.6g}: the kernels are not precise enough for this "
+            "penalty. Raise alpha, scale the kernels to comparable size, or use "
+            "double precision.",
             ConvergenceWarning,
         )

@@ -191,9 +191,9 @@ class MachineRefit:
             fit, gap = self._run(machine, fit)
         if not fit.converged or gap > REFIT_GAP:
             warn_user(
-                f"The refit on {int(self.weights.sum())} kernels stopped at a relative "
-                f"duality gap of {gap:.2g}: raise alpha, or bring the kernels to "
-                "comparable scales.",
+                f"The refit on {int(self.weights.sum())} kernels stopped at a "
+                f"relative duality gap of {gap:.2g}: raise alpha, or scale the "
+                "kernels to comparable size.",
                 ConvergenceWarning,
             )
         return fit
