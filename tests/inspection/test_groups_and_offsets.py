@@ -218,7 +218,7 @@ def test_a_posterior_is_beside_the_offset():
     plain = term_posterior(model, X, y)
     kernels = model.active_kernels_
     np.testing.assert_allclose(beside.band(X, kernels), plain.band(X, kernels))
-    with pytest.raises(ValueError, match="offset must be those of the fit"):
+    with pytest.raises(ValueError, match="offset of the fit"):
         term_posterior(model, X, y + offset)
 
 

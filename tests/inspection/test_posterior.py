@@ -246,7 +246,7 @@ def test_what_has_no_such_posterior_gets_a_sentence(data):
     X, y, X_new, _ = data
     model = SpicyMKLRegressor(KERNELS, 0.01).fit(X, y)
     for wrong in ((X[::-1], y), (X, y[::-1]), (X, y + 5.0)):
-        with pytest.raises(ValueError, match="sample_weight of the fit"):
+        with pytest.raises(ValueError, match="offset of the fit"):
             term_posterior(model, *wrong)
     with pytest.raises(ValueError, match="60 samples of the fit: X has 20, and y 60"):
         term_posterior(model, X_new, y)

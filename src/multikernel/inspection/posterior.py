@@ -301,7 +301,7 @@ def term_posterior(
     published = np.atleast_2d(model.dual_coef_).T
     if not len(rows) == len(targets) == len(published):
         raise ValueError(
-            f"{OWNER} takes the samples of the fit, {len(published)} of them: X has "
+            f"{OWNER} requires the {len(published)} samples of the fit: X has "
             f"{len(rows)}, and y {len(targets)}."
         )
     weights = check_weights(sample_weight, len(rows))
@@ -408,7 +408,7 @@ def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
     worst = int(np.argmax(off)) if off.size else 0
     if off.size and off[worst] > AGREEMENT:
         raise ValueError(
-            f"Term {worst} is no multiple of its kernel times dual_coef_, by "
+            f"Term {worst} differs from a multiple of its kernel times dual_coef_ by "
             f"{off[worst]:.0%} of all terms: fit with a smaller tol."
         )
     return theta
