@@ -24,9 +24,11 @@ import numpy as np
 from benchmarks.interactions.planted import peak_bytes
 from benchmarks.measure import cpu
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from multikernel import SpicyMKLClassifier, SpicyMKLClassifierCV, SpicyMKLRegressor
 from multikernel.datasets import make_epistasis
+from multikernel.estimators import NullAlpha
 from multikernel.gram import build_stack
 from multikernel.kernels import (
     GaussianKernel,
@@ -130,6 +132,57 @@ def epistasis(model: str, seeds: int = SEEDS) -> Row:
     }
 
 
+def exhaustive(X: Array, y: Array) -> set[tuple[int, int]]:
+    """Return the pairs whose chi-squared test is below 0.05 after Bonferroni."""
+    d = X.shape[1]
+    values = np.stack([value == X for value in range(3)], axis=2).reshape(len(X), -1)
+    whole, share = values.astype(float), float(np.mean(y > 0))
+    people, sick = whole.T @ whole, whole[y > 0].T @ whole[y > 0]
+    expected = share * people
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.nan_to_num((sick - expected) ** 2 / expected / (1.0 - share))
+    statistics = terms.reshape(d, 3, d, 3).sum(axis=(1, 3))
+    cells = np.count_nonzero(people.reshape(d, 3, d, 3), axis=(1, 3))
+    p_values = chi2.sf(statistics, np.maximum(cells - 1, 1)) * (d * (d - 1) // 2)
+    i, j = np.nonzero(np.triu(p_values < 0.05, 1))
+    return set(zip(i.tolist(), j.tolist(), strict=True))
+
+
+def power(d: int = 100, n: int = 400, draws: int = 200) -> Row:
+    """Count draws in which the pair, and others, are named at the level 0.05."""
+    kernels = Interactions(per_column(GaussianKernel("median"), d), weight=1.0)
+    null = NullAlpha(n_permutations=19)
+    found = dict.fromkeys(("model", "model, others", "tests", "tests, others"), 0)
+    seconds = np.zeros(2)
+    for seed in range(draws):
+        X, y, _ = make_epistasis(n, n_markers=d, heritability=0.1, random_state=seed)
+        fit = SpicyMKLClassifier(kernels, alpha=null).fit
+        model, mine = cpu(lambda fit=fit, X=X, y=y: fit(X, y))
+        pairs, theirs = cpu(lambda X=X, y=y: exhaustive(X, y))
+        seconds += mine, theirs
+        used = set(model.summary().get("kernel", ()))
+        found["model"] += "x0 × x1" in used
+        found["model, others"] += bool(used - {"x0 × x1"})
+        found["tests"] += (0, 1) in pairs
+        found["tests, others"] += bool(pairs - {(0, 1)})
+    names = "seconds, model", "seconds, tests"
+    mean = dict(zip(names, (seconds / draws).tolist(), strict=True))
+    return {**found, **mean, "draws": draws}
+
+
+def level(d: int = 200, n: int = 300, draws: int = 500) -> Row:
+    """Count draws of noise in which the null model's strength lets a kernel in."""
+    rng = np.random.default_rng(0)
+    kernels = Interactions(per_column(GaussianKernel("median"), d), weight=1.0)
+    entered = 0
+    for _ in range(draws):
+        X = rng.binomial(2, rng.uniform(0.1, 0.5, d), (n, d)).astype(float)
+        null = NullAlpha(n_permutations=19, random_state=int(rng.integers(2**31)))
+        model = SpicyMKLRegressor(kernels, alpha=null, tol=0.01)
+        entered += bool(model.fit(X, rng.standard_normal(n)).active_kernels_.size)
+    return {"entered": entered, "share": entered / draws, "draws": draws}
+
+
 LINES: dict[str, Callable[[], Row]] = {
     "1000 x 1000": lambda: size(1000, 1000),
     "2000 x 1000": lambda: size(2000, 1000),
@@ -138,6 +191,8 @@ LINES: dict[str, Callable[[], Row]] = {
     "a pass, 2000 x 1000": lambda: one_pass(2000, 1000),
     "SpicyMKLClassifier()": lambda: epistasis("default"),
     "SpicyMKLClassifierCV()": lambda: epistasis("search"),
+    "power": power,
+    "level": level,
     "SpicyMKLClassifier(alpha='null')": lambda: epistasis("null"),
 }
 

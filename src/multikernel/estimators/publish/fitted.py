@@ -294,7 +294,7 @@ def warn_without_offset(model: Any) -> None:
 
 def warn_without_kernels(owner: str, classes: Sequence[str], norms: Array) -> None:
     """Warn if some classes, but not all, have no kernel, (n_classes, n_kernels)."""
-    empty: Mask = ~norms.any(axis=1)
+    empty: Mask = ~np.asarray(norms.any(axis=1))
     if empty.any() and not empty.all():
         names = [name for name, none in zip(classes, empty, strict=True) if none]
         several = len(names) > 1
