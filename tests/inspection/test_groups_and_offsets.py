@@ -91,7 +91,7 @@ def test_draws_of_groups_hold_every_class():
     assert found.selections.shape == (4, 6)
     with pytest.raises(ValueError, match="Class True has one group"):
         bootstrap(model, X, PATIENTS == 3, 2, groups=PATIENTS)
-    with pytest.raises(ValueError, match="one group, and resamples need at least two"):
+    with pytest.raises(ValueError, match="one group; resamples require at least two"):
         bootstrap(model, X, rare, 2, groups=np.zeros(len(y)))
     with pytest.raises(ValueError, match="groups must hold one label per sample"):
         bootstrap(model, X, rare, 2, groups=PATIENTS[:-1])
@@ -132,7 +132,7 @@ def test_the_split_of_counts_is_beside_exposures():
         variance_split(model, X, counts, offset=offset)
     own = group_permutation_importance(model, X, counts, offset=offset, random_state=0)
     assert own.importances_mean.max() > 0.1
-    with pytest.raises(ValueError, match="leave scoring out"):
+    with pytest.raises(ValueError, match="remove scoring"):
         group_permutation_importance(model, X, counts, offset=offset, scoring="r2")
 
 
@@ -157,7 +157,7 @@ def test_importance_exchanges_the_columns_of_whole_groups():
     for split in (variance_split, deviance_split):
         with pytest.warns(UserWarning, match="groups and X have the same row labels"):
             split(named, frame, y, groups=moved, n_resamples=2)
-    with pytest.raises(ValueError, match="sample_groups holds one group"):
+    with pytest.raises(ValueError, match="sample_groups contains one group"):
         group_permutation_importance(model, X, y, sample_groups=np.zeros(len(y)))
 
 

@@ -90,7 +90,7 @@ def test_classes_matrices_times_graphs_and_offsets():
     score = model.score(X[test], counts[test], offset=offset[test])
     assert nested.scores[0] == pytest.approx(score)
     assert nested.best_params == ({}, {})
-    with pytest.raises(ValueError, match="leave scoring out"):
+    with pytest.raises(ValueError, match="remove scoring"):
         nested_cross_validate(model, X, counts, offset=offset, scoring="r2")
     with pytest.raises(ValueError, match="use by='kernel'"):
         nested_cross_validate(graph, X, y, cv=2).summary("view")

@@ -59,8 +59,7 @@ def _intervals(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
         return pd.DataFrame()
     if getattr(model._state, "folds", None) is None:
         raise ValueError(
-            "--interval needs a model fitted with --cv and --intervals, which keeps "
-            "the models of the folds."
+            "--interval requires a model fitted with --cv and --intervals."
         )
     before, _ = last_step(ask.model)
     data = data_at_model(before, ask.X)

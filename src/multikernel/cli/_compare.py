@@ -29,7 +29,7 @@ def run_compare(asked: Compare) -> None:
     table = _training.read_whole(asked, targets[0])
     task = find_task(asked.task, None, table.y)
     if table.offset is not None and asked.scoring is not None:
-        raise ValueError("--scoring and --offset exclude each other: leave one out.")
+        raise ValueError("--scoring does not support --offset: remove one of them.")
     names = list(dict.fromkeys(asked.methods or _suited(task, table)))
     asked = replace(asked, task=task)
     models = {name: _model(asked, METHODS[name], table) for name in names}

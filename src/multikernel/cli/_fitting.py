@@ -150,7 +150,7 @@ def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
         strength["scoring"] = asked.scoring
     if asked.intervals:
         if asked.cv is None:
-            raise ValueError("--intervals is for --cv, whose folds they rest on.")
+            raise ValueError("--intervals requires --cv.")
         strength["intervals"] = True
     strength |= _training.simplest(asked)
     if asked.group is None:

@@ -16,12 +16,12 @@ EVENT = (
 )
 DROP = "Columns to ignore, comma-separated; may be repeated."
 ID = (
-    "Column of ids, such as a record number: no feature, and the first column of "
-    "predictions; may be repeated."
+    "Column of ids, such as a record number. It is not a feature; predict writes it "
+    "first. May be repeated."
 )
 OFFSET = (
     "Column of known parts of the decision values, such as the logarithm of an "
-    "exposure for --loss poisson; no feature."
+    "exposure for --loss poisson. It is not a feature."
 )
 ONE_ERROR = (
     "With --cv, choose the simplest model within one standard error of the best score."
@@ -118,15 +118,15 @@ class Training:
     id: list[str] | None = option(ID)
     offset: str | None = option(OFFSET)
     unpenalized: list[str] | None = option(
-        "Columns that enter without a penalty and without kernels, such as age,sex; "
-        "may be repeated."
+        "Columns without a penalty and without kernels, such as age,sex; may be "
+        "repeated."
     )
     date: list[str] | None = option(
-        "Columns of dates (ISO 8601, such as 2024-01-31), read as years; may be "
+        "Columns of dates (ISO 8601, such as 2024-01-31), converted to years; may be "
         "repeated."
     )
     period: list[str] | None = option(
-        "A period of all dates, for periodic effects: day, week, month or year; may be "
+        "Period of all dates, for periodic effects: day, week, month or year; may be "
         "repeated."
     )
     view: list[str] | None = option(
@@ -193,7 +193,7 @@ class Fit(Training):
     )
     one_standard_error: bool = option(ONE_ERROR, default=False)
     intervals: bool = option(
-        "With --cv, keep the models of the folds, for predict --interval.",
+        "With --cv, keep the models of the folds for predict --interval.",
         "--intervals",
         default=False,
     )
@@ -255,8 +255,8 @@ class Saved:
         show_default=False,
     )
     trusted: list[str] | None = option(
-        "A type that the file may hold beside those of this package, such as "
-        "my_kernels.Tanimoto, if you know where the file comes from; may be repeated.",
+        "Type from another package that the file may contain, such as "
+        "my_kernels.Laplacian. Only for files whose source you know. May be repeated.",
         metavar="TYPE",
     )
 
@@ -300,13 +300,14 @@ class Predict(SavedOnData):
         "Add a column with the probability of each class.", default=False
     )
     interval: float | None = option(
-        "Add the ends of an interval that holds this share of targets, such as 0.9; of "
-        "models fitted with --intervals.",
+        "Add intervals that contain this share of targets, such as 0.9. Requires a "
+        "model fitted with --intervals.",
         min=0.5,
         max=1.0,
     )
     contributions: str | None = option(
-        "Add the terms that sum to the decision value, by kernel, view or column.",
+        "Add the terms that sum to the prediction or decision value, by kernel, view "
+        "or column.",
         metavar="NAME",
     )
     stream: bool | None = option(STREAM, "--stream/--no-stream", show_default=False)
@@ -319,7 +320,7 @@ class Score(SavedOnData):
 
     data: list[Path] = argument(SEVERAL)
     scoring: str | None = option(
-        "Another score, a name of scikit-learn such as roc_auc.", metavar="NAME"
+        "Another score, a scikit-learn name such as roc_auc.", metavar="NAME"
     )
     json: bool = option(JSON, "--json", default=False)
 

@@ -127,7 +127,9 @@ def _answers_in_partitions(
     targets = [target] if target else []
     choice = _known_choice(final_estimator(estimator), estimator, targets, asked)
     if choice.dates:
-        raise ValueError("A model of dates reads files as a whole: add --no-stream.")
+        raise ValueError(
+            "A model with --date requires the whole file: add --no-stream."
+        )
     drop, path = asked.drop or [], asked.data
     plan = partial(find_wanted, drop=drop, target=targets, choice=choice, only=only)
     as_texts = [*choice.texts, *chain(*(text.split(",") for text in choice.ids))]
@@ -260,7 +262,7 @@ def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, 
             Answers(estimator, table.X, table.offset)("score", table.y)
         ), measure
     if asked.offset is not None:
-        raise ValueError("--scoring and --offset exclude each other: leave one out.")
+        raise ValueError("--scoring does not support --offset: remove one of them.")
     if name not in get_scorer_names():
         near = difflib.get_close_matches(name, get_scorer_names()) or ["roc_auc", "r2"]
         raise ValueError(
@@ -270,7 +272,9 @@ def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, 
     try:
         return float(get_scorer(name)(estimator, table.X, table.y)), name
     except (AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"--scoring {name} is not for this model: {error}") from error
+        raise ValueError(
+            f"--scoring {name} does not apply to this model: {error}"
+        ) from error
 
 
 def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]:

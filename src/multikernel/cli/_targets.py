@@ -55,27 +55,27 @@ def read_targets(
 
 
 def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
-    """Return the numbers of an offset, or say which cell is none."""
+    """Return the numbers of an offset, or raise for a cell that is no number."""
     numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
         raise ValueError(
-            f"--offset {name} of {path} holds {frame[name].iloc[row]!r} at row {row}, "
-            "and a number is expected in every row."
+            f"--offset: column {name!r} of {path} contains {frame[name].iloc[row]!r} "
+            f"at row {row}; every row must be a number."
         )
     return numbers
 
 
 def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[str]:
-    """Return the columns that a column of dates becomes, or say that it holds none."""
+    """Return the names of the encoded columns of a column of dates."""
     encoder = TableEncoder(list(periods)).fit(column.to_frame())
     if encoder.kinds_[str(column.name)] != "dates":
         cells = column.dropna().astype(str)
         odd = cells[~cells.str.fullmatch(r"\d{4}-\d\d-\d\d([T ].*)?")]
         cell = next(iter(odd), next(iter(cells), None))
         raise ValueError(
-            f"--date {column.name} of {path} holds {cell!r}, and dates of ISO 8601, "
-            "such as 2024-01-31, are expected in all rows."
+            f"--date: column {column.name!r} of {path} contains {cell!r}; every cell "
+            "must be an ISO 8601 date, such as 2024-01-31."
         )
     return [str(name) for name in encoder.get_feature_names_out()]
 

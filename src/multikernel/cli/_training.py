@@ -138,7 +138,7 @@ def simplest(asked: Fit | Compare) -> dict[str, str]:
     if not asked.one_standard_error:
         return {}
     if asked.cv is None:
-        raise ValueError("--one-standard-error is for --cv, which chooses by it.")
+        raise ValueError("--one-standard-error requires --cv.")
     return {"refit": SIMPLEST}
 
 
@@ -232,7 +232,7 @@ def find_kernels(
         return "precomputed"
     if graphs:
         if table.unpenalized:
-            raise ValueError("--unpenalized is not for --method hkl: leave it out.")
+            raise ValueError("--method hkl does not support --unpenalized: remove it.")
         texts = [*table.sequences, *table.categories]
         if table.views or texts:
             dropped = " ".join(f"--drop '{name}'" for name in texts)

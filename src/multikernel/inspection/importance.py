@@ -107,8 +107,8 @@ def group_permutation_importance(
         weights["offset"] = offset
         if scoring is not None:
             raise ValueError(
-                f"{owner}: offset is for the estimator's own score, got "
-                f"scoring={shown(scoring)}: leave scoring out."
+                f"{owner}: offset requires the estimator's own score, got "
+                f"scoring={shown(scoring)}: remove scoring."
             )
     names, members = _group_columns(owner, model, groups)
     draw = _orders(owner, sample_groups, len(y), check_random_state(random_state))
@@ -138,7 +138,7 @@ def _orders(
     members = [np.flatnonzero(codes == code) for code in range(1 + codes.max())]
     if len(members) < 2:
         raise ValueError(
-            f"{owner}: sample_groups holds one group, and two are needed to exchange."
+            f"{owner}: sample_groups contains one group; at least two are required."
         )
 
     def draw() -> Indices:

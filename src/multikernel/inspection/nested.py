@@ -225,8 +225,8 @@ def nested_cross_validate(
     check_model(OWNER, inner)
     if offset is not None and scoring is not None:
         raise ValueError(
-            f"{OWNER}: offset is for the estimator's own score, got "
-            f"scoring={shown(scoring)}: leave scoring out."
+            f"{OWNER}: offset requires the estimator's own score, got "
+            f"scoring={shown(scoring)}: remove scoring."
         )
     stratify = is_classifier(inner) and np.ndim(y) == 1
     labels = np.asarray(y) if stratify else np.zeros(len(y))

@@ -29,8 +29,8 @@ from multikernel.linalg.tables import row_chunks, row_keys
 from multikernel.problem import Solution
 
 MOST_DRAWS = 100
-"""Draws of whole groups until each holds every class: one class in two of many groups
-is in both halves of a pair with probability 1/2, so that 100 draws suffice."""
+"""Maximum number of draws of whole groups until every class is present. A class in two
+of many groups is in both halves with probability 1/2, so 100 draws suffice."""
 
 
 def interval_ends(owner: str, level: float) -> tuple[float, float]:
@@ -255,8 +255,8 @@ def resampled_weights(
 def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
     """Return the units to draw in strata, and the unit of each sample.
 
-    A unit is a sample, or a whole group. A stratum is a class where each unit is of one
-    class. A class of less than two units is refused; the message says what is drawn.
+    A unit is a sample, or a whole group. Strata are classes if every unit has one
+    class. A class with fewer than two units raises an error.
     """
     # In the order of the input: the fit's order depends on the last digits of the data.
     order = np.argsort(samples.rows)
@@ -267,7 +267,7 @@ def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
         unit_of, unit = np.unique(labels, return_inverse=True)[1], "group"
     units = np.unique(unit_of)
     if units.size < 2:
-        raise ValueError(f"groups holds one group, and {what} need at least two.")
+        raise ValueError(f"groups contains one group; {what} require at least two.")
     if samples.classes is None or samples.several:
         return [units], unit_of
     classes = samples.classes.tolist()
@@ -285,7 +285,7 @@ def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
 def _with_all_classes(
     draw: Callable[[int], Indices], n_resamples: int, size: int, samples: Samples
 ) -> Indices:
-    """Return draws that hold every class; sets of `size` that lack one are redrawn."""
+    """Return draws with every class; sets of `size` without one are drawn again."""
     counts = draw(n_resamples)
     if samples.groups is None or samples.classes is None or samples.several:
         return counts
@@ -297,8 +297,8 @@ def _with_all_classes(
             return counts
         counts[lacks] = draw(int(np.count_nonzero(lacks)))
     raise ValueError(
-        f"groups: {MOST_DRAWS} draws of whole groups lack a class, because few groups "
-        "hold it. Use more groups, or leave the class out."
+        f"groups: a class is missing in {MOST_DRAWS} draws of whole groups, because "
+        "few groups contain it. Use more groups, or remove the class."
     )
 
 

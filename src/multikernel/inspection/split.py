@@ -342,7 +342,7 @@ def variance_split(
         )
     if model._fitted().link == "log":
         raise ValueError(
-            f"{owner} splits predictions that are sums of terms, and those of "
+            f"{owner} requires predictions that are sums of terms, but those of "
             f"loss={model._state.loss} are exponentials: use deviance_split."
         )
     warn_order(owner, X, groups=groups, offset=offset)
