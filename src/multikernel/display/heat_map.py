@@ -12,9 +12,6 @@ from multikernel.display._style import Axes, Figure
 from multikernel.display.weights import VALUE_NAMES
 from multikernel.inspection.pipelines import final_estimator, output_heads
 
-VALUES = ("variance_shares", "kernel_weights", "view_shares", "view_weights")
-WORDS = {**VALUE_NAMES, "view_weights": "sum of kernel weights"}
-
 
 class HeatMapDisplay:
     """Weights or shares as a map: a row for each view or kernel, a column an output.
@@ -77,7 +74,7 @@ class HeatMapDisplay:
         values: str | None = None,
         *,
         ax: Axes | None = None,
-        max_rows: int = 40,
+        max_rows: int = 60,
         **mesh_kwargs: Any,
     ) -> "HeatMapDisplay":
         """Draw the shares of the views, or kernels, of every output of a model.
@@ -86,14 +83,14 @@ class HeatMapDisplay:
         ----------
         estimator : estimator
             Fitted model, or a pipeline or search that ends in one.
-        values : {"view_shares", "view_weights", "variance_shares", "kernel_weights"}, \
-                default=None
-            Which fitted attribute to draw, without its underscore. None draws the
-            shares of views where the model has views, and otherwise of kernels.
+        values : {"view_shares", "variance_shares", "kernel_weights"}, default=None
+            Which fitted attribute to draw, without its underscore; of kernels those in
+            use. None draws the shares of views if the model has views, and otherwise of
+            kernels.
         ax : matplotlib Axes, default=None
             See `plot`.
-        max_rows : int, default=40
-            Most kernels with a row, those with the largest sums over outputs.
+        max_rows : int, default=60
+            Most views or kernels with a row: those with the largest sums of sizes.
         **mesh_kwargs : dict
             See `plot`.
 
@@ -104,28 +101,26 @@ class HeatMapDisplay:
         AttributeError
             If the model has no views, and values of views are to be drawn.
         """
-        owner = cls.__name__
         model = final_estimator(estimator)
         if values is None:
             has_views = hasattr(model, "view_shares_")
             values = "view_shares" if has_views else "variance_shares"
-        check_parameter(owner, "values", values, OneOf(VALUES))
-        check_parameter(owner, "max_rows", max_rows, COUNT)
-        found = getattr(model, f"{values}_")
-        if isinstance(found, dict):
-            names, rows = list(found), np.array([*map(np.ravel, found.values())])
-        else:
-            names, rows = model.kernel_names_, np.atleast_2d(found).T
+        check_parameter(cls.__name__, "max_rows", max_rows, COUNT)
+        check_parameter(cls.__name__, "values", values, OneOf(tuple(VALUE_NAMES)))
         heads = output_heads(model)
+        if values == "view_shares":
+            names = list(model.view_shares_)
+            rows = np.array([*map(np.ravel, model.view_shares_.values())])
+        else:
+            used = model.active_kernels_.tolist()
+            names = [model.kernel_names_[m] for m in used]
+            rows = np.atleast_2d(getattr(model, f"{values}_"))[:, used].T
         # All outputs may share the weights of a selection.
         rows = np.broadcast_to(rows, (len(rows), len(heads)))
-        used = np.arange(len(rows))
-        if not isinstance(found, dict):
-            sizes = np.abs(rows).sum(axis=1)
-            largest = np.argsort(-sizes, kind="stable")[:max_rows]
-            used = np.sort(largest[sizes[largest] > 0.0])
-        texts = [names[row] for row in used.tolist()]
-        display = cls(rows[used], texts, heads, value_name=WORDS[values])
+        largest = np.argsort(-np.abs(rows).sum(axis=1), kind="stable")
+        shown = np.sort(largest[:max_rows])
+        texts = [names[row] for row in shown.tolist()]
+        display = cls(rows[shown], texts, heads, value_name=VALUE_NAMES[values])
         return display.plot(ax, **mesh_kwargs)
 
     def plot(self, ax: Axes | None = None, **mesh_kwargs: Any) -> "HeatMapDisplay":
@@ -158,13 +153,10 @@ class HeatMapDisplay:
         panel.set_ylim(n_rows - 0.5, -0.5)
         _style.label_columns(panel, self.output_names)
         panel.grid(visible=False)
-        empty = [
-            name
-            for name, column in zip(self.output_names, self.values.T, strict=True)
-            if not column.any()
-        ]
+        empty = np.flatnonzero(~self.values.any(axis=0)).tolist()
         if empty:
-            _style.headline(panel, f"no kernel in use: {', '.join(empty)}")
+            names = ", ".join(self.output_names[output] for output in empty)
+            _style.headline(panel, f"no kernel in use: {names}")
         label = _style.literal(self.value_name)
         bar = self.figure_.colorbar(self.map_, ax=panel, label=label)
         bar.outline.set_visible(False)

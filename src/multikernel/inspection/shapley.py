@@ -157,8 +157,8 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
         Samples to explain.
     background : array-like or data frame of shape (n_background, n_features)
         Samples that columns outside a coalition come from, such as 100 to 1000 training
-        samples. Time grows with their number where a kernel joins three columns or
-        more.
+        samples. Where a kernel joins d columns, three or more, time grows as n_samples
+        n_background n_training d²: 0.2 s for 20, 50 and 500 of these and d = 20.
 
     Returns
     -------
@@ -228,7 +228,9 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 def _data(model: Any, rows: Any, given: Array) -> Any:
     """Return samples as they reach a model, with numbers in units before its steps."""
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
-    data = np.array(data.reshape(len(given), -1))
+    numeric = data.dtype.kind in "biuf"
+    data = np.array(data, dtype=np.float64 if numeric else object)
+    data = data.reshape(len(given), -1)
     texts = {
         *getattr(model, "sequence_features_", ()),
         *getattr(model, "category_features_", ()),
@@ -386,10 +388,13 @@ class _Games:
             *(self._factors(term, kernels) for kernels in parts.values()), strict=True
         )
         turned = np.stack([q.T for q in absent])
-        part = np.zeros((len(parts), len(self.table), values.shape[2]))
         add = compiled("multikernel.linalg.coalitions", "add_product_games")
-        add(np.stack(present), turned, np.array(term.coefs), *quadrature, part)
-        values[:, list(parts)] += part.transpose(1, 0, 2)
+        # Interrupts are heard between rows.
+        for row in range(len(self.table)):
+            here = np.stack([p[row : row + 1] for p in present])
+            part = np.zeros((len(parts), 1, values.shape[2]))
+            add(here, turned, term.coefs, *quadrature, part)
+            values[row, list(parts)] += part[:, 0]
 
     def _add_coalitions(
         self, position: int, involved: Sequence[int], values: Array
