@@ -922,7 +922,7 @@ CALLS |= {
         lambda: mk.LpMKLClassifier(selection="shared"), digits, 600
     ),
     "lp, all classes, C = 100": Call(
-        lambda: mk.LpMKLClassifier(C=100.0, selection="shared"), digits, 300
+        lambda: mk.LpMKLClassifier(C=100.0, selection="shared"), digits, 150
     ),
     "lp, p = 4/3, 837 kernels": Call(
         lambda: mk.LpMKLClassifier(bands(), p=4 / 3), cancer, 300
@@ -992,7 +992,7 @@ MACHINES: dict[str, tuple[Callable[[], None], tuple[str, ...], tuple[str, ...]]]
     "own SMO": (
         libsvm,
         ("machines/smo/machine.py", "machines/smo/loops.py", "machines/smo/state.py"),
-        ("lp", "lp, 5000 rows", "lp search"),
+        ("lp", "lp, 5000 rows"),
     ),
     "inner balls": (
         inner_balls,

@@ -38,6 +38,11 @@ from multikernel.machines.base import (
 )
 from multikernel.machines.crammer_singer.face import minimise_on_face, torn_samples
 
+MOST_TORN, STALLED_TORN = 200, 1500
+"""The most samples with mass on several classes for a Newton step on their faces, and
+where sweeps gain nothing: systems of more cost as much as hundreds of sweeps (see
+benchmarks/ablation)."""
+
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
 
@@ -89,6 +94,7 @@ class CrammerSinger(KernelMachine):
         search.start_from(init)
         best, in_vain = search.proved(), 0
         while best.gap > self.tol and search.rounds < self.max_steps:
+            search.most_torn = STALLED_TORN if in_vain else MOST_TORN
             search.improve(self.tol * max(abs(best.primal), TINY))
             proof = search.proved()
             in_vain = 0 if proof.gap < 0.99 * best.gap else in_vain + 1
@@ -142,6 +148,7 @@ class _Sweeps:
 
     task: Task[CoupledLoss]
     K: Array | None  # the Gram matrix, where its entries fit
+    most_torn: int = 0
     rounds: int = 0
     steps: int = 0
     masses: Array = field(init=False)  # (n_classes, n_samples), as all here
@@ -261,8 +268,7 @@ class _Sweeps:
         Returns whether it was reached: until the face is nearly right it is far away.
         """
         torn = torn_samples(self.masses)
-        # The system of more samples takes longer than a tenth of a second.
-        if not 0 < torn.size <= 1500:
+        if not 0 < torn.size <= self.most_torn:
             return False
         rows = self.task.gram.columns(torn).T if self.K is None else self.K[torn]
         excess = self._excess() if self.task.fit_intercept else np.zeros(0)
