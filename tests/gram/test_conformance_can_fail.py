@@ -108,6 +108,11 @@ WRONG = {
     for name in ("resident_products", "term_products", "term_covariances")
 } | {
     "full_forms": lambda stack, kernels, v: stack.quadratic_forms(v)[kernels] - 1,
+    "largest_forms": lambda self, v, level, most: (
+        np.arange(2),
+        self.quadratic_forms(v)[:2],
+        0.0,
+    ),
     "rough_forms": lambda self, v: (self.quadratic_forms(v) + 1.0, np.full(5, 0.9)),
     "residual_traces": lambda self, shares: np.zeros(4),
     "has_features": lambda self: np.zeros(4, dtype=bool),

@@ -72,7 +72,7 @@ def test_regression_from_csv_files(client, frame, tmp_path):
         ("rows.npz", [], "must end in .csv or .parquet"),
         ("none.parquet", [], "none.parquet"),
         ("whole.csv", ["--drop", "absent"], "absent"),
-        ("words.csv", [], "columns without numbers: far"),
+        ("words.csv", [], "non-numeric columns: far"),
     ],
 )
 def test_errors_are_sentences(client, frame, tmp_path, name, extra, message):

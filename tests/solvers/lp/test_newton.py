@@ -8,7 +8,6 @@ from reference.lp_problems import P_VALUES, lp_problem
 from reference.toys import LOSSES, toy_grams, toy_loss, toy_targets
 
 from multikernel.gram import DenseStack
-from multikernel.losses import HingeLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm
@@ -64,22 +63,6 @@ def test_a_choice_that_misses_who_is_to_move_costs_steps_alone(monkeypatch):
     found = InterleavedNewton(tol=1e-6).solve(problem)
     assert found.status is Status.CONVERGED
     np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-6)
-
-
-@pytest.mark.parametrize("weights", [None, "own"])
-def test_few_samples_in_play_read_a_part_of_the_sums(weights):
-    rng = np.random.default_rng(1)
-    X, n = rng.standard_normal((120, 4)), 120
-    y = np.where(X[:, 0] + 0.1 * rng.standard_normal(n) > 0.0, 1.0, -1.0)
-    grams = [np.exp(-((X[:, [j]] - X[:, j]) ** 2)) for j in range(4)]
-    loss = weighted(HingeLoss(), None if weights is None else rng.uniform(0.5, 2.0, n))
-    problem = Problem(
-        DenseStack(np.stack(grams)), y, loss, SquaredBlockNorm(1 / 30, 1.5)
-    )
-    solution = InterleavedNewton(tol=1e-8).solve(problem)
-    assert solution.duality_gap <= 1e-8
-    # On all samples a step makes two passes.
-    assert solution.history[-1].passes < solution.n_iter
 
 
 @pytest.mark.parametrize("p", [1.0, 1.0001, 2.0])
