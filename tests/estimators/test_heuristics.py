@@ -1,5 +1,7 @@
 """Weights by rules, against their definitions in numpy and cvxpy."""
 
+from types import SimpleNamespace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -134,7 +136,8 @@ def test_hull_points_for_weights_of_all_scales_are_found(seed):
 
 
 def test_weights_whose_program_is_stopped_say_so(monkeypatch):
-    monkeypatch.setattr("multikernel.solvers.weight_rules.STEPS", 1)
+    one = SimpleNamespace(steps_per_sample=1)
+    monkeypatch.setattr("multikernel.solvers.weight_rules.SETTINGS", one)
     K, y, weights = hull_problem(29)
     with pytest.warns(ConvergenceWarning, match="not quite those of EasyMKL"):
         hull_points(K, y, weights, 0.2)

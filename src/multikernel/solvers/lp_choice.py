@@ -32,9 +32,6 @@ LP_SOLVERS: dict[str, Callable[..., Solver]] = {
 SPARSE_ONLY = ("squared_form", "silp", "simple", "hessian")
 """These solvers are for p = 1 only."""
 
-IMAGE_BYTES = 2**31
-"""Memory that the Newton solver may take for the images K_m rho of its two points."""
-
 PER_SAMPLE = 6
 """Kernels per sample from which `SquaredForm` solves for p = 1; see
 benchmarks/ablation (squared form)."""
@@ -81,7 +78,8 @@ def choose_lp_solver(
     """
     if n_outputs > 1:
         return "squared_form" if p == 1.0 else "alternating"
-    many = 2 * 8 * n_samples * n_kernels > IMAGE_BYTES
+    # The Newton solver keeps the images K_m rho of two points.
+    many = 2 * 8 * n_samples * n_kernels > 2**31
     if p == 1.0 and (many or n_kernels > PER_SAMPLE * n_samples):
         return "squared_form"
     if not many:

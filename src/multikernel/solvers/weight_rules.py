@@ -35,16 +35,13 @@ from multikernel.losses import HingeLoss, weighted
 from multikernel.losses.base import Loss
 from multikernel.machines import SMO
 from multikernel.machines.base import BoxCost
+from multikernel.machines.smo.machine import SETTINGS
 from multikernel.solvers.machine_runs import naming_the_kernel
 
 AlignmentMethod = Literal["independent", "joint", "greedy"]
 
 METHODS = OneOf(("independent", "joint", "greedy"))
 SHARE = Number(0.0, 1.0, above=True)
-
-STEPS = 2000
-"""Steps of a quadratic program for each variable, at most. 1500 samples took 5 with a
-lambda of 0.2, 287 with 1e-6, and all 2000 with 1e-12."""
 
 
 def alignment_weights(
@@ -169,14 +166,15 @@ def _quadratic_program(
     what: str, K: Array, y: Array, loss: Loss, tol: float, *, centre: bool
 ) -> Array:
     """Return the dual variable of a machine; warn if its limit of steps is reached."""
-    machine = SMO(tol=tol, max_steps=STEPS * y.size)
+    most = SETTINGS.steps_per_sample * y.size
+    machine = SMO(tol=tol, max_steps=most)
     fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=centre)
-    if fit.n_steps >= STEPS * y.size and not fit.converged:
+    if fit.n_steps >= most and not fit.converged:
         message = (
             f"The kernel weights are not quite those of {what}: its quadratic program "
-            f"was stopped after {STEPS} steps for each of {y.size} variables. Scales "
-            "of kernels or weights of samples that are far apart, or a small "
-            "regularization, are the usual causes."
+            f"was stopped after {most} steps for {y.size} variables. Scales of kernels "
+            "or weights of samples that are far apart, or a small regularization, are "
+            "the usual causes."
         )
         warn_user(message, ConvergenceWarning)
     return fit.dual

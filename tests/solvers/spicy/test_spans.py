@@ -86,7 +86,7 @@ def test_targets_share_factorisations(monkeypatch):
 def test_little_memory_takes_batches(monkeypatch):
     problems = make_problems(12)
     plain = followed(SpicyMKL(tol=1e-4), problems, along(problems))
-    monkeypatch.setattr(spans, "IMAGES_BYTES", 1)
+    monkeypatch.setattr(spans, "CHUNK_BYTES", 1)
     batches = followed(SpicyMKL(tol=1e-4), problems, along(problems))
     for one, other in zip(plain[-1], batches[-1], strict=True):
         np.testing.assert_allclose(one.norms, other.norms, rtol=1e-3)

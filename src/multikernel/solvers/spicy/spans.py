@@ -23,14 +23,12 @@ a look at a dual point as many.
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import compiled
 from multikernel.solvers.spicy.many import ManyTargets
 from multikernel.solvers.spicy.settings import SETTINGS
 
 LOOPS = "multikernel.solvers.spicy.span_loops"
-
-IMAGES_BYTES = 2**24
-"""Images of dual points that are held at a time."""
 
 
 class SpannedTargets(ManyTargets):
@@ -159,7 +157,7 @@ class SpannedTargets(ManyTargets):
     def _parts(self, targets: Indices) -> list[Indices]:
         """Return targets in parts whose images fit into the memory for them."""
         n_kernels, n_samples, _ = self.gram.shape
-        most = max(1, IMAGES_BYTES // (8 * n_kernels * n_samples))
+        most = max(1, CHUNK_BYTES // (8 * n_kernels * n_samples))
         return [targets[k : k + most] for k in range(0, targets.size, most)]
 
     def _append(self, targets: Indices, vectors: Array) -> None:
