@@ -3,7 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -94,5 +99,20 @@ def test_classes_matrices_times_graphs_and_offsets():
         nested_cross_validate(model, X, counts, offset=offset, scoring="r2")
     with pytest.raises(ValueError, match="use by='kernel'"):
         nested_cross_validate(graph, X, y, cv=2).summary("view")
+    grid = GridSearchCV(
+        make_pipeline(StandardScaler(), SpicyMKLRegressor(VIEWS)),
+        {"spicymklregressor__alpha": [0.3, 0.05]},
+        scoring="neg_mean_absolute_error",
+        cv=GroupKFold(2),
+    )
+    groups = np.arange(40) // 4
+    nested = nested_cross_validate(grid, X, y, cv=2, groups=groups)
+    train, test = next(iter(GroupKFold(2).split(X, y, groups)))
+    grid.fit(X[train], y[train], groups=groups[train])
+    assert nested.scores[0] == pytest.approx(grid.score(X[test], y[test]))
+    assert nested.best_params[0] == grid.best_params_
+    assert nested.scoring == "neg_mean_absolute_error"
+    with pytest.raises(ValueError, match="require a search of this library"):
+        nested_cross_validate(grid, X, y, sample_weight=np.ones(40))
     with pytest.raises(TypeError, match="pipeline that ends in one"):
         nested_cross_validate(StandardScaler(), X, y)

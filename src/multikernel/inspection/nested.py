@@ -20,7 +20,12 @@ from multikernel.estimators.publish.summary import (
     view_members,
 )
 from multikernel.estimators.search.splits import folds_of
-from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.pipelines import (
+    check_model,
+    data_at_model,
+    innermost,
+    last_step,
+)
 
 OWNER = "nested_cross_validate"
 
@@ -175,8 +180,9 @@ def nested_cross_validate(
     ----------
     estimator : estimator
         A search of this library, or a pipeline that ends in one, whose steps are fitted
-        in every fold as well. It is neither fitted nor changed. A model with fixed
-        parameters gives a plain cross-validation.
+        in every fold as well; or a search of scikit-learn over models of this library.
+        It is neither fitted nor changed. A model with fixed parameters gives a plain
+        cross-validation.
     X : array-like or data frame of shape (n_samples, n_features)
         Data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -203,7 +209,8 @@ def nested_cross_validate(
     Raises
     ------
     TypeError
-        If the estimator is no multiple kernel model, nor a pipeline that ends in one.
+        If the estimator is no multiple kernel model, nor a pipeline that ends in one,
+        nor a search over these.
     ValueError
         If data or parameters are wrong, or `offset` comes with `scoring`.
 
@@ -221,8 +228,16 @@ def nested_cross_validate(
     >>> nested.summary("view")["view"].tolist()
     ['signal', 'noise']
     """
+    # Without its best estimator, a search of scikit-learn is its own last step.
+    estimator = clone(estimator)
     _, inner = last_step(estimator)
-    check_model(OWNER, inner)
+    searched = getattr(inner, "estimator", None)
+    check_model(OWNER, inner if searched is None else last_step(searched)[1])
+    if searched is not None and not (sample_weight is None and offset is None):
+        raise ValueError(
+            f"{OWNER}: sample_weight and offset require a search of this library, got "
+            f"{type(inner).__name__}: use SpicyMKLRegressorCV, for example."
+        )
     if offset is not None and scoring is not None:
         raise ValueError(
             f"{OWNER}: offset requires the estimator's own score, got "
@@ -232,21 +247,22 @@ def nested_cross_validate(
     labels = np.asarray(y) if stratify else np.zeros(len(y))
     splits = list(folds_of(cv, labels, groups, stratify=stratify))
     given = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
-    if not hasattr(inner, "cv"):
+    if not hasattr(inner, "cv"):  # a model without a search has no inner folds
         del given["groups"]
     given = {name: value for name, value in given.items() if value is not None}
-    models, scores = [], []
+    models, scores, chosen = [], [], []
     for train, test in splits:
         fitted = _fitted(estimator, X, y, given, train)
         models.append(last_step(fitted)[1])
         held_out = _safe_split(estimator, X, y, test, train)
         scores.append(_score(fitted, held_out, scoring, given, test))
-    names = [getattr(m, "best_params_", {}) for m in models]
+        chosen.append(getattr(innermost(fitted, "best_params_"), "best_params_", {}))
+    scoring = scoring if searched is None else scoring or inner.scoring
     measure = default_score(models[0]) if scoring is None else scoring
     if scoring is None and models[0]._state.deviance is not None:
         measure = "deviance explained"
     label = measure if isinstance(measure, str) else shown(measure)
-    return NestedScores(np.array(scores), label, tuple(names), *_uses(models))
+    return NestedScores(np.array(scores), label, tuple(chosen), *_uses(models))
 
 
 def _fitted(
@@ -269,8 +285,10 @@ def _score(
     X, y = held_out
     if scoring is not None:
         return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
-    before, model = last_step(fitted)
     known = {k: _safe_indexing(v, test) for k, v in given.items() if k != "groups"}
+    if not known:
+        return float(fitted.score(X, y))
+    before, model = last_step(fitted)
     return float(model.score(data_at_model(before, X), y, **known))
 
 

@@ -129,7 +129,7 @@ def final_estimator(estimator: Any) -> Any:
     What is not fitted, no multiple kernel model, or a search that has not kept one, is
     refused.
     """
-    model = _innermost(estimator, "kernel_weights_")
+    model = innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):
         before, last = last_step(estimator)
         return last if hasattr(last, "kernel_weights_") else _named(model, before)
@@ -161,7 +161,7 @@ def output_heads(model: Any) -> list[str]:
     return [f"class {name}" for name in names] if names == classes else names
 
 
-def _innermost(estimator: Any, attribute: str) -> Any:
+def innermost(estimator: Any, attribute: str) -> Any:
     """Return the innermost of nested estimators, of those with an attribute if any."""
     layers = _layers(estimator)
     having = [model for model in layers if hasattr(model, attribute)]
@@ -206,7 +206,7 @@ class SearchScores:
     @classmethod
     def of(cls, estimator: Any, names: Sequence[str]) -> "SearchScores":
         """Return the scores of a search, with its columns of some parameters."""
-        model = _innermost(estimator, "cv_results_")
+        model = innermost(estimator, "cv_results_")
         results = getattr(model, "cv_results_", {})
         columns = {}
         for key, values in results.items():
