@@ -47,6 +47,9 @@ STYLE = Path(__file__).parent / "report.css"
 MOST_GROUPS = 10
 """Outputs that are drawn with a group of bars each; of more, tables say it."""
 
+MOST_BARS = 40
+"""Bars of views in one picture: of more, cells of a heat map are easier to compare."""
+
 
 def report(
     model: Any,
@@ -345,11 +348,14 @@ def _pictures(
         yield "Interactions", picture_of(lambda: HullDisplay.from_estimator(inner))
     elif used and len(np.atleast_2d(inner.kernel_weights_)) <= MOST_GROUPS:
         yield "Weights", bars + picture_of(weights)
-    few = len(inner.output_names_) <= MOST_GROUPS
+    n_outputs = len(inner.output_names_)
+    few = n_outputs <= MOST_GROUPS
+    if fits is None and n_outputs > 1 and hasattr(inner, "view_shares_"):
+        few &= n_outputs * len(inner.view_shares_) <= MOST_BARS
     if hasattr(inner, "view_shares_") and used and few:
         shares = picture_of(partial(weights, values="view_shares"))
         yield "Shares by view", bars + shares
-    elif used and not hasattr(inner, "hull_") and len(inner.output_names_) > 1:
+    elif used and not hasattr(inner, "hull_") and not few:
         shares = picture_of(partial(HeatMapDisplay.from_estimator, inner))
         yield "Shares by output", shares
     if {"param_alpha", "param_C"} & {*getattr(inner, "cv_results_", ())}:

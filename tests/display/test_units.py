@@ -110,4 +110,4 @@ def test_a_class_without_kernels_is_named():
     with pytest.warns(UserWarning, match="no kernel is in use for classes 'b', 'c'"):
         model.fit(X, kinds)
     picture = HeatMapDisplay.from_estimator(model)
-    assert "no kernel in use: class b, class c" in picture.ax_.get_title(loc="left")
+    assert "no kernel in use: b, c" in picture.ax_.get_title(loc="left")

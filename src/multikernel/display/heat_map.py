@@ -10,7 +10,7 @@ from multikernel._validation import COUNT, OneOf, check_parameter, check_shapes
 from multikernel.display import _style
 from multikernel.display._style import Axes, Figure
 from multikernel.display.weights import VALUE_NAMES
-from multikernel.inspection.pipelines import final_estimator, output_heads
+from multikernel.inspection.pipelines import final_estimator
 
 
 class HeatMapDisplay:
@@ -107,7 +107,7 @@ class HeatMapDisplay:
             values = "view_shares" if has_views else "variance_shares"
         check_parameter(cls.__name__, "max_rows", max_rows, COUNT)
         check_parameter(cls.__name__, "values", values, OneOf(tuple(VALUE_NAMES)))
-        heads = output_heads(model)
+        heads = model.output_names_
         if values == "view_shares":
             names = list(model.view_shares_)
             rows = np.array([*map(np.ravel, model.view_shares_.values())])
