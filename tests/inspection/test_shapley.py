@@ -23,6 +23,7 @@ from multikernel.kernels import (
     LinearKernel,
     PolynomialKernel,
     Unpenalized,
+    Views,
     per_column,
 )
 
@@ -130,6 +131,15 @@ def test_refusals_name_the_kernel():
     model = SpicyMKLRegressor([PolynomialKernel(2)], alpha=0.01).fit(wide, wide[:, 0])
     with pytest.raises(ValueError, match=r"polynomial.* reads 11 columns"):
         shapley_values(model, wide, wide)
+    lacking = X.copy()
+    lacking[::5, :2] = np.nan
+    views = Views({"a": [0, 1], "b": [2, 3]}, missing="zero")
+    model = SpicyMKLRegressor(views, alpha=0.001).fit(lacking, y)
+    with pytest.raises(ValueError, match=r"\[a\] is zero for samples without its view"):
+        shapley_values(model, lacking[:5], lacking[:7])
+    whole = shapley_values(model, lacking[1:5], lacking[6:9])
+    total = whole.base_values + whole.values.sum(axis=1)
+    np.testing.assert_allclose(total, model.predict(lacking[1:5]))
     grams = stack_grams([X @ X.T])
     model = SpicyMKLRegressor("precomputed").fit(grams, y)
     with pytest.raises(ValueError, match="given matrices"):

@@ -36,8 +36,14 @@ from multikernel.inspection.pipelines import (
     data_at_model,
     last_step,
 )
-from multikernel.inspection.units import in_given_units
-from multikernel.kernels import ColumnKernel, GaussianKernel, Kernel, ProductKernel
+from multikernel.inspection.units import samples_in_given_units
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    Kernel,
+    OptionalKernel,
+    ProductKernel,
+)
 from multikernel.kernels.base import kernel_diagonal, kernel_name
 from multikernel.kernels.columns import Features, resolve_indices
 from multikernel.linalg.tables import row_chunks
@@ -208,8 +214,6 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     rows = data_at_model(before, X)
     additive, table = model._model_and_data(rows)
     _, others = model._model_and_data(data_at_model(before, background))
-    if not len(others):
-        raise ValueError("background has no rows: at least one sample is needed.")
     players = _players(model, table.shape[1])
     values = np.zeros((len(table), model.n_features_in_, additive.n_outputs))
     for chunk in row_chunks(len(table), 4 * additive.coefs.shape[1]):
@@ -219,26 +223,10 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     return ShapleyValues(
         values[..., 0] if single else values,
         base[:, 0] if single else base,
-        _data(model, rows, in_given_units(before, table)),
+        samples_in_given_units(model, before, rows, table),
         tuple(column_names(model)),
         () if single else tuple(model.output_names_),
     )
-
-
-def _data(model: Any, rows: Any, given: Array) -> Any:
-    """Return samples as they reach a model, with numbers in units before its steps."""
-    data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
-    numeric = data.dtype.kind in "biuf"
-    data = np.array(data, dtype=np.float64 if numeric else object)
-    data = data.reshape(len(given), -1)
-    texts = {
-        *getattr(model, "sequence_features_", ()),
-        *getattr(model, "category_features_", ()),
-    }
-    for place, column in enumerate(held_columns(model).tolist()):
-        if column not in texts:
-            data[:, column] = given[:, place]
-    return data
 
 
 def _players(model: Any, width: int) -> Indices:
@@ -297,6 +285,7 @@ class _Games:
         involved = sorted(
             {p for factor in factor_kernels(kernel) for p in self._of(factor)}
         )
+        self._refuse_parts_of_views(kernel)
         if len(involved) == 1 or is_additive(kernel, self.model.grams):
             self._add_columns(position, involved, values)
             return
@@ -315,6 +304,19 @@ class _Games:
                 "contributions(model, X), which returns the terms of kernels."
             )
         self._add_coalitions(position, involved, values)
+
+    def _refuse_parts_of_views(self, kernel: Kernel) -> None:
+        """Raise for samples without a view, of which a coalition would have a part."""
+        for factor in factor_kernels(kernel):
+            if isinstance(getattr(factor, "kernel", None), OptionalKernel):
+                places = np.isin(self.players, list(self._of(factor)))
+                tables = self.table[:, places], self.others[:, places]
+                if places.sum() > 1 and any(np.isnan(each).any() for each in tables):
+                    raise ValueError(
+                        f"Shapley values: {kernel_name(factor)} is zero for samples "
+                        "without its view, and X or background has such samples: a "
+                        "part of a view has no value. Leave these samples out."
+                    )
 
     def _of(self, kernel: Kernel) -> set[int]:
         """Return the columns of the data that a kernel reads, which is no product."""

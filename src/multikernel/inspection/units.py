@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from multikernel._typing import Array
-from multikernel.estimators.publish.columns import names_made
+from multikernel.estimators.publish.columns import held_columns, names_made
 
 
 def in_given_units(before: Any, X: Array) -> Array:
@@ -18,6 +18,26 @@ def in_given_units(before: Any, X: Array) -> Array:
     receives and has an inverse; within a `ColumnTransformer` each transformer is.
     """
     return _undone(before, X)[0]
+
+
+def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
+    """Return samples as they reach a model, with numbers in units before its steps.
+
+    The `table` holds the samples in the columns of the model.
+    """
+    given = in_given_units(before, table)
+    data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
+    numeric = data.dtype.kind in "biuf"
+    data = np.array(data, dtype=np.float64 if numeric else object)
+    data = data.reshape(len(given), -1)
+    texts = {
+        *getattr(model, "sequence_features_", ()),
+        *getattr(model, "category_features_", ()),
+    }
+    for place, column in enumerate(held_columns(model).tolist()):
+        if column not in texts:
+            data[:, column] = given[:, place]
+    return data
 
 
 def _undone(step: Any, X: Array) -> tuple[Array, bool]:
