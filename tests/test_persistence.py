@@ -628,7 +628,7 @@ def test_zip_without_a_model_is_refused(path):
 
 
 def test_missing_file_and_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is not a model file"):
+    with pytest.raises(FileNotFoundError, match="There is no model file"):
         load(tmp_path / "none.skops")
     with pytest.raises(IsADirectoryError, match="is a folder: pass the path of a"):
         load(tmp_path)

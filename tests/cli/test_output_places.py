@@ -162,7 +162,7 @@ def test_devices_are_a_sentence(run, model, csv, words):
     words = [places.get(word, word) for word in COMMANDS[words][:-1]]
     result = run(*words, "/dev/zero")
     assert result.exit_code == 1
-    assert "Cannot save to /dev/zero: it is a device, and no file." in result.stderr
+    assert "Cannot save to /dev/zero: it is a device, not a file." in result.stderr
 
 
 def test_the_demo_draws_into_folders(run, tmp_path):

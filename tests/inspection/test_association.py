@@ -108,7 +108,7 @@ def test_p_values_are_uniform_without_association(kind):
     assert entered.mean() < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 120)
 
 
-@pytest.mark.filterwarnings("ignore:SpicyMKLRegressor has no kernel")
+@pytest.mark.filterwarnings("ignore:SpicyMKLRegressor has no active kernel")
 def test_no_kernel_enters_at_the_strength_of_noise():
     X, random = sample(5)
     y = random.normal(size=60)

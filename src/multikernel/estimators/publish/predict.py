@@ -318,8 +318,8 @@ class PrecomputedGrams(CrossGrams):
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Say that matrices are no functions."""
         raise ValueError(
-            "Precomputed matrices are known between new and training samples only, so "
-            "their combination is no function of other samples."
+            "Precomputed matrices contain values between new and training samples "
+            "only, so their combination is not defined for other samples."
         )
 
     def __call__(self, X: Rows, position: int) -> Array:
