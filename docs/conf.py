@@ -87,7 +87,7 @@ numpydoc_xref_param_type = False
 autodoc_typehints = "none"  # numpydoc's text gives the types, with shapes
 myst_heading_anchors = 3
 # Docstrings inherited from scikit-learn point into its own user guide and glossary, the
-# files of the repository that are shown here name their neighbours by paths, and the
+# files of the repository that are shown here name their neighbors by paths, and the
 # gallery's settings hold classes, which no cache can keep.
 suppress_warnings = ["ref.ref", "ref.term", "myst.xref_missing", "config.cache"]
 copybutton_exclude = ".linenos, .gp, .go"  # prompts, and what was printed
