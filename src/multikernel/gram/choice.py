@@ -195,7 +195,12 @@ def choose_products(
     mains = ListDictionary([uncentred(kernel) for kernel in given])
     ranks = sampled_ranks(mains, X)
     thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
-    columns = made.n_kernels * float(ranks.mean())
+    # Kernels on all columns are in no pair, and have higher ranks.
+    is_paired = np.zeros(len(given), dtype=bool)
+    is_paired[dictionary.terms[dictionary.terms[:, 1] >= 0]] = True
+    paired = [mains[m] for m in np.flatnonzero(is_paired).tolist()]
+    ranks = sampled_ranks(ListDictionary(paired), X) if paired else ranks
+    columns = len(paired) * float(ranks.mean())
     thin = replace(
         thin,
         reason=ASKED if asked else thin.reason,
