@@ -252,7 +252,7 @@ def test_missing_categories():
     [
         ({"a": ("g0", "g1", "g2")}, r"Did you mean the list \['g0', 'g1', 'g2'\]\?"),
         ({"a": ("g0", "g1")}, r"tuple .* Did you mean the list \['g0', 'g1'\]\?"),
-        ({"a": ("g0", "gausian")}, r"Did you mean GaussianKernel\('median'\)\?"),
+        ({"a": ("g0", "gausssian")}, r"Did you mean GaussianKernel\('median'\)\?"),
         ({"a": ("g0", "rbff")}, "Did you mean 'rbf'"),
         ({"a": ("g0", LinearKernel(), 3)}, "columns and kernels"),
         ({"a": "gene"}, "View 'a': .* 'gene', which the data does not have"),
