@@ -283,6 +283,9 @@ CALLS = LP_CALLS | {
     ),
     "Group-OMP search": Call(mk.GroupOMPRegressorCV, numbers, 400),
     "lp, p = 1": Call(lambda: mk.LpMKLClassifier(p=1.0), cancer, 400),
+    "lp, newton, p = 1": Call(
+        lambda: mk.LpMKLClassifier(bands(), p=1.0, solver="newton"), cancer, 200
+    ),
     "lp, p = 1, 837 kernels": Call(
         lambda: mk.LpMKLClassifier(bands(), p=1.0), cancer, 100
     ),
@@ -980,11 +983,27 @@ def shares_of_steps() -> None:
     newton.best_share = lambda problem, ball, old, new: 1.0
 
 
+def inner_balls() -> None:
+    """Take Newton steps of lp-norm learning over the p-ball itself."""
+    from multikernel.solvers.lp import newton
+    from multikernel.solvers.lp.inner_ball import InnerBall
+
+    def nearly_whole(penalty: Any, center: Any, exponent: float) -> InnerBall:
+        return InnerBall(penalty, center, max(penalty.p, 1.001))
+
+    newton.InnerBall = nearly_whole
+
+
 MACHINES: dict[str, tuple[Callable[[], None], tuple[str, ...], tuple[str, ...]]] = {
     "faces of all classes": (
         faces_of_classes,
         ("machines/crammer_singer/face.py",),
         ("lp, all classes", "lp, all classes, C = 100"),
+    ),
+    "inner balls": (
+        inner_balls,
+        ("solvers/lp/inner_ball.py",),
+        ("lp", "lp, newton, p = 1"),
     ),
     "own SMO": (
         libsvm,
