@@ -52,6 +52,19 @@ def test_many_classes_beside_one(run):
 
 
 @pytest.mark.slow
+def test_pairs_of_a_genome(run):
+    printed = json.loads(
+        run("interactions/genome.py", "--child", "--lines", "a pass, 1000 x 1000")
+    )
+    assert printed["products"] > 0.0
+
+
+def test_products_on_a_device(run):
+    """The script for a card agrees with the library where there is none."""
+    assert json.loads(run("device/run.py", "--dry"))["markers"] == 200
+
+
+@pytest.mark.slow
 def test_default_searches_and_tiny_fits(run, tmp_path):
     kinds = "two classes", "hinge"
     options = "--methods", "SpicyMKL", "--quick", "--output", tmp_path

@@ -114,7 +114,7 @@ def check_kernel(kernel: object, place: str) -> None:
     >>> check_kernel(LinearKernel, "Kernel 0")
     Traceback (most recent call last):
         ...
-    TypeError: Kernel 0 is the class LinearKernel, and an object of it is needed: \
+    TypeError: Kernel 0 is the class LinearKernel: pass an object, \
 LinearKernel(...) with its parameters.
     """
     if isinstance(kernel, type):

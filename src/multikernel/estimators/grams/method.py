@@ -123,6 +123,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **described_effects(training.design, expansion.effects),
         "_model": additive_model(training, expansion),
+        "_names": training.names,
     }
 
 
