@@ -165,3 +165,14 @@ def test_interactions_in_processes_of_their_own(run, tmp_path):
     assert "| 60 x 8 | 36 |" in page
     assert "| Group-OMP |" in page
     assert "| 60 x 6 | HKL |" in page
+
+
+def test_the_simulation_of_skim_fa(run, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    options = "--seeds", 1, "--columns", 6, "--output", tmp_path
+    run("interactions/skim_fa.py", *options)
+    rows = json.loads((tmp_path / "skim_fa.json").read_text(encoding="utf-8"))
+    assert all(row["found"] == ["x0", "x1", "x2 × x3"] for row in rows)
+    assert all(row["r2"] <= 0.95 and row["gap"] <= 1e-3 for row in rows)
+    page = (tmp_path / "SKIM_FA.md").read_text(encoding="utf-8")
+    assert page.count("3 of 3") >= len(rows) == 3
