@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 sys.path.append(str(Path(__file__).parents[2]))
 
@@ -30,6 +31,7 @@ from multikernel import SpicyMKLClassifier, SpicyMKLClassifierCV, SpicyMKLRegres
 from multikernel.datasets import make_epistasis
 from multikernel.estimators import NullAlpha
 from multikernel.gram import build_stack
+from multikernel.inspection import association, kernel_tests
 from multikernel.kernels import (
     GaussianKernel,
     Interactions,
@@ -183,6 +185,40 @@ def level(d: int = 200, n: int = 300, draws: int = 500) -> Row:
     return {"entered": entered, "share": entered / draws, "draws": draws}
 
 
+def tests_level(d: int = 60, n: int = 150, draws: int = 500) -> Row:
+    """Count draws of noise with a family-wise p-value of at most 0.05 for any kernel.
+
+    "listed" are the tests as they are above a million kernels.
+    """
+    rng = np.random.default_rng(0)
+    kernels = Interactions(per_column(GaussianKernel("median"), d), weight=1.0)
+    found = {"all": 0, "listed": 0}
+    for _ in range(draws):
+        X = rng.binomial(2, rng.uniform(0.1, 0.5, d), (n, d)).astype(float)
+        y, seed = rng.standard_t(3, n), int(rng.integers(2**31))
+        options = {"n_permutations": 19, "analytic": False, "random_state": seed}
+        for name, many in ("all", 10**6), ("listed", 1):
+            with patch.object(association, "MANY", many):
+                tests = kernel_tests(kernels, X, y, **options)
+            found[name] += bool((tests.family_wise_p <= 0.05).any())
+    return {**found, "kernels": d * (d + 1) // 2, "draws": draws}
+
+
+def tests_time(d: int = 2000, n: int = 1000) -> Row:
+    """Test all pairs of genotypes by 19 permutations."""
+    kernels = Interactions(per_column(GaussianKernel("median"), d))
+    options = {"n_permutations": 19, "analytic": False, "random_state": 0}
+    tests, seconds = cpu(lambda: kernel_tests(kernels, *genotypes(n, d), **options))
+    significant = np.flatnonzero(tests.family_wise_p <= 0.05)
+    return {
+        "seconds": seconds,
+        "gigabytes": peak_bytes() / 1e9,
+        "kernels": tests.n_kernels,
+        "listed": tests.kernel_index.size,
+        "significant": [tests.kernel_names[m] for m in significant],
+    }
+
+
 LINES: dict[str, Callable[[], Row]] = {
     "1000 x 1000": lambda: size(1000, 1000),
     "2000 x 1000": lambda: size(2000, 1000),
@@ -193,6 +229,8 @@ LINES: dict[str, Callable[[], Row]] = {
     "SpicyMKLClassifierCV()": lambda: epistasis("search"),
     "power": power,
     "level": level,
+    "level of kernel_tests": tests_level,
+    "kernel_tests, 2000 x 1000": tests_time,
     "SpicyMKLClassifier(alpha='null')": lambda: epistasis("null"),
 }
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
-from scipy.stats import f, kstest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import f, false_discovery_control, kstest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -375,3 +375,75 @@ def test_an_estimator_without_a_choice_of_loss_is_refused_by_name(model):
     message = f"does not support {type(model).__name__}: pass a classifier"
     with pytest.raises(ValueError, match=message):
         kernel_tests(model, X, np.arange(30) % 3)
+
+
+def genotypes(seed, n=60, d=25):
+    random = np.random.default_rng(seed)
+    kernels = Interactions(per_column(GaussianKernel(1.0), d), weight=1.0)
+    return kernels, random.binomial(2, 0.4, (n, d)).astype(float), random
+
+
+def test_forms_of_some_kernels_at_a_time_give_the_same_p_values(monkeypatch):
+    kernels, X, random = genotypes(0)
+    y = X[:, 0] * X[:, 1] + random.normal(size=60)
+    curve = GaussianKernel(1.0)
+    views = {
+        "a": ([0, 1], curve),
+        "b": ([2], [curve, LinearKernel()]),
+        "c": ([3], curve),
+    }
+    few = X[:, :4]
+    cases = [(kernels, X), (CURVES, few), (views, few), (Interactions(views), few)]
+    for model, table in cases:
+        whole = kernel_tests(model, table, y, n_permutations=99, random_state=1)
+        with monkeypatch.context() as patch:
+            patch.setattr("multikernel.certificates.scores.HELD", 700)
+            parts = kernel_tests(model, table, y, n_permutations=99, random_state=1)
+        for name in ("permutation_p", "family_wise_p", "q_values"):
+            assert_array_equal(getattr(parts, name), getattr(whole, name))
+        assert_allclose(parts.strengths, whole.strengths, rtol=1e-12)
+        assert parts.view_p == whole.view_p
+
+
+def test_many_kernels_are_listed_by_the_largest_statistics(monkeypatch):
+    kernels, X, random = genotypes(1)
+    y = X[:, 0] * X[:, 1] + random.normal(size=60)
+    options = {"n_permutations": 39, "random_state": 2}
+    every = kernel_tests(kernels, X, y, **options)
+    monkeypatch.setattr("multikernel.inspection.association.MANY", 100)
+    tests = kernel_tests(kernels, X, y, **options)
+    assert tests.n_kernels == 325
+    listed = tests.kernel_index
+    # The draws' maxima come from the forms of all kernels; the data are one draw.
+    entry = np.sqrt(every.statistics) / 60.0
+    maxima = np.append(every.strengths, entry.max())
+    expected = np.mean(maxima >= entry[:, None] * (1.0 - 1e-9), axis=1)
+    assert_allclose(tests.family_wise_p, expected[listed])
+    assert_array_equal(
+        np.setdiff1d(np.arange(325), listed), np.flatnonzero(expected == 1)
+    )
+    assert 0 < listed.size < 325
+    assert tests.kernel_names == tuple(every.kernel_names[m] for m in listed)
+    assert_allclose(tests.p_values, every.p_values[listed])
+    assert_allclose(tests.permutation_p, every.permutation_p[listed])
+    assert_allclose(tests.strengths, every.strengths)
+    # q-values of the whole list, in which all other kernels have p = 1.
+    p = np.ones(325)
+    p[listed] = tests.p_values
+    assert_allclose(tests.q_values, false_discovery_control(p)[listed])
+    assert "325 kernels" in repr(tests)
+    assert len(tests.summary()) == listed.size
+
+
+def test_many_kernels_have_an_exact_level(monkeypatch):
+    monkeypatch.setattr("multikernel.inspection.association.MANY", 50)
+    smallest = []
+    for seed in range(200):
+        kernels, X, random = genotypes(seed, n=40, d=12)
+        y = random.standard_t(3, size=40)
+        options = {"n_permutations": 19, "random_state": seed, "analytic": False}
+        smallest.append(kernel_tests(kernels, X, y, **options).family_wise_p.min())
+    shares = np.mean(np.array(smallest)[:, None] <= [0.05, 0.2, 0.5], axis=0)
+    expected = np.array([0.05, 0.2, 0.5])
+    spread = np.sqrt(expected * (1.0 - expected) / 200)
+    assert np.all(np.abs(shares - expected) <= 3.0 * spread)

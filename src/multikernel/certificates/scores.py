@@ -29,6 +29,9 @@ from multikernel.regularizers import BlockL1
 CANONICAL = (LogisticLoss, PoissonLoss)
 """Losses with the canonical link: their curvature does not depend on targets."""
 
+HELD = 2**24
+"""Forms, or numbers of products of kernels with all draws, held at a time: 128 MB."""
+
 
 @dataclass(frozen=True, eq=False)
 class NullModel:
@@ -179,28 +182,26 @@ def _members(labels: NDArray[np.generic]) -> list[Indices]:
     return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
-def forms_of_each(stack: GramStack, draws: Array) -> Array:
-    """Return v^T K_m v for every kernel m and draw v, (n_kernels, n_draws).
+def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, Array]]:
+    """Yield some kernels and v^T K_m v for each and each draw v, (n_some, n_draws).
 
     The draws are (n_samples, n_draws, n_outputs), and forms are summed over outputs.
     """
     n_kernels, n_samples, _ = stack.shape
-    n_draws = draws.shape[1]
-    forms = np.empty((n_kernels, n_draws))
-    if shares_work(stack):
-        for draw in range(n_draws):
-            forms[:, draw] = stack.quadratic_forms(draws[:, draw])
-        return forms
+    n_draws, quick = draws.shape[1], shares_work(stack)
     vectors = np.ascontiguousarray(draws.reshape(n_samples, -1))
-    # Products of some kernels with all permutations take 128 MB at a time.
-    step = max(1, 2**24 // vectors.size)
+    step = max(1, HELD // (n_draws if quick else vectors.size))
     for start in range(0, n_kernels, step):
         kernels = np.arange(start, min(start + step, n_kernels))
+        if quick:
+            some = stack if kernels.size == n_kernels else stack.once(kernels)
+            each = [some.quadratic_forms(v) for v in np.moveaxis(draws, 1, 0)]
+            yield kernels, np.stack(each, axis=1)
+            continue
         images = stack.once(kernels).matvec(vectors)
         images *= vectors
         of_each = images.sum(axis=1).reshape(kernels.size, n_draws, -1)
-        forms[kernels] = of_each.sum(axis=2)
-    return forms
+        yield kernels, of_each.sum(axis=2)
 
 
 def largest_of_each(stack: GramStack, draws: Array) -> Array:
@@ -211,7 +212,8 @@ def largest_of_each(stack: GramStack, draws: Array) -> Array:
     if shares_work(stack):
         each = np.moveaxis(draws, 1, 0)
         return np.array([largest_forms(stack, v, -np.inf, 1)[1][0] for v in each])
-    return np.asarray(forms_of_each(stack, draws).max(axis=0))
+    blocks = [forms.max(axis=0) for _, forms in blocks_of_forms(stack, draws)]
+    return np.asarray(np.max(blocks, axis=0))
 
 
 def shares_work(stack: GramStack) -> bool:
@@ -234,8 +236,10 @@ def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
     return np.asarray(4.0 * EPS * largest * np.abs(stack.traces()))
 
 
-def analytic_p(stack: GramStack, null: NullModel, statistics: Array) -> Array:
-    """Return the p-values of all kernels without permutations, of one output.
+def analytic_p(
+    stack: GramStack, null: NullModel, kernels: Indices, statistics: Array
+) -> Array:
+    """Return the p-values of some kernels without permutations, of one output.
 
     A kernel whose statistic does not depend on the residuals, such as a constant
     kernel, has p = 1.
@@ -245,7 +249,7 @@ def analytic_p(stack: GramStack, null: NullModel, statistics: Array) -> Array:
     length = float(np.sum((null.rho[:, 0] / roots) ** 2))
     p_values = np.empty(statistics.size)
     for m, statistic in enumerate(statistics.tolist()):
-        one = stack.once(np.array([m]))
+        one = stack.once(kernels[[m]])
         kernel = one.columns(np.arange(len(roots)))[0] * roots * roots[:, None]
         inside = kernel - basis @ (basis.T @ kernel)
         inside -= (inside @ basis) @ basis.T

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
@@ -27,6 +26,7 @@ from multikernel._validation import (
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
+from multikernel.estimators.grams.listed import MANY
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
@@ -40,7 +40,13 @@ from multikernel.estimators.survival.base import SurvivalMKL, regression_on_rows
 from multikernel.estimators.survival.times import read_times
 from multikernel.exceptions import warn_user
 from multikernel.inspection.covariates import covariates_of
-from multikernel.inspection.permutations import permutations_of, shares, view_tests
+from multikernel.inspection.permutations import (
+    PermutationTests,
+    false_discovery,
+    permutations_of,
+    tests_of_all,
+    tests_of_largest,
+)
 from multikernel.inspection.pipelines import (
     Naming,
     check_model,
@@ -56,24 +62,26 @@ OWNER = "kernel_tests"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelTests:
-    """Statistics and p-values of all kernels.
+    """Statistics and p-values of all kernels, above a million of the largest ones.
+
+    Arrays have one entry for each of the `n_tested` kernels that are listed.
 
     Parameters
     ----------
     kernel_names : tuple of str
         Names of the kernels.
-    statistics : ndarray of shape (n_kernels,)
+    statistics : ndarray of shape (n_tested,)
         The score statistics Q_m, summed over outputs.
-    p_values : ndarray of shape (n_kernels,)
+    p_values : ndarray of shape (n_tested,)
         Analytic p-values; nan where there is none.
-    permutation_p : ndarray of shape (n_kernels,)
+    permutation_p : ndarray of shape (n_tested,)
         The share of permutations, the data themselves among them, with a statistic as
         large.
-    family_wise_p : ndarray of shape (n_kernels,)
+    family_wise_p : ndarray of shape (n_tested,)
         The share of them whose largest standardised statistic of all kernels is as
         large: the probability of any false one, if all are called with as small a
         value.
-    q_values : ndarray of shape (n_kernels,)
+    q_values : ndarray of shape (n_tested,)
         The rate of false ones among all with as small a p-value, by Benjamini and
         Hochberg's rule from analytic p-values, or those by permutation without.
     views : tuple of str or None
@@ -83,6 +91,10 @@ class KernelTests:
         statistic.
     strengths : ndarray of shape (n_permutations,)
         Of every permutation the alpha from which on no kernel enters, ascending.
+    kernel_index : ndarray of shape (n_tested,)
+        Numbers of the listed kernels among all; all of them up to a million.
+    n_kernels : int
+        Number of kernels that p-values account for.
 
     See Also
     --------
@@ -98,13 +110,15 @@ class KernelTests:
     views: tuple[str, ...] | None
     view_p: Mapping[str, tuple[float, float]]
     strengths: Array
+    kernel_index: Indices
+    n_kernels: int
 
     def __repr__(self) -> str:
         """Return the kernels with the smallest p-values."""
         first = self._order[:10]
         lines = [f"{self.family_wise_p[m]:8.3g}  {self.kernel_names[m]}" for m in first]
-        n_kernels, n_draws = self.statistics.size, self.strengths.size
-        head = f"Family-wise p of {n_kernels} kernels by {n_draws} permutations:"
+        n_draws = self.strengths.size
+        head = f"Family-wise p of {self.n_kernels} kernels by {n_draws} permutations:"
         return printable("\n".join([head, *lines]))
 
     def null_alpha(self, level: float = 0.05) -> float:
@@ -282,6 +296,13 @@ def kernel_tests(
     factors of kernels, as ``storage`` may choose for many samples, statistics are of
     these factors.
 
+    Above one million kernels, each permutation is one pass that keeps its largest
+    statistic, and ``n_permutations=19`` is enough for a level of 0.05. Statistics are
+    compared as they are, not standardized. Results list the kernels that reach the
+    smallest of these maxima, at most the 1000 largest. The family-wise p-value of every
+    other kernel is 1, or at least the largest listed one if 1000 are listed. q-values
+    count kernels that are not listed with p = 1, and there are no views.
+
     References
     ----------
     .. [1] Wu, Lee, Cai, Li, Boehnke, Lin (2011). Rare-variant association testing for
@@ -317,45 +338,42 @@ def kernel_tests(
     # The data count as one permutation; otherwise a level of 0.05 becomes 0.065.
     orders = [np.arange(len(null.rho)), *draw(n_permutations, random)]
     draws = null.permuted(orders)
-    forms = scores.forms_of_each(stack, draws)
-    statistics = forms[:, 0].copy()
-    strengths = np.sqrt(forms[:, 1:].max(axis=0)) / len(null.rho)
-    rounding = scores.rounding_of_forms(stack, draws)[:, None]
-    permutation_p = shares(forms, statistics - rounding[:, 0])
-    varies = np.ptp(forms, axis=1, keepdims=True) > 2.0 * rounding
+    views, n_kernels = None, stack.shape[0]
+    if n_kernels > MANY:
+        found = tests_of_largest(stack, draws)
+    else:
+        views = training.names.views
+        found = tests_of_all(stack, draws, views)
     if groups is not None and permute == "within":
-        _warn_constant(training, varies[:, 0])
-    # A constant statistic is zero in every standardized draw.
-    spread = np.where(varies, forms.std(axis=1, keepdims=True), np.inf)
-    forms = (forms - forms.mean(axis=1, keepdims=True)) / spread
-    least = (forms - rounding / spread)[:, 0]
-    p_values = np.full(statistics.size, np.nan)
+        _warn_constant(training, found)
+    kernels = found.kernels
+    p_values = np.full(kernels.size, np.nan)
     if analytic and groups is None and null.rho.shape[1] == 1:
-        p_values = scores.analytic_p(stack, null, statistics)
-    ranked = permutation_p if np.isnan(p_values).any() else p_values
+        p_values = scores.analytic_p(stack, null, kernels, found.statistics)
+    ranked = found.alone if np.isnan(p_values).any() else p_values
     return KernelTests(
-        kernel_names=named(training.names).everything,
-        statistics=statistics,
+        kernel_names=tuple(named(training.names)(kernels.tolist())),
+        statistics=found.statistics,
         p_values=p_values,
-        permutation_p=permutation_p,
-        family_wise_p=shares(forms.max(axis=0)[None], least),
-        q_values=false_discovery_control(np.clip(ranked, 0.0, 1.0)),
-        views=training.names.views,
-        view_p=view_tests(training.names.views, forms, least),
-        strengths=np.sort(strengths),
+        permutation_p=found.alone,
+        family_wise_p=found.family_wise,
+        q_values=false_discovery(ranked, n_kernels),
+        views=views,
+        view_p=found.view_p,
+        strengths=np.sort(np.sqrt(found.largest[1:]) / len(null.rho)),
+        kernel_index=kernels,
+        n_kernels=n_kernels,
     )
 
 
-def _warn_constant(training: Training, varies: Array) -> None:
+def _warn_constant(training: Training, found: PermutationTests) -> None:
     """Warn about kernels whose statistics are constant within groups."""
-    constant = np.setdiff1d(
-        np.flatnonzero(np.logical_not(varies)), training.built.degenerate
-    )
+    constant = np.setdiff1d(found.kernels[~found.varies], training.built.degenerate)
     if constant.size:
         names = training.names(constant[:5].tolist())
         warn_user(
-            f"{OWNER}: the p-values of {constant.size} of {varies.size} kernels are 1 "
-            "because no permutation within groups changes their statistics: "
+            f"{OWNER}: the p-values of {constant.size} of {found.varies.size} kernels "
+            "are 1 because no permutation within groups changes their statistics: "
             f"{listed(names, constant.size)}. If targets or columns are constant "
             "within groups, use permute='groups'."
         )

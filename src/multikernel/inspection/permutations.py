@@ -1,17 +1,29 @@
 """Permutations within groups or of whole groups, and the p-values of their draws."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import scores
 from multikernel.estimators.read.kinds import is_missing
+from multikernel.gram import GramStack
+from multikernel.gram.capabilities import largest_forms
 
 Draw = Callable[[int, np.random.RandomState], Iterator[Indices]]
 """Maps a number of draws and a random state to orders of the samples."""
+
+LISTED = 1000
+"""Kernels that are listed at most where all are too many: each p-value alone costs the
+products of one kernel with every permutation."""
+
+MARGIN = 1e-6
+"""Share by which two computations of a form may differ; it only lists more kernels."""
 
 
 def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Draw:
@@ -54,24 +66,131 @@ def _group_codes(owner: str, groups: Any, n_samples: int) -> Indices:
     return np.array(codes)
 
 
-def shares(draws: Array, values: Array) -> Array:
-    """Return the share of draws, (n_kernels or 1, n_draws), at least each value."""
-    return np.asarray((draws >= values[:, None]).mean(axis=1))
+def _shares(draws: Array, values: Array) -> Array:
+    """Return the share of draws, (n_draws,), at least each value."""
+    below = np.searchsorted(np.sort(draws), values)
+    return np.asarray((draws.size - below) / draws.size)
 
 
-def view_tests(
-    views: tuple[str, ...] | None, forms: Array, least: Array
-) -> dict[str, tuple[float, float]]:
-    """Return the two p-values of the largest standardized statistic of every view.
+@dataclass(frozen=True, eq=False)
+class PermutationTests:
+    """Permutation tests of some kernels, with the maxima over all.
 
-    `forms` has one column for each draw, the data first. A draw counts against a kernel
-    if its statistic is at least the kernel's entry of `least`.
+    Parameters
+    ----------
+    kernels : ndarray of shape (n_tested,)
+        The kernels, ascending.
+    statistics, alone, family_wise : ndarray of shape (n_tested,)
+        Their statistics, and the two p-values of each.
+    largest : ndarray of shape (n_draws,)
+        The largest statistic of all kernels in each draw.
+    varies : ndarray of shape (n_tested,)
+        Whether draws change a statistic by more than rounding.
+    view_p : mapping of str to (float, float)
+        The two p-values of the largest standardized statistic of each view.
     """
-    tests, largest = {}, forms.max(axis=0)
-    for view in dict.fromkeys(views or ()):
-        inside = np.flatnonzero([name == view for name in views or ()])
-        best = inside[forms[inside, 0].argmax()]
-        draws = np.stack([forms[inside].max(axis=0), largest])
-        alone, family = shares(draws, least[[best, best]])
-        tests[view] = (float(alone), float(family))
-    return tests
+
+    kernels: Indices
+    statistics: Array
+    alone: Array
+    family_wise: Array
+    largest: Array
+    varies: NDArray[np.bool_]
+    view_p: Mapping[str, tuple[float, float]]
+
+
+def tests_of_all(
+    stack: GramStack, draws: Array, views: Sequence[str] | None
+) -> PermutationTests:
+    """Return the tests of all kernels by standardized statistics.
+
+    `draws` are (n_samples, n_draws, n_outputs), the data first. Forms of some kernels
+    at a time are held; each view has its maximum in every draw.
+    """
+    n_kernels, n_draws = stack.shape[0], draws.shape[1]
+    names, codes = _coded(views, n_kernels)
+    maxima = np.full((len(names), n_draws), -np.inf)
+    largest = np.full(n_draws, -np.inf)
+    statistics, alone, first, least = np.empty((4, n_kernels))
+    varies = np.empty(n_kernels, dtype=bool)
+    rounding = scores.rounding_of_forms(stack, draws)
+    for some, forms in scores.blocks_of_forms(stack, draws):
+        statistics[some] = forms[:, 0]
+        alone[some] = (forms >= forms[:, :1] - rounding[some, None]).mean(axis=1)
+        largest = np.maximum(largest, forms.max(axis=0))
+        varies[some], spread = _standardize(forms, rounding[some])
+        first[some] = forms[:, 0]
+        least[some] = forms[:, 0] - rounding[some] / spread
+        _raise_maxima(maxima, codes[some], forms)
+    family = _shares(maxima.max(axis=0), least)
+    # Sorted by view, the largest statistic first: the first of each view is its best.
+    starts = np.unique(np.sort(codes), return_index=True)[1]
+    best = np.lexsort([-first, codes])[starts]
+    of_views = (maxima >= least[best, None]).mean(axis=1).tolist()
+    pairs = zip(of_views, family[best].tolist(), strict=True)
+    view_p = {} if views is None else dict(zip(names, pairs, strict=True))
+    every = np.arange(n_kernels)
+    return PermutationTests(every, statistics, alone, family, largest, varies, view_p)
+
+
+def _coded(views: Sequence[str] | None, n_kernels: int) -> tuple[list[str], Indices]:
+    """Return the names of views and the number of each kernel's; one view if None."""
+    if views is None:
+        return [""], np.zeros(n_kernels, dtype=np.intp)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(views))}
+    return list(numbers), np.array([numbers[name] for name in views], dtype=np.intp)
+
+
+def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
+    """Standardize each kernel's forms in place; return whether they vary, and spreads.
+
+    A constant statistic becomes zero in every draw.
+    """
+    varies = np.ptp(forms, axis=1) > 2.0 * rounding
+    spread = np.where(varies, forms.std(axis=1), np.inf)
+    forms -= forms.mean(axis=1, keepdims=True)
+    forms /= spread[:, None]
+    return varies, spread
+
+
+def _raise_maxima(maxima: Array, codes: Indices, forms: Array) -> None:
+    """Raise the maxima, (n_views, n_draws), to the forms of kernels of these views."""
+    order = np.argsort(codes, kind="stable")
+    views, starts = np.unique(codes[order], return_index=True)
+    # A copy of the forms is made only for several views.
+    ordered = forms if views.size == 1 else forms[order]
+    largest = np.maximum.reduceat(ordered, starts, axis=0)
+    maxima[views] = np.maximum(maxima[views], largest)
+
+
+def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
+    """Return the tests of the kernels with the largest statistics.
+
+    They reach the smallest of the maxima of all draws, the data's included: family-wise
+    p-values of all other kernels are 1. Statistics are not standardized.
+    """
+    largest = scores.largest_of_each(stack, draws)
+    level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
+    kernels, statistics, _ = largest_forms(stack, draws[:, 0], level, LISTED)
+    rounding = scores.rounding_of_forms(stack.once(kernels), draws)
+    each = [
+        forms
+        for m in kernels.tolist()
+        for _, forms in scores.blocks_of_forms(stack.once(np.array([m])), draws)
+    ]
+    forms, least = np.concatenate(each), statistics - rounding
+    return PermutationTests(
+        kernels,
+        statistics,
+        (forms >= least[:, None]).mean(axis=1),
+        _shares(largest, least),
+        largest,
+        np.ptp(forms, axis=1) > 2.0 * rounding,
+        {},
+    )
+
+
+def false_discovery(p_values: Array, n_kernels: int) -> Array:
+    """Return Benjamini and Hochberg's rates, p-values of kernels not listed being 1."""
+    rates = false_discovery_control(np.clip(p_values, 0.0, 1.0))
+    return np.minimum(rates * (n_kernels / p_values.size), 1.0)
