@@ -185,7 +185,7 @@ def level(d: int = 200, n: int = 300, draws: int = 500) -> Row:
     return {"entered": entered, "share": entered / draws, "draws": draws}
 
 
-def tests_level(d: int = 60, n: int = 150, draws: int = 500) -> Row:
+def level_of_tests(d: int = 30, n: int = 100, draws: int = 500) -> Row:
     """Count draws of noise with a family-wise p-value of at most 0.05 for any kernel.
 
     "listed" are the tests as they are above a million kernels.
@@ -204,7 +204,7 @@ def tests_level(d: int = 60, n: int = 150, draws: int = 500) -> Row:
     return {**found, "kernels": d * (d + 1) // 2, "draws": draws}
 
 
-def tests_time(d: int = 2000, n: int = 1000) -> Row:
+def time_of_tests(d: int = 2000, n: int = 1000) -> Row:
     """Test all pairs of genotypes by 19 permutations."""
     kernels = Interactions(per_column(GaussianKernel("median"), d))
     options = {"n_permutations": 19, "analytic": False, "random_state": 0}
@@ -229,8 +229,8 @@ LINES: dict[str, Callable[[], Row]] = {
     "SpicyMKLClassifierCV()": lambda: epistasis("search"),
     "power": power,
     "level": level,
-    "level of kernel_tests": tests_level,
-    "kernel_tests, 2000 x 1000": tests_time,
+    "level of kernel_tests": level_of_tests,
+    "kernel_tests, 2000 x 1000": time_of_tests,
     "SpicyMKLClassifier(alpha='null')": lambda: epistasis("null"),
 }
 
