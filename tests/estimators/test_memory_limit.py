@@ -78,7 +78,7 @@ measured("predict", lambda: fitted.predict(many), 64_000_000)
 
 X, y = numbers(1500)
 for storage, limit in (("dense", 150), ("dense", 300), ("dense32", 250)):
-    model = SpicyMKLRegressor(storage=storage, max_bytes=limit * 10**6)
+    model = SpicyMKLRegressor(alpha=0.1, storage=storage, max_bytes=limit * 10**6)
     measured(f"{storage} {limit}", lambda: model.fit(X, y), limit * 10**6)
 model = LpMKLClassifier(storage="dense", max_bytes=300_000_000)
 measured("lp", lambda: model.fit(X, y > 0.5), 300_000_000)
