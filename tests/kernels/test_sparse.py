@@ -154,3 +154,14 @@ def test_the_command_line_compares_fingerprints(tmp_path):
     done = run_command("fit", tmp_path / "bits.npz", "--method", "one-class")
     assert done.exit_code == 1
     assert "do not train" in done.stderr
+
+
+def test_models_of_dense_tables_predict_for_sparse_ones():
+    bits = np.random.default_rng(0).integers(0, 2, (60, 30))
+    y = bits[:, 0] + bits[:, 1]
+    model = SpicyMKLRegressor("tanimoto").fit(bits[:40], y[:40])
+    new = sparse.csr_array(bits[40:])
+    np.testing.assert_allclose(model.predict(new), model.predict(bits[40:]))
+    assert model.score(new, y[40:]) == model.score(bits[40:], y[40:])
+    with pytest.raises(ValueError, match="29 features"):
+        model.predict(new[:, :29])

@@ -287,6 +287,8 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
     owner, layout = type(estimator).__name__, None
     if "sparse_input_" in vars(estimator):
         return read_sparse(estimator, owner, X, reset=False)
+    if issparse(X):
+        X = X.toarray()  # as wide as the training table, which was dense
     if not numbers.is_plain(X):
         numbers.refuse_frames(X, "X")
     if not precomputed:
