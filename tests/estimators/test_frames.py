@@ -158,3 +158,21 @@ def test_tables_that_are_only_planned_are_to_be_collected():
         model.fit(X, np.arange(6.0)).predict(X.lazy())
     with pytest.raises(ValueError, match=sentence):
         OneClassMKL([LinearKernel()]).fit(X.lazy())
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid")
+def test_a_row_of_a_frame_is_refused_as_one_dimensional():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
+    model = SpicyMKLRegressor({"a": "a", "b": "b"}).fit(X, X["a"])
+    with pytest.raises(ValueError, match="Expected a 2-dimensional"):
+        model.predict(X.iloc[0])
+
+
+def test_columns_in_use_in_another_order_are_refused_for_their_order():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    views = {name: (name, GaussianKernel(1.0)) for name in "abc"}
+    model = SpicyMKLRegressor(views, alpha=0.2).fit(X, X["a"] + X["b"])
+    assert model.active_kernels_.tolist() == [0, 1]
+    np.testing.assert_array_equal(model.predict(X[["a", "b"]]), model.predict(X))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.predict(X[["b", "a"]])

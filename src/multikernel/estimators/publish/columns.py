@@ -87,16 +87,19 @@ def with_unused(model: Any, X: Any) -> Any:
     """Return a data frame of pandas with zeros in absent columns that are not read.
 
     Other data are returned unchanged, and are refused where columns are absent.
+    Columns in another order stay so, and scikit-learn refuses their order.
     """
     names = list(getattr(model, "feature_names_in_", ()))
-    if not (names and hasattr(X, "reindex")) or len(X.columns) >= len(names):
+    if not names or not (hasattr(X, "reindex") and hasattr(X, "columns")):
         return X
     present = {*X.columns}
     absent = [name for name in names if name not in present]
-    in_order = [name for name in names if name in present] == [*X.columns]
-    if not in_order or not {*absent} <= {*unused_columns(model)}:
+    strange = len(present) < len(X.columns) or not present <= {*names}
+    if not absent or strange or not {*absent} <= {*unused_columns(model)}:
         return X
-    return X.reindex(columns=names, fill_value=0.0)
+    in_order = [name for name in names if name in present] == [*X.columns]
+    columns = names if in_order else [*X.columns, *absent]
+    return X.reindex(columns=columns, fill_value=0.0)
 
 
 def names_made(steps: Any) -> list[str]:
