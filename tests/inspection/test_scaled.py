@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.stats import spearmanr
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -95,3 +96,20 @@ def test_refusals():
     search = SpicyMKLRegressorCV(GaussianKernel(2.0), loss="huber", intervals=True)
     with pytest.raises(ValueError, match="squared_error"):
         scaled_intervals(search.fit(X, y), X, y)
+
+
+def test_predict_deviation_of_a_pipeline_and_of_a_sparse_table():
+    X = 10.0 + 100.0 * np.random.default_rng(0).normal(size=(60, 2))
+    y = np.sin(X[:, 0] / 100.0)
+    pipeline = make_pipeline(StandardScaler(), SpicyMKLRegressor()).fit(X, y)
+    scaled = pipeline[0].transform(X)
+    behind = term_posterior(pipeline[-1], scaled, y).predict_deviation(scaled)
+    found = term_posterior(pipeline, X, y).predict_deviation(X)
+    np.testing.assert_allclose(found, behind)
+    bits = (scaled > 0.5).astype(float)
+    dense, packed = (
+        term_posterior(SpicyMKLRegressor("tanimoto").fit(table, y), table, y)
+        for table in (bits, sparse.csr_array(bits))
+    )
+    within = packed.predict_deviation(sparse.csr_array(bits))
+    np.testing.assert_allclose(within, dense.predict_deviation(bits))

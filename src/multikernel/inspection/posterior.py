@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.sparse import issparse
 from scipy.stats import norm
 from sklearn.base import is_regressor
 
@@ -129,21 +130,26 @@ class TermPosterior:
 
         Parameters
         ----------
-        X : ndarray or data frame of shape (n_samples, n_features)
-            Points, as in `band`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples, as ``predict`` of the estimator accepts them.
 
         Returns
         -------
         deviation : ndarray of shape (n_samples, n_outputs)
             In the units of the targets, for samples of weight one.
         """
+        return self.row_deviations(self.read(X))
+
+    def row_deviations(self, rows: Array) -> Array:
+        """Return `predict_deviation` of the rows that `read` makes of samples."""
         everything = list(range(len(self.active_kernels)))
-        variances = self._variances(self._table(X), everything, self.X)
+        variances = self._variances(rows, everything, self.X)
         return np.asarray(np.sqrt(self.noise_variance + variances))
 
     def _table(self, X: Any) -> Array:
         """Return data as an array with the model's own columns."""
-        return self.read(X) if hasattr(X, "columns") else np.asarray(X, np.float64)
+        other = hasattr(X, "columns") or issparse(X)
+        return self.read(X) if other else np.asarray(X, np.float64)
 
     def _variances(self, X: Array, positions: list[int], center: Array | None) -> Array:
         """Return the variances of a sum of terms, shape (n_samples, n_outputs)."""

@@ -70,7 +70,7 @@ class ScaledIntervals:
         """
         rows = self.posteriors[0].read(X)
         predicted = self.folds.decision_values(rows)
-        deviations = np.stack([p.predict_deviation(rows) for p in self.posteriors])
+        deviations = np.stack([p.row_deviations(rows) for p in self.posteriors])
         ends = cv_plus(predicted, self.folds.fold_of, self.scores, coverage, deviations)
         low, high = (end[:, 0] if end.shape[1] == 1 else end for end in ends)
         return low, high
@@ -169,7 +169,7 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
         )
         active = np.arange(of_fold.n_active)
         posterior = posterior_of(of_fold, active, theta, training, read)
-        deviations[~train] = posterior.predict_deviation(rows[~train])
+        deviations[~train] = posterior.row_deviations(rows[~train])
         posteriors.append(posterior)
     scores = folds.residuals / deviations
     return ScaledIntervals(folds, tuple(posteriors), scores)
