@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
@@ -288,7 +288,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
     if "sparse_input_" in vars(estimator):
         return read_sparse(estimator, owner, X, reset=False)
     if issparse(X):
-        X = X.toarray()  # as wide as the training table, which was dense
+        X = csr_array(X).toarray()  # as wide as the training table, which was dense
     if not numbers.is_plain(X):
         numbers.refuse_frames(X, "X")
     if not precomputed:
