@@ -21,6 +21,7 @@ Found = TypeVar("Found")
 PEERS = (
     *("numpy", "scipy", "scikit-learn", "himalaya", "celer", "skglm", "MKLpy"),
     *("scmkl", "torch", "cvxpy", "benchopt", "interpret-core", "pygam", "mapie"),
+    *("catboost", "lightgbm"),
 )
 
 

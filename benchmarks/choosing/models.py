@@ -81,6 +81,30 @@ def trees(name: str) -> Model:
     return fit
 
 
+def catboost(split: Split) -> Answer:
+    """Return CatBoost's trees, with its defaults."""
+    import catboost
+
+    made = getattr(catboost, f"CatBoost{kind_of(split)}")
+    model = made(
+        random_seed=0, thread_count=1, verbose=False, allow_writing_files=False
+    )
+    fitted = model.fit(split.columns, split.y)
+    if split.measure != "AUC":
+        # Its classes are a column.
+        return np.ravel(fitted.predict(split.columns_test)), None
+    return answer(fitted, split.columns_test, split)
+
+
+def lightgbm(split: Split) -> Answer:
+    """Return LightGBM's trees, with its defaults."""
+    import lightgbm
+
+    made = getattr(lightgbm, f"LGBM{kind_of(split)}")
+    model = made(random_state=0, n_jobs=1, verbose=-1)
+    return answer(model.fit(split.columns, split.y), split.columns_test, split)
+
+
 def explainable(split: Split) -> Answer:
     """Return interpret's boosting machine, a sum of terms of a column or two.
 
@@ -208,6 +232,8 @@ OTHERS: dict[str, Model] = {
     "best single kernel": best_single,
     "random forest": trees("RandomForest"),
     "boosting": trees("HistGradientBoosting"),
+    "CatBoost": catboost,
+    "LightGBM": lightgbm,
     "EBM": explainable,
     "pyGAM": additive,
     "GP with ARD": processes,
@@ -225,11 +251,16 @@ COMPARED: dict[str, tuple[str, ...]] = {
         "SVM grid",
         "random forest",
         "boosting",
+        "CatBoost",
+        "LightGBM",
         "EBM",
         "pyGAM",
         "GP with ARD",
     ),
-    LARGE: ("SpicyMKL CV", "SpicyMKL", "SVM", "random forest", "boosting", "EBM"),
+    LARGE: (
+        *("SpicyMKL CV", "SpicyMKL", "SVM", "random forest", "boosting"),
+        *("CatBoost", "LightGBM", "EBM"),
+    ),
     VIEWS: (*_KERNELS, *_GRAMS),
     SEQUENCES: (*_KERNELS, *_GRAMS),
     TARGETS: (

@@ -35,14 +35,22 @@ class Stopped(BaseException):
 
 def limited(work: Callable[[], Found], seconds: float) -> tuple[Found, float]:
     """Return what a call returns, and its processor seconds, or stop it."""
+    expired = False
 
     def stop(*_: Any) -> None:
+        nonlocal expired
+        expired = True
         raise Stopped
 
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         return cpu(work)
+    except KeyboardInterrupt as error:
+        # CatBoost raises it for every exception of a signal handler.
+        if expired:
+            raise Stopped from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
