@@ -253,3 +253,19 @@ def test_a_split_of_classes_has_a_term_of_each_column_and_output():
     assert split.names[-1] == "x2 (unpenalized)"
     free = LinearRegression().fit(X[:, [2]], classes)
     assert split.shares[:, -1].max() > 0.3 * free.score(X[:, [2]], classes)
+
+
+def test_a_split_refuses_one_group():
+    X, y, _ = data()
+    model = SpicyMKLRegressor(KERNELS, 0.1).fit(X, y)
+    with pytest.raises(ValueError, match="groups contains one group"):
+        variance_split(model, X, y, groups=np.zeros(len(y)))
+
+
+@pytest.mark.parametrize("resample", [bootstrap, stability_selection])
+def test_resamples_of_a_model_with_an_offset_warn_without_one(resample):
+    X, y, random = data()
+    offset = random.normal(size=len(y))
+    model = SpicyMKLRegressor(KERNELS, 0.1).fit(X, y, offset=offset)
+    with pytest.warns(UserWarning, match="fitted with an offset, but none"):
+        resample(model, X, y, n_resamples=2, groups=PATIENTS)

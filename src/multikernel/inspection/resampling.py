@@ -79,6 +79,11 @@ def refit(
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     _check_estimator(owner, estimator)
     estimator._check_parameters()
+    if data[-1] is None and getattr(vars(estimator).get("_state"), "has_offset", False):
+        warn_user(
+            f"{owner}: {type(estimator).__name__} was fitted with an offset, but none "
+            "was passed, so the resamples are fitted without one: pass offset=..."
+        )
     method = estimator._method()
     source = method.source.for_parts()
     attributes: dict[int, dict[str, Any]] = {}
@@ -243,6 +248,8 @@ def resampled_weights(
     if groups is not None:
         labels = check_groups(groups, len(weights))
         unit_of = np.unique(labels, return_inverse=True)[1]
+        if not unit_of.any():
+            raise ValueError("groups contains one group; resamples require two.")
     # A sample without weight is none, and makes no resample larger.
     drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
     n_units, chances = int(drawable.sum()), drawable / drawable.sum()
