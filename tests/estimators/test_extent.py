@@ -1,9 +1,15 @@
 """How far the default dictionary goes, and at which strength."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from multikernel import LpMKLClassifier, SpicyMKLClassifier, SpicyMKLClassifierCV
+from multikernel import (
+    LpMKLClassifier,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+)
 from multikernel.datasets import make_epistasis
 from multikernel.estimators import NullAlpha
 from multikernel.estimators.read import extent
@@ -70,3 +76,14 @@ def test_genotypes_count_by_their_values(d, affordable):
     assert (extent.fit_seconds(Shape) <= extent.LIMIT) is affordable
     Shape.seen = np.random.default_rng(0).normal(size=(1000, d))
     assert extent.fit_seconds(Shape) > extent.LIMIT
+
+
+def test_a_fit_says_when_landmarks_replace_exact_kernels():
+    random = np.random.default_rng(0)
+    rows, settings = random.normal(size=(2400, 4)), {"alpha": 0.3, "tol": 0.1}
+    exact = SpicyMKLRegressor(**settings).fit(rows[:400], rows[:400, 0])
+    assert exact.fit_info_["left_out"] == ""
+    frame = pd.DataFrame(rows).add_prefix("column ")
+    for table in (rows, frame.assign(sign=np.where(rows[:, 0] > 0.0, "+", "-"))):
+        rough = SpicyMKLRegressor(**settings).fit(table, rows[:, 0])
+        assert "300 landmarks" in rough.fit_info_["left_out"]

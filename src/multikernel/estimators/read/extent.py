@@ -9,9 +9,9 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.read.samples import Samples
-from multikernel.gram.choice import STEP, readable_seconds
+from multikernel.gram.choice import SMALL, STEP, readable_seconds
 from multikernel.gram.factors.growth import MOST_VALUES
-from multikernel.kernels import ColumnKernel, KernelDictionary
+from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import CHUNK_BYTES, evenly_spaced
 
@@ -92,10 +92,34 @@ def left_out(
 
     Methods whose models have all kernels are never `paired`.
     """
+    if samples.table.kernels is not None or dictionary is None:
+        return ""
+    parts = _columns_left_out(samples, dictionary, paired=paired), _exact(dictionary)
+    return "; ".join(filter(None, parts))
+
+
+def _exact(dictionary: KernelDictionary) -> str:
+    """Return that landmarks replace exact Gaussian kernels, if they do."""
+    if isinstance(dictionary, InteractionDictionary):
+        dictionary = dictionary.mains
+    kernels = [dictionary[m] for m in range(len(dictionary))]
+    inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
+    counts = [k.n_components for k in inner if isinstance(k, NystroemKernel)]
+    if not counts:
+        return ""
+    return (
+        f"exact Gaussian kernels on all columns: {max(counts)} landmarks approximate "
+        f"each, because kernels times rows squared exceed {SMALL}"
+    )
+
+
+def _columns_left_out(
+    samples: Samples, dictionary: KernelDictionary, *, paired: bool
+) -> str:
+    """Return which kernels on columns a default dictionary leaves out, and why."""
     layout = samples.table.layout
     n_columns = samples.seen.shape[1] if layout is None else len(layout.numeric)
-    is_complete = isinstance(dictionary, InteractionDictionary) or n_columns < 2
-    if samples.table.kernels is not None or dictionary is None or is_complete:
+    if isinstance(dictionary, InteractionDictionary) or n_columns < 2:
         return ""
     n_alone = n_on_columns(dictionary)
     if n_alone > 1 and not paired:
