@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
@@ -287,8 +287,8 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
     owner, layout = type(estimator).__name__, None
     if "sparse_input_" in vars(estimator):
         return read_sparse(estimator, owner, X, reset=False)
-    if issparse(X):
-        X = csr_array(X).toarray()  # as wide as the training table, which was dense
+    if issparse(X) and hasattr(X, "toarray"):
+        X = X.toarray()  # as wide as the training table, which was dense
     if not numbers.is_plain(X):
         numbers.refuse_frames(X, "X")
     if not precomputed:
