@@ -535,7 +535,7 @@ def nested_report(X, y):
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_a_report_says_how_good_a_whole_search_is():
     pytest.importorskip("matplotlib")
-    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X, y = (part[:200] for part in load_diabetes(return_X_y=True, as_frame=True))
     nested, page = nested_report(X, y)
     views = {"body": ["bmi", "bp"], "serum": [f"s{k}" for k in range(1, 7)]}
     search = mk.SpicyMKLRegressorCV(views | {"age": "age"}, n_alphas=6, cv=2)

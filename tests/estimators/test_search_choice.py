@@ -287,13 +287,20 @@ ONE_ERROR = {"refit": "one_standard_error", "cv": 4}
     "search",
     [
         SpicyMKLRegressorCV(n_alphas=12, **ONE_ERROR),
-        LpMKLRegressorCV(Cs=[0.01, 0.1, 1.0, 10.0], ps=[1.0, 2.0], **ONE_ERROR),
         GroupOMPRegressorCV(alphas=[0.01, 0.1], **ONE_ERROR),
-        HKLRegressorCV(n_alphas=4, max_kernels=12, **ONE_ERROR),
-        FixedWeightsMKLRegressorCV(Cs=[0.01, 0.1, 1.0, 10.0], **ONE_ERROR),
-        LocalRademacherMKLRegressorCV(thetas=[1, 4], Cs=[0.1, 1.0], **ONE_ERROR),
-        SpicyMKLSurvivalCV(n_alphas=8, **ONE_ERROR),
         SpicyMKLOrdinalCV(n_alphas=8, **ONE_ERROR),
+        *(
+            pytest.param(search, marks=pytest.mark.slow)
+            for search in (
+                LpMKLRegressorCV(Cs=[0.01, 0.1, 1.0, 10.0], ps=[1.0, 2.0], **ONE_ERROR),
+                HKLRegressorCV(n_alphas=4, max_kernels=12, **ONE_ERROR),
+                FixedWeightsMKLRegressorCV(Cs=[0.01, 0.1, 1.0, 10.0], **ONE_ERROR),
+                LocalRademacherMKLRegressorCV(
+                    thetas=[1, 4], Cs=[0.1, 1.0], **ONE_ERROR
+                ),
+                SpicyMKLSurvivalCV(n_alphas=8, **ONE_ERROR),
+            )
+        ),
     ],
     ids=lambda search: type(search).__name__,
 )

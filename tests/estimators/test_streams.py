@@ -78,7 +78,9 @@ def test_batches_get_a_sentence_that_names_the_way_in(kind, frame):
         fitted.predict(kind([frame[NAMES]]))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
 def test_factors_in_files(frame, tmp_path, monkeypatch, loss, dtype):
     monkeypatch.setattr(row_blocks, "BLOCK_ROWS", 16)

@@ -101,6 +101,7 @@ def test_mains_are_centred_before_they_are_rounded():
     np.testing.assert_allclose(whole, [first, second, first * second], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_products_that_must_be_written_down_have_another_storage():
     X = np.random.default_rng(0).normal(size=(1200, 5))
     # Five mains, three matrices of a fit, and six of ten products at a time.

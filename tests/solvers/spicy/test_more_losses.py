@@ -136,7 +136,14 @@ def test_the_digits_of_features_prove_fits_of_large_counts(count, scale, alpha):
     assert abs(column @ model.dual_coef_) <= strength * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", [7, 11, 19])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(7, marks=pytest.mark.slow),
+        11,
+        pytest.param(19, marks=pytest.mark.slow),
+    ],
+)
 def test_several_large_counts_are_fitted_to_tol(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2))
