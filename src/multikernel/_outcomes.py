@@ -49,7 +49,7 @@ class Answers:
     offset: Any = None
 
     def __call__(self, method: str, *y: Any) -> Any:
-        """Return what a method answers; `y` are targets to score against."""
+        """Return the result of a method of the model; scores need the targets `y`."""
         if self.offset is None:
             return getattr(self.model, method)(self.X, *y)
         before, last = last_step(self.model)

@@ -1,4 +1,4 @@
-"""What a saved model answers to rows: predictions, and what is added on request."""
+"""Predictions of a saved model, and the columns that options add to them."""
 
 from typing import Any
 
@@ -19,11 +19,7 @@ def answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.Dat
     estimator, X = ask.model, ask.X
     (before, model), times = last_step(estimator), asked.later or []
     predicted = ask("predict")
-    if predicted.ndim == 1:
-        frame = pd.DataFrame({"prediction": predicted})
-    else:
-        heads = [f"prediction_{name}" for name in model.output_names_]
-        frame = pd.DataFrame(predicted, columns=heads)
+    frame = pd.DataFrame(predicted, columns=_heads(model, predicted, "prediction"))
     if is_outlier_detector(estimator):
         frame["decision"] = estimator.decision_function(X)  # to rank them by
     if predicts_times(model):

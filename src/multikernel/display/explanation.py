@@ -41,8 +41,8 @@ class ExplanationDisplay:
         How far each term may be from the truth on either side: bars get whiskers, but
         not the one that several kernels share.
     values : sequence of str, of length n_active, default=None
-        What the sample has in the columns of each kernel, written beside its name; no
-        text where that is empty.
+        Values of the sample in the columns of each kernel, written beside the kernel's
+        name; an empty text adds nothing.
 
     Attributes
     ----------

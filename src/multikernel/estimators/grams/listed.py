@@ -14,6 +14,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model
 from multikernel.certificates.gap import scaled_dual_value
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
+from multikernel.estimators.grams.shortlist import renumbered
 from multikernel.estimators.grams.training import Training
 from multikernel.gram import BuiltStack, GramStack
 from multikernel.gram.capabilities import largest_forms
@@ -81,7 +82,7 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
         if proved or wider.size == listed.size:
             break
         places = np.searchsorted(wider, listed)
-        starts = [_on_list(one, places, wider.size) for one in solutions]
+        starts = [renumbered(one, places, wider.size) for one in solutions]
         listed = wider
     return GramFit(recipe, shorter, solutions)
 
@@ -133,12 +134,3 @@ def _in_passes(solution: Solution, share: float) -> Solution:
     """Return a solution whose passes, over this share of all kernels, are over all."""
     lines = [replace(line, passes=share * line.passes) for line in solution.history]
     return replace(solution, history=tuple(lines))
-
-
-def _on_list(solution: Solution, places: Indices, size: int) -> Solution:
-    """Return a solution whose kernels have these places on a longer list."""
-    weights, norms = np.zeros((2, size))
-    weights[places], norms[places] = solution.kernel_weights, solution.norms
-    return replace(
-        solution, kernel_weights=weights, norms=norms, active=places[solution.active]
-    )

@@ -109,7 +109,7 @@ def _follow_block(
     short = [replace(problem, gram=held) for problem in problems]
     begin = [None if start is None else _among(start, listed) for start in starts]
     for solutions in follow_each(solver, short, penalties, begin, watch):
-        yield [_of_all(solution, listed, stack.shape[0]) for solution in solutions]
+        yield [renumbered(solution, listed, stack.shape[0]) for solution in solutions]
 
 
 def _listed(
@@ -157,10 +157,10 @@ def _among(model: Solution, listed: Indices) -> Solution:
     )
 
 
-def _of_all(model: Solution, listed: Indices, n_kernels: int) -> Solution:
-    """Return a solution of kernels on the list, numbered among all."""
+def renumbered(solution: Solution, places: Indices, n_kernels: int) -> Solution:
+    """Return a solution whose kernels have these places among more kernels."""
     weights, norms = np.zeros((2, n_kernels))
-    weights[listed], norms[listed] = model.kernel_weights, model.norms
+    weights[places], norms[places] = solution.kernel_weights, solution.norms
     return replace(
-        model, kernel_weights=weights, norms=norms, active=listed[model.active]
+        solution, kernel_weights=weights, norms=norms, active=places[solution.active]
     )
