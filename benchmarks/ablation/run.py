@@ -360,16 +360,16 @@ def turned_outputs() -> None:
 
 def corners() -> None:
     """Leave piecewise linear losses to the barrier."""
-    from multikernel.solvers.spicy import sides
+    from multikernel.solvers.spicy import polyhedral
 
-    sides.BarrierSide.again = lambda self: None
+    polyhedral.BarrierSide.again = lambda self: None
 
 
 def exact_preconditioner() -> None:
     """Precondition steps of joint losses by their diagonal alone."""
-    from multikernel.solvers.spicy import simplices
+    from multikernel.solvers.spicy import coupled
 
-    simplices._softest = lambda softness, hessian: np.zeros(softness.shape, bool)
+    coupled._softest = lambda softness, hessian: np.zeros(softness.shape, bool)
 
 
 def halved_steps() -> None:
@@ -539,7 +539,7 @@ MECHANISMS = {
     ),
     "machines first": Mechanism(
         machines_first,
-        (f"{SPICY}/weights.py",),
+        (f"{SPICY}/machine_start.py",),
         (
             "hinge, 400 rows",
             "hinge, 2000 rows",
@@ -551,7 +551,7 @@ MECHANISMS = {
         ),
     ),
     "turned outputs": Mechanism(
-        turned_outputs, ("solvers/outputs.py",), ("shared, 400 targets",)
+        turned_outputs, (f"{SPICY}/outputs.py",), ("shared, 400 targets",)
     ),
     "exact preconditioner": Mechanism(
         exact_preconditioner,
@@ -563,7 +563,7 @@ MECHANISMS = {
     ),
     "corners": Mechanism(
         corners,
-        (f"{SPICY}/corners.py",),
+        (),
         ("hinge, 400 rows", "hinge, 2000 rows", "hinge, 837 kernels", "search, hinge"),
     ),
     "rough forms": Mechanism(

@@ -11,10 +11,10 @@ from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
 from multikernel.solvers import SpicyMKL, alpha_grid, solve_path
-from multikernel.solvers.spicy import corners as face_search
+from multikernel.solvers.spicy import polyhedral as face_search
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.kernels import QuadraticModel, SummedHessian
-from multikernel.solvers.spicy.sides import BarrierSide, CornerSide
+from multikernel.solvers.spicy.polyhedral import BarrierSide, CornerSide
 from multikernel.testing import check_solution
 
 N = 14

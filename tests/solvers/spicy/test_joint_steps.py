@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from multikernel.linalg.shifted import shifted_root
+from multikernel.solvers.spicy.coupled import constrained_step
 from multikernel.solvers.spicy.kernels import (
     JointHessian,
     QuadraticModel,
     newton_step,
 )
-from multikernel.solvers.spicy.simplices import constrained_step
 
 intercepts = pytest.mark.parametrize("centred", [True, False])
 

@@ -21,7 +21,8 @@ from multikernel.losses import (
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL, solve_path
-from multikernel.solvers.spicy.sides import BarrierSide, SmoothSide
+from multikernel.solvers.spicy.polyhedral import BarrierSide
+from multikernel.solvers.spicy.sides import SmoothSide
 from multikernel.testing import check_solution, check_solver
 
 SMOOTH = (
@@ -95,7 +96,7 @@ def test_the_objective_is_that_of_a_general_minimiser(loss):
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_slopes_at_a_boundary_that_rounding_reaches_are_numbers():
     y = np.array([1.0, -1.0])
-    side = SmoothSide(LogisticLoss(), y, np.array([0.5, -0.5]))
+    side = SmoothSide(LogisticLoss(), y, np.array([0.5, -0.5]), 1.0)
     length = side.aim(np.array([0.5, 0.5]) / 0.99 * (1.0 + 1e-15))
     assert np.isfinite(side.slope(length / 0.99))
 

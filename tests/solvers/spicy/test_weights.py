@@ -12,12 +12,12 @@ from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, LogisticLoss, 
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, solve_path
-from multikernel.solvers.spicy.corners import FaceSearch
-from multikernel.solvers.spicy.weights import (
+from multikernel.solvers.spicy.machine_start import (
     WeightSearch,
     has_quick_machines,
     weighted_sums,
 )
+from multikernel.solvers.spicy.polyhedral import FaceSearch
 
 N = 1000
 
@@ -94,7 +94,7 @@ def test_a_choice_that_misses_who_is_to_move_costs_machines_alone(stack, monkeyp
     problem = problem_of(stack, "hinge")
     expected = SpicyMKL(tol=1e-6).solve(problem)
     monkeypatch.setattr(
-        "multikernel.solvers.spicy.weights.samples_in_play",
+        "multikernel.solvers.spicy.machine_start.samples_in_play",
         lambda problem, rho, f: np.flatnonzero(rho) if rho.any() else np.arange(9),
     )
     found = SpicyMKL(tol=1e-6).solve(problem)
@@ -105,7 +105,7 @@ def test_a_choice_that_misses_who_is_to_move_costs_machines_alone(stack, monkeyp
 def test_machines_that_prove_nothing_are_given_up(stack, monkeypatch):
     values = iter([(0.0, 0.0)] * 20)
     monkeypatch.setattr(
-        "multikernel.solvers.spicy.weights.scaled_dual_value",
+        "multikernel.solvers.spicy.machine_start.scaled_dual_value",
         lambda *_: next(values),
     )
     problem = problem_of(stack, "hinge")

@@ -1,15 +1,15 @@
 r"""The loss's side of SpicyMKL's inner problem, as Newton's method sees it.
 
-The inner problem minimises :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
-smooth :math:`\Phi`. Where the conjugate is twice differentiable, Newton's method has a
-curvature of the first term; where its slope is finite at the ends of its domain, as
-with Huber's loss, slack multipliers keep the point inside. Where it is piecewise
-linear on a box (hinge, epsilon-insensitive) there are two ways. From far away the box
-is kept by slack multipliers, as in section 3.3 of [1]_; here they follow the central
-path :math:`\xi (u - p) = \zeta p = \mu` and :math:`\mu` is driven to zero with the
-duality gap, so nothing stays smoothed and every iterate is strictly feasible. From a
-solution for a near-by strength most samples sit at corners of the box and stay there:
-each Newton step minimises its quadratic model over the box, by an active-set method.
+The inner problem minimizes :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
+smooth :math:`\Phi`. A side is the first term at a point :math:`\rho` inside the domain
+of the conjugate. This module has the side of a loss whose conjugate is twice
+differentiable. `polyhedral` has those of piecewise linear losses, and `coupled` those
+of losses of all classes at once.
+
+A conjugate whose slope is finite at an end of its domain does not keep Newton's method
+off that end. Slack multipliers do, as in section 3.3 of [1]_. Here they follow the
+central path, and :math:`\mu` is driven to zero with the duality gap. So nothing stays
+smoothed, and every iterate is strictly feasible.
 
 References
 ----------
@@ -22,9 +22,8 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
-from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.losses.weighted import finite_ends
-from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.kernels import QuadraticModel, newton_step
 from multikernel.solvers.spicy.settings import SETTINGS
 
@@ -32,12 +31,15 @@ from multikernel.solvers.spicy.settings import SETTINGS
 class Side(ABC):
     """A point rho inside the domain of the conjugate, and steps from it.
 
-    Methods that are not abstract suit a conjugate that is exact by itself. Sides
-    begin at a point of the shape of the targets y, which they move off the boundary.
+    Sides begin at a point of the shape of the targets y, which they move off the
+    boundary.
     """
 
     rho: Array
     """The point, of the shape of the targets."""
+
+    walls: "Walls | None" = None
+    """The barrier that keeps the point inside; None if the conjugate does."""
 
     @abstractmethod
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -58,12 +60,14 @@ class Side(ABC):
     def move(self, length: float) -> None:
         """Go `length` times the direction."""
 
-    def center(self, gap: float) -> None:  # noqa: B027
-        """Make what the side itself adds to the duality gap at most `gap`."""
+    def center(self, gap: float) -> None:
+        """Lower the barrier until complementarity costs at most `gap`."""
+        if self.walls is not None:
+            self.walls.center(gap)
 
     def slack(self) -> float:
-        """Return what the side itself adds to the duality gap, 0 if it is exact."""
-        return 0.0
+        """Return what complementarity adds to the gap, 0 if there is no barrier."""
+        return 0.0 if self.walls is None else self.walls.slack()
 
     def again(self) -> "Side | None":
         """Return the side for a near-by problem, None if a fresh one is as good."""
@@ -145,45 +149,51 @@ class Walls:
         self.zeta = self.zeta + length * d_zeta
 
 
-class Walled(Side):
-    """A side whose barrier is set by the absolute duality gap that it begins at."""
-
-    walls: Walls
-
-    def center(self, gap: float) -> None:
-        """Lower the barrier until complementarity costs at most `gap`."""
-        self.walls.center(gap)
-
-    def slack(self) -> float:
-        """Return what complementarity costs on the central path."""
-        return self.walls.slack()
-
-
 class SmoothSide(Side):
-    """The side of a loss whose conjugate is twice differentiable."""
+    """The side of a loss whose conjugate is twice differentiable.
 
-    def __init__(self, loss: SmoothConjugateLoss, y: Array, rho: Array) -> None:
+    There are walls at the ends of the domain where the slope of the conjugate is
+    finite, as of Huber's loss: many samples of the solution are there. `gap` is the
+    absolute duality gap at the start, which sets the height of the barrier.
+    """
+
+    def __init__(
+        self, loss: SmoothConjugateLoss, y: Array, rho: Array, gap: float
+    ) -> None:
         self.loss, self.y = loss, y
         lower, upper = loss.dual_bounds(y)
-        self.lowest, self.highest = _inside(-upper), -_inside(lower)
+        self.lowest, self.highest = lowest_inside(-upper), -lowest_inside(lower)
         self.rho = np.clip(rho, self.lowest, self.highest)
         self.step = np.zeros_like(rho)
+        low, high = finite_ends(loss, y)
+        if np.isfinite(low).any() or np.isfinite(high).any():
+            width = high - low
+            margin = SETTINGS.inwards * np.where(np.isfinite(width), width, 1.0)
+            self.rho = np.clip(self.rho, low + margin, high - margin)
+            self.walls = Walls(low, high, self.rho, gap)
 
     def again(self) -> "Side | None":
-        """Return a side that starts where this one ended."""
-        return SmoothSide(self.loss, self.y, self.rho)
+        """Return this side, or None where the barrier has to suit another gap."""
+        return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step with the derivatives of the conjugate.
 
-        A step that leaves the domain is taken in the decision values that belong to
-        the point instead, where nothing ends: of their answer the step is a
-        linearisation. Cut off at the boundary it would be as short as the sample that
-        is the nearest to it allows, and those are many that are classified well.
+        The multipliers of walls are eliminated. Without walls, a step that leaves the
+        domain is taken in the decision values that belong to the point instead, where
+        nothing ends: of their answer the step is a linearization. Cut off at the
+        boundary it would be as short as the sample that is the nearest to it allows,
+        and those are many that are classified well.
         """
-        pull, curvature = self._derivatives()
+        u, loss = -self.rho, self.loss
+        pull = -loss.conjugate_gradient(self.y, u)
+        curvature = loss.conjugate_hessian(self.y, u)
+        if self.walls is not None:
+            pull = pull + self.walls.gradient(self.rho)
+            curvature = curvature + self.walls.curvature(self.rho)
         step, shift = newton_step(model, pull, curvature)
-        if reach(self.rho, step, self.lowest, self.highest) <= 1.0:
+        leaves = reach(self.rho, step, self.lowest, self.highest) <= 1.0
+        if leaves and self.walls is None:
             f = -(pull + curvature * step)
             bent = self._answer(f, centre=model.excess is not None) - self.rho
             if np.vdot(pull + model.gradient, bent) < 0.0:
@@ -201,17 +211,14 @@ class SmoothSide(Side):
             return self.rho
         return best_intercepts(self.loss, self.y, f)[1]
 
-    def _derivatives(self) -> tuple[Array, Array]:
-        """Return slope and curvature of the conjugate in terms of rho."""
-        u, loss = -self.rho, self.loss
-        return -loss.conjugate_gradient(self.y, u), loss.conjugate_hessian(self.y, u)
-
     def aim(self, step: Array) -> float:
         """Set the direction; stay inside the domain.
 
         Samples that are as near to the boundary as rounding lets them be, and would
         go nearer, stay where they are: they are not to hold up the others.
         """
+        if self.walls is not None:
+            self.walls.aim(self.rho, step)
         outwards = np.where(
             step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
         )
@@ -220,13 +227,19 @@ class SmoothSide(Side):
         return min(1.0, SETTINGS.interior * longest)
 
     def slope(self, length: float) -> float:
-        """Return the derivative of the conjugate along the direction."""
+        """Return the derivative of the conjugate and the barrier."""
         slopes = self.loss.conjugate_gradient(self.y, -self._moved(length))
-        return -float(np.vdot(slopes, self.step))
+        slope = -float(np.vdot(slopes, self.step))
+        if self.walls is not None:
+            gradient = self.walls.gradient(self.rho + length * self.step)
+            slope += float(np.vdot(gradient, self.step))
+        return slope
 
     def move(self, length: float) -> None:
-        """Go along the direction."""
+        """Go along the directions of the point and the multipliers."""
         self.rho = self._moved(length)
+        if self.walls is not None:
+            self.walls.move()
 
     def _moved(self, length: float) -> Array:
         """Return the point `length` times the direction away, off the boundary."""
@@ -234,206 +247,7 @@ class SmoothSide(Side):
         return np.asarray(np.clip(moved, self.lowest, self.highest))
 
 
-class BoundedSide(Walled, SmoothSide):
-    """The side of a smooth conjugate whose slope is finite at ends of its domain.
-
-    Nothing in such a conjugate, as Huber's, keeps Newton's method off the
-    ends, where many samples of the solution are. Slack multipliers do, as in
-    `BarrierSide`, at these ends only.
-    """
-
-    def __init__(
-        self, loss: SmoothConjugateLoss, y: Array, rho: Array, gap: float
-    ) -> None:
-        super().__init__(loss, y, rho)
-        low, high = finite_ends(loss, y)
-        width = high - low
-        margin = SETTINGS.inwards * np.where(np.isfinite(width), width, 1.0)
-        self.rho = np.clip(rho, low + margin, high - margin)
-        self.walls = Walls(low, high, self.rho, gap)
-
-    def again(self) -> None:
-        """Return that a fresh side is as good: its barrier suits the gap."""
-
-    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step after eliminating the multipliers."""
-        pull, curvature = self._derivatives()
-        return newton_step(
-            model,
-            pull + self.walls.gradient(self.rho),
-            curvature + self.walls.curvature(self.rho),
-        )
-
-    def aim(self, step: Array) -> float:
-        """Set the directions of the point and the multipliers; stay inside."""
-        self.walls.aim(self.rho, step)
-        return super().aim(step)
-
-    def slope(self, length: float) -> float:
-        """Return the derivative of the barrier function along the direction."""
-        gradient = self.walls.gradient(self.rho + length * self.step)
-        return super().slope(length) + float(np.vdot(gradient, self.step))
-
-    def move(self, length: float) -> None:
-        """Go along the directions of the point and the multipliers."""
-        super().move(length)
-        self.walls.move()
-
-
-class BarrierSide(Walled):
-    """The side of a piecewise linear loss: boxes kept by a vanishing barrier."""
-
-    rho: Array  # the point, and the pieces that add up to it
-    pieces: Array
-
-    # Of the quadratic model: a Newton step sets them, and its directions need them.
-    gradient: Array
-    curvatures: Array
-    curvature: Array
-    pull: Array
-
-    def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
-        self.loss, self.y = loss, y
-        slopes, self.costs, self.sizes = loss.dual_pieces(y)
-        self.signs = -slopes  # rho = -u
-        self.direction = zero = np.zeros_like(self.sizes)
-        self.lowest = _inside(zero)
-        self.highest = -_inside(-self.sizes)
-        self._go_to(_interior_pieces(self.signs, self.sizes, rho))
-        self.walls = Walls(zero, self.sizes, self.pieces, gap)
-
-    def _go_to(self, pieces: Array) -> None:
-        """Set the pieces and the point that they add up to."""
-        self.pieces = self._off_walls(pieces)
-        self.rho = (self.signs * self.pieces).sum(axis=0)
-
-    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step after eliminating pieces and multipliers."""
-        self.gradient = self.costs + self.walls.gradient(self.pieces)
-        self.curvatures = self.walls.curvature(self.pieces)
-        # Pieces add up to rho, so their flexibilities (inverse curvatures) add up.
-        self.curvature = 1.0 / (1.0 / self.curvatures).sum(axis=0)
-        pull = (self.signs * self.gradient / self.curvatures).sum(axis=0)
-        self.pull = self.curvature * pull
-        return newton_step(model, self.pull, self.curvature)
-
-    def aim(self, step: Array) -> float:
-        """Set the directions of pieces and multipliers; stay inside the boxes."""
-        f = -self.pull - self.curvature * step  # decision values after the step
-        direction = -(self.gradient + self.signs * f) / self.curvatures
-        # The softest piece takes what the others leave: its own formula divides
-        # rounding errors by a tiny curvature, and rho would drift off the pieces.
-        soft = np.argmin(self.curvatures, axis=0)[None, :]
-        signs = np.take_along_axis(self.signs, soft, axis=0)
-        move = signs * np.take_along_axis(direction, soft, axis=0)
-        others = (self.signs * direction).sum(axis=0) - move
-        np.put_along_axis(direction, soft, signs * (step - others), axis=0)
-        self.direction = direction
-        self.walls.aim(self.pieces, direction)
-        longest = reach(self.pieces, direction, 0.0, self.sizes)
-        return min(1.0, SETTINGS.interior * longest)
-
-    def slope(self, length: float) -> float:
-        """Return the derivative of the barrier function along the direction."""
-        moved = self._off_walls(self.pieces + length * self.direction)
-        gradient = self.costs + self.walls.gradient(moved)
-        return float(np.vdot(gradient, self.direction))
-
-    def move(self, length: float) -> None:
-        """Go along the directions of pieces and multipliers."""
-        self._go_to(self.pieces + length * self.direction)
-        self.walls.move()
-
-    def again(self) -> "CornerSide | None":
-        """Return the side at the corners that this one has come near.
-
-        Active sets are for one output; for several a fresh side does as well.
-        """
-        return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
-
-    def _off_walls(self, pieces: Array) -> Array:
-        """Return pieces off the walls, onto which rounding may put them."""
-        return np.asarray(np.clip(pieces, self.lowest, self.highest))
-
-
-class CornerSide(Side):
-    """The side of a piecewise linear loss whose samples mostly sit at corners.
-
-    What begins near a corner is moved there.
-    """
-
-    def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
-        self.loss, self.y = loss, y
-        self.corners = make_corners(loss, y)
-        self.rho = self.corners.snap(rho)
-        self.step = np.zeros_like(rho)
-        self.end = self.rho
-        self.allowed = 0.0
-
-    def free_share(self) -> float:
-        """Return the share of the samples that are at no corner."""
-        lower, upper = self.corners.subgradients(self.rho)
-        return float(np.mean(lower == upper))
-
-    def center(self, gap: float) -> None:
-        """Remember the gap: the conjugate itself is exact."""
-        self.allowed = gap
-
-    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return the step to the minimum of the model over the domain."""
-        search = FaceSearch(model, self.corners, self.rho)
-        search.run()
-        self.end = search.x
-        return search.x - self.rho, np.asarray(search.shift)
-
-    def aim(self, step: Array) -> float:
-        """Set the direction; all of it is inside the domain."""
-        self.step = step
-        return 1.0
-
-    def slope(self, length: float) -> float:
-        """Return the derivative of the conjugate along the direction."""
-        # At a corner: the slope on the way off from the start, else on the way there.
-        just = max(length - 1e-9, 1e-9)
-        return self.corners.slope(self.rho + just * self.step, self.step)
-
-    def move(self, length: float) -> None:
-        """Go along the direction.
-
-        The end of a whole step is taken from the search itself, so that rounding moves
-        no coordinate off its corner.
-        """
-        moved = self.rho + length * self.step
-        inside = np.clip(moved, self.corners.low, self.corners.high)
-        self.rho = self.end if length == 1.0 else inside
-
-    def again(self) -> "CornerSide":
-        """Return a side that starts where this one ended."""
-        return CornerSide(self.loss, self.y, self.rho)
-
-    def sturdier(self) -> BarrierSide:
-        """Return a barrier side, for where steps between corners fail.
-
-        It starts at this point, moved towards the middle of the domain so that it is
-        strictly inside, with the gap that was last given to `center`.
-        """
-        middle = 0.5 * (self.corners.low + self.corners.high)
-        rho = (1.0 - SETTINGS.inwards) * self.rho + SETTINGS.inwards * middle
-        return BarrierSide(self.loss, self.y, rho, self.allowed)
-
-
-def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
-    """Split rho into pieces strictly inside their boxes."""
-    if signs.shape[0] == 1:
-        return signs * rho
-    # One lift for both pieces leaves their difference. It is at most a quarter of
-    # either box, and never fills the rest of a box.
-    pieces = np.maximum(signs * rho, 0.0)
-    lift = np.minimum(0.25 * sizes, 0.5 * (sizes - pieces)).min(axis=0)
-    return np.asarray(pieces + lift)
-
-
-def _inside(lower: Array) -> Array:
+def lowest_inside(lower: Array) -> Array:
     """Return the lowest values above finite bounds at which derivatives are finite."""
     bounded = np.isfinite(lower)
     size = np.where(bounded, np.abs(lower), 0.0)

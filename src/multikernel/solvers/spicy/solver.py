@@ -25,8 +25,8 @@ from multikernel.regularizers.base import (
 )
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import incumbents
-from multikernel.solvers.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.many import ManyTargets, PathOfMany
+from multikernel.solvers.spicy.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.spans import SpannedTargets
 from multikernel.solvers.spicy.working_set import WorkingSet
@@ -206,28 +206,42 @@ class SpicyMKL:
 
 
 def newton_for(problems: Sequence[Problem]) -> type[ManyTargets] | None:
-    """Return the form of Newton's method in the weights that takes problems together.
+    """Return the form of Newton's method in the weights that solves some problems.
 
-    It takes few kernels and losses that keep dual points inside their domain. None
-    leaves the problems to the augmented Lagrangian on working sets.
+    None leaves them to the augmented Lagrangian on working sets.
     """
-    gram, squared = problems[0].gram, is_squared(problems[0].loss)
-    n_kernels, n_samples, _ = gram.shape
+    first, n_targets = problems[0], len(problems)
+    n_kernels, n_samples, _ = first.gram.shape
     few = n_kernels <= min(SETTINGS.most_kernels, n_samples)
-    if not (few and _on_one_stack(problems) and _is_steep(problems[0])):
+    if not (few and _on_one_stack(problems) and _is_steep(first)):
         return None
-    if tall_form(gram) is not None and len(problems) > 1:
-        return SpannedTargets if squared and _is_exact(gram) else None
+    if is_squared(first.loss) and _has_small_spaces(first.gram, n_targets):
+        return SpannedTargets
+    return ManyTargets if _has_small_roots(first, n_targets) else None
+
+
+def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
+    """Return whether spaces of dual points cost less than whole dual points."""
+    if tall_form(gram) is not None:
+        return n_targets > 1 and _is_exact(gram)
+    n_kernels, n_samples, _ = gram.shape
+    thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
+    return thin and n_targets >= SETTINGS.least_spanned and gram.in_memory
+
+
+def _has_small_roots(problem: Problem, n_targets: int) -> bool:
+    """Return whether roots of the systems of all targets are in memory, and pay.
+
+    Factors pay if they have a column for eight samples. Unless the loss is squared, the
+    roots for whole matrices must fit into 64 MB (2896 samples for one target).
+    """
+    gram, n_samples = problem.gram, problem.gram.shape[1]
     if tall_form(gram) is not None:
         most = SETTINGS.samples_a_column * float(gram.held_numbers().sum())
-        suits = low_rank_form(gram) is not None and n_samples**2 <= most
-        return ManyTargets if suits else None
-    thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
-    if squared and thin and len(problems) >= SETTINGS.least_spanned and gram.in_memory:
-        return SpannedTargets
-    roots = 0 if squared else 8 * len(problems) * n_samples**2
-    suits = gram.in_memory and roots <= SETTINGS.roots_bytes
-    return ManyTargets if suits else None
+        wide = low_rank_form(gram) is not None and n_samples**2 <= most
+        return wide and n_targets == 1
+    roots = 0 if is_squared(problem.loss) else 8 * n_targets * n_samples**2
+    return gram.in_memory and roots <= SETTINGS.roots_bytes
 
 
 def _on_one_stack(problems: Sequence[Problem]) -> bool:

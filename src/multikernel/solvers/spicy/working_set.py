@@ -29,28 +29,16 @@ from multikernel.linalg import EPS
 from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
-from multikernel.losses.base import (
-    Loss,
-    PolyhedralLoss,
-    is_polyhedral,
-    is_smooth,
-    link_of,
-)
+from multikernel.losses.base import Loss, PolyhedralLoss, is_smooth, link_of
 from multikernel.losses.coupled.simplex import centre_of_simplices
-from multikernel.losses.weighted import finite_ends
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
+from multikernel.solvers.spicy.coupled import BarrierSimplexSide, SmoothSimplexSide
+from multikernel.solvers.spicy.machine_start import has_quick_machines, weighted_sums
+from multikernel.solvers.spicy.polyhedral import BarrierSide, CornerSide
 from multikernel.solvers.spicy.settings import SETTINGS
-from multikernel.solvers.spicy.sides import (
-    BarrierSide,
-    BoundedSide,
-    CornerSide,
-    Side,
-    SmoothSide,
-)
-from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
-from multikernel.solvers.spicy.weights import has_quick_machines, weighted_sums
+from multikernel.solvers.spicy.sides import Side, SmoothSide
 
 
 @dataclass
@@ -246,7 +234,7 @@ class WorkingSet:
         absolute = gap * abs(model.objective)
         if self.side is None:
             rho = self._inside()
-            self.side = dual_side(problem.loss, problem.y, rho, absolute)
+            self.side = first_side(problem.loss, problem.y, rho, absolute)
         # New kernels may be violated by much: the penalty must suit the gap of the
         # whole problem, not the one that the last working set was solved to.
         # It turns slopes into functions, which have the size of the targets; what is
@@ -357,17 +345,12 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     return np.sqrt(np.maximum(forms, 0.0))
 
 
-def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
+def first_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
     """Return the side for a loss, starting strictly inside at `rho`."""
     if is_coupled(loss):
         if isinstance(loss, SmoothCoupledLoss):
             return SmoothSimplexSide(loss, y, rho)
-        if isinstance(loss, PolyhedralCoupledLoss):
-            return BarrierSimplexSide(loss, y, rho, gap)
-    elif is_smooth(loss):
-        if np.isfinite(finite_ends(loss, y)).any():
-            return BoundedSide(loss, y, rho, gap)
-        return SmoothSide(loss, y, rho)
-    elif is_polyhedral(loss):
-        return BarrierSide(loss, y, rho, gap)
-    raise TypeError(f"{loss!r} has neither a smooth nor a polyhedral conjugate.")
+        return BarrierSimplexSide(cast(PolyhedralCoupledLoss, loss), y, rho, gap)
+    if is_smooth(loss):
+        return SmoothSide(loss, y, rho, gap)
+    return BarrierSide(cast(PolyhedralLoss, loss), y, rho, gap)

@@ -1,4 +1,8 @@
-r"""Quadratic programs over the domain of a piecewise linear loss, by active sets.
+r"""The sides of piecewise linear losses: a barrier, and active sets.
+
+The domain of the conjugate is a box. From far away a barrier keeps the point inside,
+see `Walls`. From a solution for a near-by strength most samples sit at corners of the
+box and stay there. Each Newton step then minimizes its quadratic model over the box,
 
 .. math:: \min_x \sum_i h_i(x_i) + f^\top (x - \rho)
     + \tfrac12 (x - \rho)^\top H (x - \rho),
@@ -18,8 +22,9 @@ from scipy.linalg.lapack import dposv
 
 from multikernel._typing import Array, Indices
 from multikernel.losses.base import PolyhedralLoss
-from multikernel.solvers.spicy.kernels import QuadraticModel
+from multikernel.solvers.spicy.kernels import QuadraticModel, newton_step
 from multikernel.solvers.spicy.settings import SETTINGS
+from multikernel.solvers.spicy.sides import Side, Walls, lowest_inside, reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,3 +226,156 @@ class FaceSearch:
         self._low[fixed] = np.where(positive, 0.0, corners.low[fixed])
         self._high[fixed] = np.where(positive, corners.high[fixed], 0.0)
         self._free[fixed] = True
+
+
+class BarrierSide(Side):
+    """The side of a piecewise linear loss: boxes kept by a vanishing barrier."""
+
+    pieces: Array  # that add up to rho
+    walls: Walls
+
+    # Of the quadratic model: a Newton step sets them, and its directions need them.
+    gradient: Array
+    curvatures: Array
+    curvature: Array
+    pull: Array
+
+    def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
+        self.loss, self.y = loss, y
+        slopes, self.costs, self.sizes = loss.dual_pieces(y)
+        self.signs = -slopes  # rho = -u
+        self.direction = zero = np.zeros_like(self.sizes)
+        self.lowest = lowest_inside(zero)
+        self.highest = -lowest_inside(-self.sizes)
+        self._go_to(_interior_pieces(self.signs, self.sizes, rho))
+        self.walls = Walls(zero, self.sizes, self.pieces, gap)
+
+    def _go_to(self, pieces: Array) -> None:
+        """Set the pieces and the point that they add up to."""
+        self.pieces = self._off_walls(pieces)
+        self.rho = (self.signs * self.pieces).sum(axis=0)
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
+        """Return Newton's step after eliminating pieces and multipliers."""
+        self.gradient = self.costs + self.walls.gradient(self.pieces)
+        self.curvatures = self.walls.curvature(self.pieces)
+        # Pieces add up to rho, so their flexibilities (inverse curvatures) add up.
+        self.curvature = 1.0 / (1.0 / self.curvatures).sum(axis=0)
+        pull = (self.signs * self.gradient / self.curvatures).sum(axis=0)
+        self.pull = self.curvature * pull
+        return newton_step(model, self.pull, self.curvature)
+
+    def aim(self, step: Array) -> float:
+        """Set the directions of pieces and multipliers; stay inside the boxes."""
+        f = -self.pull - self.curvature * step  # decision values after the step
+        direction = -(self.gradient + self.signs * f) / self.curvatures
+        # The softest piece takes what the others leave: its own formula divides
+        # rounding errors by a tiny curvature, and rho would drift off the pieces.
+        soft = np.argmin(self.curvatures, axis=0)[None, :]
+        signs = np.take_along_axis(self.signs, soft, axis=0)
+        move = signs * np.take_along_axis(direction, soft, axis=0)
+        others = (self.signs * direction).sum(axis=0) - move
+        np.put_along_axis(direction, soft, signs * (step - others), axis=0)
+        self.direction = direction
+        self.walls.aim(self.pieces, direction)
+        longest = reach(self.pieces, direction, 0.0, self.sizes)
+        return min(1.0, SETTINGS.interior * longest)
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the barrier function along the direction."""
+        moved = self._off_walls(self.pieces + length * self.direction)
+        gradient = self.costs + self.walls.gradient(moved)
+        return float(np.vdot(gradient, self.direction))
+
+    def move(self, length: float) -> None:
+        """Go along the directions of pieces and multipliers."""
+        self._go_to(self.pieces + length * self.direction)
+        self.walls.move()
+
+    def again(self) -> "CornerSide | None":
+        """Return the side at the corners that this one has come near.
+
+        Active sets are for one output; for several a fresh side does as well.
+        """
+        return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
+
+    def _off_walls(self, pieces: Array) -> Array:
+        """Return pieces off the walls, onto which rounding may put them."""
+        return np.asarray(np.clip(pieces, self.lowest, self.highest))
+
+
+class CornerSide(Side):
+    """The side of a piecewise linear loss whose samples mostly sit at corners.
+
+    What begins near a corner is moved there.
+    """
+
+    def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
+        self.loss, self.y = loss, y
+        self.corners = make_corners(loss, y)
+        self.rho = self.corners.snap(rho)
+        self.step = np.zeros_like(rho)
+        self.end = self.rho
+        self.allowed = 0.0
+
+    def free_share(self) -> float:
+        """Return the share of the samples that are at no corner."""
+        lower, upper = self.corners.subgradients(self.rho)
+        return float(np.mean(lower == upper))
+
+    def center(self, gap: float) -> None:
+        """Remember the gap: the conjugate itself is exact."""
+        self.allowed = gap
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
+        """Return the step to the minimum of the model over the domain."""
+        search = FaceSearch(model, self.corners, self.rho)
+        search.run()
+        self.end = search.x
+        return search.x - self.rho, np.asarray(search.shift)
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; all of it is inside the domain."""
+        self.step = step
+        return 1.0
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the conjugate along the direction."""
+        # At a corner: the slope on the way off from the start, else on the way there.
+        just = max(length - 1e-9, 1e-9)
+        return self.corners.slope(self.rho + just * self.step, self.step)
+
+    def move(self, length: float) -> None:
+        """Go along the direction.
+
+        The end of a whole step is taken from the search itself, so that rounding moves
+        no coordinate off its corner.
+        """
+        moved = self.rho + length * self.step
+        inside = np.clip(moved, self.corners.low, self.corners.high)
+        self.rho = self.end if length == 1.0 else inside
+
+    def again(self) -> "CornerSide":
+        """Return a side that starts where this one ended."""
+        return CornerSide(self.loss, self.y, self.rho)
+
+    def sturdier(self) -> BarrierSide:
+        """Return a barrier side, for where steps between corners fail.
+
+        It starts at this point, moved towards the middle of the domain so that it is
+        strictly inside, with the gap that was last given to `center`.
+        """
+        middle = 0.5 * (self.corners.low + self.corners.high)
+        rho = (1.0 - SETTINGS.inwards) * self.rho + SETTINGS.inwards * middle
+        return BarrierSide(self.loss, self.y, rho, self.allowed)
+
+
+def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
+    """Split rho into pieces strictly inside their boxes."""
+    if signs.shape[0] == 1:
+        return signs * rho
+    # One lift for both pieces leaves their difference. It is at most a quarter of
+    # either box, and never fills the rest of a box.
+    pieces = np.maximum(signs * rho, 0.0)
+    lift = np.minimum(0.25 * sizes, 0.5 * (sizes - pieces)).min(axis=0)
+    return np.asarray(pieces + lift)

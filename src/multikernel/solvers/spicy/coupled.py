@@ -28,7 +28,7 @@ from multikernel.linalg.simplex_system import SimplexSystem
 from multikernel.losses import CoupledLoss, PolyhedralCoupledLoss, SmoothCoupledLoss
 from multikernel.solvers.spicy.kernels import JointHessian, QuadraticModel
 from multikernel.solvers.spicy.settings import SETTINGS
-from multikernel.solvers.spicy.sides import Side, Walled, Walls, reach
+from multikernel.solvers.spicy.sides import Side, Walls, reach
 
 
 class SimplexSide(Side):
@@ -95,8 +95,10 @@ class SmoothSimplexSide(SimplexSide):
         return np.asarray(bounded)
 
 
-class BarrierSimplexSide(Walled, SimplexSide):
+class BarrierSimplexSide(SimplexSide):
     """The side of a coupled loss whose conjugate is linear: kept off the boundary."""
+
+    walls: Walls
 
     def __init__(
         self, loss: PolyhedralCoupledLoss, y: Array, rho: Array, gap: float
