@@ -35,54 +35,6 @@ from multikernel.regularizers.base import kernel_weights
 
 
 @dataclass
-class Best:
-    """Keeps the best of the models that are offered.
-
-    They are offered with what the solver believes of them, which is cheap. Before one
-    is published it is evaluated from its own expansions.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is solved.
-    """
-
-    problem: Problem
-    model: Model = field(init=False)
-    last: Model = field(init=False)  # the model offered last
-    _proved: Model | None = None
-
-    def __post_init__(self) -> None:
-        y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
-        none, nothing = np.empty(0, dtype=np.intp), np.zeros_like(y)
-        b = np.zeros(1 if y.ndim == 1 else y.shape[1])
-        self.model = Model(none, zero, b, np.inf, np.empty(0), nothing[None])
-        self.last = self.model
-
-    def offer(self, model: Model) -> float:
-        """Keep a model if it is the best; return its objective."""
-        self.last = model
-        if not model.objective >= self.model.objective:
-            self.model = model
-        return model.objective
-
-    def evaluate(self) -> Model:
-        """Evaluate the best model from its expansions, and return it.
-
-        One that was better by rounding only gives way to the best one that is sure.
-        """
-        self.model = evaluated(self.problem, self.model)
-        if self._proved is not None and self._proved.objective < self.model.objective:
-            self.model = self._proved
-        self._proved = self.model
-        return self.model
-
-    def take(self, model: Model) -> None:
-        """Make an evaluated model the one to publish, whether it is best or not."""
-        self.model = self._proved = model
-
-
-@dataclass
 class Incumbent:
     """What is known of a problem while it is solved, and when that is enough.
 
@@ -102,10 +54,12 @@ class Incumbent:
     problem: Problem
     recorder: Recorder
     steps: tuple[str, ...] = ()
-    best: Best = field(init=False)
+    model: Model = field(init=False)  # the best one
+    last: Model = field(init=False)  # the one offered last
     certificate: DualCertificate = field(init=False)  # the best one, for the kernels
     over_factors: DualCertificate = field(init=False)  # for the matrices of the stack
     refinement: Refinement | None = None
+    _proved: Model | None = None  # the best of the models that were evaluated
     _bound: float = -np.inf
     _gap_of: tuple[tuple[Model, DualCertificate], float] | None = None
     _blurred: float = np.inf
@@ -124,15 +78,13 @@ class Incumbent:
     more landmarks."""
 
     def __post_init__(self) -> None:
-        self.best = Best(self.problem)
-        zero = np.zeros(self.problem.gram.shape[0])
-        nothing = DualCertificate(np.zeros_like(self.problem.y), zero, -np.inf)
-        self.certificate = self.over_factors = nothing
-
-    @property
-    def model(self) -> Model:
-        """Return the best model."""
-        return self.best.model
+        y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
+        none, nothing = np.empty(0, dtype=np.intp), np.zeros_like(y)
+        b = np.zeros(1 if y.ndim == 1 else y.shape[1])
+        self.model = Model(none, zero, b, np.inf, np.empty(0), nothing[None])
+        self.last = self.model
+        self.certificate = DualCertificate(nothing, zero, -np.inf)
+        self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
         """Begin at the best constant model, or at a solution, and record that.
@@ -143,12 +95,12 @@ class Incumbent:
         expansion = None
         if init is None:
             zero, none = np.zeros(n_kernels), np.zeros_like(self.problem.y)
-            self.best.offer(model_of_multiples(self.problem, none, zero, zero, none))
+            self.offer(model_of_multiples(self.problem, none, zero, zero, none))
             self.offer_dual(none, zero)
         else:
             rho = project_dual(self.problem, init.dual)
             point = expand(self.problem.gram, rho)
-            self.best.offer(model_of_expansions(self.problem, init.active, init.coefs))
+            self.offer(model_of_expansions(self.problem, init.active, init.coefs))
             expansion = best_multiple(self.problem, point, self.model.norms)
             self.offer_dual(expansion.rho, expansion.forms)
         self.record()
@@ -159,21 +111,32 @@ class Incumbent:
 
         Returns the best multiple of the point, or the point where that is zero.
         """
-        self.best.offer(evaluated(self.problem, replace(model, worth=None)))
+        self.offer(evaluated(self.problem, replace(model, worth=None)))
         best = best_multiple(self.problem, point, self.model.norms)
         self.offer_dual(best.rho, best.forms)
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Take the model offered last, not the best one, where its gap is at most tol.
+        """Take the model offered last, best or not, if its gap is at most tol.
 
         Returns whether it was taken.
         """
-        last = evaluated(self.problem, self.best.last)
-        good = self._enlarged_gap(last) <= tol
-        if good:
-            self.best.take(last)
-        return good
+        last = evaluated(self.problem, self.last)
+        is_proved = self._enlarged_gap(last) <= tol
+        if is_proved:
+            self.model = self._proved = last
+        return is_proved
+
+    def offer(self, model: Model) -> float:
+        """Keep a model if it is the best; return its objective.
+
+        It is offered with what the solver believes of it, which is cheap. Before it is
+        published it is evaluated from its own expansions.
+        """
+        self.last = model
+        if not model.objective >= self.model.objective:
+            self.model = model
+        return model.objective
 
     def offer_dual(self, rho: Array, forms: Array) -> float:
         """Return the dual value of a feasible point; keep it if it is best.
@@ -224,14 +187,11 @@ class Incumbent:
         """Return the certified gap, but for what rounding hides."""
         return relative_gap(self.model.objective, self.certificate.value)
 
-    def record(self, *, afresh: bool = False) -> None:
-        """Add a line to the history, and ask the callback.
-
-        Patience starts `afresh` where the solver has something new to try.
-        """
-        model, gap, certified = self.model, self.bounded_gap, self.certified_gap
-        self.recorder.patience.note(gap, afresh=afresh)
-        self.recorder.add(model.objective, certified, model.active.size)
+    def record(self) -> None:
+        """Add a line to the history, and ask the callback."""
+        model = self.model
+        self.recorder.patience.note(self.bounded_gap)
+        self.recorder.add(model.objective, self.certified_gap, model.active.size)
 
     def status(self, tol: float, max_iter: int) -> Status | None:
         """Return why to stop, or None to go on.
@@ -281,18 +241,38 @@ class Incumbent:
         return Status.LIMITED
 
     def run(
-        self, step: Callable[[], Status | None], tol: float, max_iter: int
+        self,
+        step: Callable[[], Status | None],
+        tol: float,
+        max_iter: int,
+        *,
+        resumes: bool = False,
     ) -> Solution:
         """Take steps, and record them, until there is a reason to stop.
 
-        A step returns a reason of the solver's own to end, or None; `max_iter` are
-        taken at most, until the relative duality gap is `tol`.
+        Parameters
+        ----------
+        step : callable
+            Takes a step. It returns a reason of the solver's own to end, or None.
+        tol : float
+            Relative duality gap at which to stop.
+        max_iter : int
+            Steps at most.
+        resumes : bool, default=False
+            Whether a run that ended at its limit of steps goes on.
+
+        Returns
+        -------
+        solution : Solution
         """
-        status = self.status(tol, max_iter)
+        most = len(self.recorder.history) - 1 + max_iter
+        status = None if resumes else self.status(tol, most)
         while status is None:
             own = step()
             self.record()
-            status = self.status(tol, max_iter) or own
+            status = self.status(tol, most)
+            if status in (None, Status.MAX_ITER):
+                status = own or status
         return self.solution(status)
 
     def _enlarged_gap(self, model: Model) -> float:
@@ -305,8 +285,15 @@ class Incumbent:
         return self._gap_of[1]
 
     def _publish(self) -> float:
-        """Evaluate the best model from its expansions, and return its gap."""
-        return self._enlarged_gap(self.best.evaluate())
+        """Evaluate the best model from its expansions, and return its gap.
+
+        One that was better by rounding only gives way to the best one that is sure.
+        """
+        self.model = evaluated(self.problem, self.model)
+        if self._proved is not None and self._proved.objective < self.model.objective:
+            self.model = self._proved
+        self._proved = self.model
+        return self._enlarged_gap(self.model)
 
     def solution(self, status: Status) -> Solution:
         """Return the best points found, evaluated."""

@@ -33,11 +33,15 @@ class Patience:
     _in_vain: int = -1
     _milestone: float = np.inf
 
-    def note(self, gap: float, *, afresh: bool = False) -> None:
-        """Take note of the gap after an iteration; it may count as a first one."""
-        if afresh or not gap >= (1.0 - self.share) * self._milestone:
+    def note(self, gap: float) -> None:
+        """Take note of the gap after an iteration."""
+        if not gap >= (1.0 - self.share) * self._milestone:
             self._milestone, self._in_vain = gap, -1
         self._in_vain += 1
+
+    def restart(self) -> None:
+        """Count the next iteration as the first one."""
+        self._milestone, self._in_vain = np.inf, -1
 
     @property
     def exhausted(self) -> bool:

@@ -181,7 +181,9 @@ class SquaresSearch:
             self.recorder.patience.note(gap)
             fallen = point.worth.objective < (1.0 - 1e-6) * lowest
             lowest = min(lowest, point.worth.objective)
-            self.held.note(gap, afresh=fallen or not self._is_held)
+            if fallen or not self._is_held:
+                self.held.restart()
+            self.held.note(gap)
             self.recorder.add(point.worth.objective, gap, active)
             in_vain = not moved or self.held.exhausted
             tol, most = self.settings.tol, self.settings.max_iter

@@ -266,4 +266,4 @@ class _Tangents:
         kernels = np.flatnonzero(norms)
         coefs = functions.coefs[kernels].reshape(-1, *self.problem.y.shape)
         ones = np.ones(kernels.size)
-        self.tracker.best.offer(Model(kernels, norms, b, objective, ones, coefs))
+        self.tracker.offer(Model(kernels, norms, b, objective, ones, coefs))

@@ -267,7 +267,7 @@ class _SlopeSum:
         weights = compiled(LOOPS, "slopes")(forms, 1.0, *self.penalty)
         f = share * np.tensordot(weights, self.images, axes=1).T
         f = f.reshape(problem.y.shape)
-        self.tracker.best.offer(model_of_multiples(problem, rho, weights, forms, f))
+        self.tracker.offer(model_of_multiples(problem, rho, weights, forms, f))
         self.tracker.offer_dual(rho, forms)
 
 

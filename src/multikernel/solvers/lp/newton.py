@@ -383,4 +383,4 @@ class _NewtonState:
         """Offer the model weights[m] K_m rho at the point; return its objective."""
         point, f = self.point, self.point.decision_values(weights)
         model = model_of_multiples(self.problem, point.rho, weights, point.forms, f)
-        return self.tracker.best.offer(model)
+        return self.tracker.offer(model)

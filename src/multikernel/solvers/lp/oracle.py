@@ -108,7 +108,7 @@ class WeightOracle:
         forms = np.maximum(forms, 0.0)
         recorder.inner_steps += fit.n_steps
         self.last_rho = rho
-        tracker.best.offer(model_of_multiples(problem, rho, weights / alpha, forms, f))
+        tracker.offer(model_of_multiples(problem, rho, weights / alpha, forms, f))
         tracker.offer_dual(rho, forms)
         conjugate = -float(problem.loss.conjugate(problem.y, -rho).sum())
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)

@@ -311,7 +311,7 @@ class _StrengthSearch:
             weights=np.ones(found.active.size),
             expansions=found.coefs,
         )
-        incumbent.best.offer(model)
+        incumbent.offer(model)
         # No dual norm exceeds the strength.
         incumbent.offer_dual(found.dual, np.full(found.norms.size, strength**2))
         side = penalty.alpha * total >= strength
@@ -342,6 +342,6 @@ class _StrengthSearch:
         for model, weight in ((small, 1.0 - share), (large, share)):
             places = np.searchsorted(kernels, model.kernels)
             coefs[places] += weight * model.expansions
-        self.incumbent.best.offer(
+        self.incumbent.offer(
             model_of_expansions(self.incumbent.problem, kernels, coefs)
         )

@@ -53,7 +53,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
         else:
             low = middle + 1
     if thinned is not None:
-        incumbent.best.offer(thinned)
+        incumbent.offer(thinned)
         incumbent.exchange(tol)
 
 

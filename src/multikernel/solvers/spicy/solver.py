@@ -154,7 +154,6 @@ class SpicyMKL:
             return
         search, machines = None, self.algorithm == "auto"
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
-            incumbent.steps = ()
             if search is None:
                 search = WorkingSet(incumbent, machines=machines)
                 search.start(init)

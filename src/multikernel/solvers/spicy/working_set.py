@@ -43,7 +43,7 @@ from multikernel.solvers.spicy.sides import Side, SmoothSide
 
 @dataclass
 class WorkingSet:
-    """The state of the outer loop.
+    """The state of the outer loop, whose round is `step`.
 
     Parameters
     ----------
@@ -67,10 +67,18 @@ class WorkingSet:
     _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     _lowest: float = np.inf
 
+    def __post_init__(self) -> None:
+        self.incumbent.steps = ("augmented_lagrangian",)
+
     @property
     def problem(self) -> Problem:
         """Return the whole problem."""
         return self.incumbent.problem
+
+    @property
+    def _regularizer(self) -> ProximableRegularizer:
+        # `unsupported` has checked it; a run-time check of a protocol is slow.
+        return cast(ProximableRegularizer, self.problem.regularizer)
 
     @cached_property
     def numbers(self) -> Array:
@@ -87,6 +95,7 @@ class WorkingSet:
             self.rho = init.dual
             part = self._part(init.active)
             self._certify(init.active, own_expansions(part, init.coefs))
+        self.incumbent.record()
 
     def go_on_from(self, last: "WorkingSet") -> None:
         """Begin where the search for another regulariser has ended."""
@@ -102,21 +111,7 @@ class WorkingSet:
         self.side = None if last.side is None else last.side.again()
         self._held = last._held
         self._offer(evaluated(self.problem, replace(last.working, worth=None)))
-
-    @property
-    def _regularizer(self) -> ProximableRegularizer:
-        # `unsupported` has checked it; a run-time check of a protocol is slow.
-        return cast(ProximableRegularizer, self.problem.regularizer)
-
-    def _zeros(self, n_kernels: int) -> Array:
-        """Return zero expansions, one for each kernel."""
-        length = expansion_length(self.problem.gram)
-        return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
-
-    @property
-    def _joint(self) -> bool:
-        """Return whether there are several outputs."""
-        return self.problem.y.size > self.problem.gram.shape[1]
+        self.incumbent.record()
 
     def unfinished(self, regularizer: BlockRegularizer) -> bool:
         """Return whether the last run for a regulariser has ended at its limit."""
@@ -125,54 +120,43 @@ class WorkingSet:
 
     def run(self, tol: float, max_iter: int) -> Solution:
         """Take outer steps until there is a reason to stop, `max_iter` at most."""
-        incumbent = self.incumbent
-        most = len(incumbent.recorder.history) - 1 + max_iter
-        again = self.status is Status.MAX_ITER
-        self.status = None if again else incumbent.status(tol, most)
-        while self.status is None:
-            stuck = self.step(tol)
-            self.status = incumbent.status(tol, most)
-            if stuck and self.status in (None, Status.MAX_ITER):
-                self.status = Status.STALLED
-        if not incumbent.steps:
-            self.note("augmented_lagrangian")
-        return incumbent.solution(self.status)
+        resumes, step = self.status is Status.MAX_ITER, partial(self.step, tol)
+        solution = self.incumbent.run(step, tol, max_iter, resumes=resumes)
+        self.status = solution.status
+        return solution
 
-    def note(self, step: str) -> None:
-        """Add a step to those that the solution tells."""
-        if step not in self.incumbent.steps:
-            self.incumbent.steps += (step,)
+    def step(self, tol: float) -> Status | None:
+        """Choose kernels, solve on them, and certify with one pass over all.
 
-    def step(self, tol: float) -> bool:
-        """Solve on a new working set, then certify with one pass.
-
-        Returns whether no other step can change anything.
+        Returns that the search is stalled where no other step can change anything.
         """
-        gap = self.incumbent.gap
+        gap, kernels = self.incumbent.gap, self._next_kernels()
         is_first = self.side is None and not self.working.kernels.size
-        kernels = self._next_kernels()
         opens = self.machines and is_first and kernels.size
         if opens and has_quick_machines(self.problem):
-            self.note("machines")
+            self.incumbent.steps = ("machines",)
             self._begin_with_machines(kernels, 0.5 * tol)
-            return False
-        self.note("augmented_lagrangian")
-        target = SETTINGS.target_share * gap
+            return None
+        if self.incumbent.steps == ("machines",):
+            self.incumbent.steps += ("augmented_lagrangian",)
         lagrangian = self._lagrangian(kernels)
-        small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
         solve = partial(
             lagrangian.solve,
-            max(target, 0.5 * tol),
+            max(SETTINGS.target_share * gap, 0.5 * tol),
             gap,
             self.incumbent.model.objective,
         )
+        small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
         with_one_blas_thread(solve, small=bool(small))
         self.gamma, self.side = lagrangian.gamma, lagrangian.side
         self.rho = self.side.rho
         self.incumbent.recorder.inner_steps += lagrangian.newton_steps
-        afresh = self._has_new(kernels, gap)
-        self._certify(kernels, lagrangian.alpha, afresh=afresh)
-        return lagrangian.stuck and not afresh
+        has_new = self._has_new(kernels, gap)
+        self._certify(kernels, lagrangian.alpha)
+        if has_new:
+            self.incumbent.recorder.patience.restart()
+            return None
+        return Status.STALLED if lagrangian.stuck else None
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
         """Take machines on weighted sums for the first step, which is a long one.
@@ -191,6 +175,25 @@ class WorkingSet:
         used = np.flatnonzero(weights)
         self._certify(kernels[used], per_kernel(weights[used], self.rho[None]))
 
+    def _certify(self, kernels: Indices, coefs: Array) -> None:
+        """Evaluate a model from its expansions, and the dual norms of the dual point.
+
+        What the inner iteration updates step by step carries its rounding errors.
+        """
+        part = self._part(kernels)
+        model = model_of_expansions(self.problem, kernels, coefs, part)
+        self.rho = project_dual(self.problem, self.rho)
+        self.sizes = dual_norms_above(
+            self.problem.gram, self.rho, self._regularizer.threshold
+        )
+        self._offer(model)
+
+    def _offer(self, model: Model) -> None:
+        """Offer the working model and the dual point."""
+        self.working = model
+        self.incumbent.offer(model)
+        self.incumbent.offer_dual(self.rho, self.sizes**2)
+
     def _has_new(self, kernels: Indices, gap: float) -> bool:
         """Return whether some kernels were not tried yet at about this gap.
 
@@ -202,63 +205,27 @@ class WorkingSet:
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
         return self._tried.size > before.size
 
-    def _certify(self, kernels: Indices, coefs: Array, *, afresh: bool = False) -> None:
-        """Evaluate a model from its expansions, and the dual norms of the dual point.
-
-        What the inner iteration updates step by step carries its rounding errors.
-        """
-        part = self._part(kernels)
-        model = model_of_expansions(self.problem, kernels, coefs, part)
-        self.rho = project_dual(self.problem, self.rho)
-        self.sizes = dual_norms_above(
-            self.problem.gram, self.rho, self._regularizer.threshold
-        )
-        self._offer(model, afresh=afresh)
-
-    def _offer(self, model: Model, *, afresh: bool = False) -> None:
-        """Offer the working model and the dual point, and record."""
-        self.working = model
-        self.incumbent.best.offer(model)
-        self.incumbent.offer_dual(self.rho, self.sizes**2)
-        self.incumbent.record(afresh=afresh)
-
     def _lagrangian(self, kernels: Indices) -> AugmentedLagrangian:
         """Set up the augmented Lagrangian on the next working set."""
-        problem = self.problem
-        part = self._part(kernels)
+        problem, gap = self.problem, self.incumbent.gap
+        small = replace(problem, gram=self._part(kernels))
         coefs = self._zeros(kernels.size)
         stays = np.isin(self.working.kernels, kernels)
         position = np.searchsorted(kernels, self.working.kernels[stays])
         coefs[position] = self.working.expansions[stays]
-        gap, model = self.incumbent.gap, self.incumbent.model
-        absolute = gap * abs(model.objective)
         if self.side is None:
-            rho = self._inside()
-            self.side = first_side(problem.loss, problem.y, rho, absolute)
+            absolute = gap * abs(self.incumbent.model.objective)
+            self.side = first_side(problem.loss, problem.y, self._inside(), absolute)
         # New kernels may be violated by much: the penalty must suit the gap of the
         # whole problem, not the one that the last working set was solved to.
-        # It turns slopes into functions, which have the size of the targets; what is
-        # not in front of norms is in front of their squares.
-        # Behind a link they do not.
-        linked = is_coupled(problem.loss) or link_of(problem.loss) is not None
-        unit = 1.0 if linked else half_range(problem.y)
-        alpha, level = problem.regularizer.alpha, self._regularizer.threshold
-        strength = level + (alpha - level) * unit
-        # What is 16 digits below the dual norms is their rounding: a penalty that suits
-        # less is no better, and leads beyond all numbers.
-        traces = part.traces()
-        largest = np.linalg.norm(self.side.rho) * np.sqrt(traces.max(initial=0.0))
-        strength = max(strength, EPS * float(largest))
-        suited = max(1.0, SETTINGS.suited / gap) * unit / strength
-        small = replace(problem, gram=part)
-        return AugmentedLagrangian(
-            small,
-            kernels,
-            self.side,
-            coefs,
-            self.working.intercept,
-            min(self.gamma, suited),
-        )
+        gamma = min(self.gamma, suited_gamma(small, self.side.rho, gap))
+        b = self.working.intercept
+        return AugmentedLagrangian(small, kernels, self.side, coefs, b, gamma)
+
+    def _zeros(self, n_kernels: int) -> Array:
+        """Return zero expansions, one for each kernel."""
+        length = expansion_length(self.problem.gram)
+        return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
     def _part(self, kernels: Indices) -> GramStack:
         """Return the stack of some kernels, the one at hand if it is of the same."""
@@ -303,14 +270,15 @@ class WorkingSet:
         active = kernels[self.working.norms[kernels] > 0.0]
         outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
         made = makes_factors(self.problem.gram)
-        n_new = SETTINGS.new_joint if self._joint else SETTINGS.new_kernels
+        joint = self.problem.y.size > self.problem.gram.shape[1]
+        n_new = SETTINGS.new_joint if joint else SETTINGS.new_kernels
         n_new = SETTINGS.new_made if made else n_new
         room = max(n_new, active.size // 2)
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        if not (self._joint or made) and self._too_large(chosen):
+        if not (joint or made) and self._too_large(chosen):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen
 
@@ -343,6 +311,25 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
             check_forms(gram.take(doubtful), exact, rho, doubtful)
         forms[doubtful] = exact
     return np.sqrt(np.maximum(forms, 0.0))
+
+
+def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
+    """Return the penalty parameter to begin with at a relative gap, on a working set.
+
+    It turns slopes into functions, which have the unit of the targets unless the loss
+    has a link. The part of the penalty that multiplies squared norms has that unit too.
+    """
+    loss, regularizer = problem.loss, cast(ProximableRegularizer, problem.regularizer)
+    linked = is_coupled(loss) or link_of(loss) is not None
+    unit = 1.0 if linked else half_range(problem.y)
+    level = regularizer.threshold
+    strength = level + (regularizer.alpha - level) * unit
+    # What is 16 digits below the dual norms is their rounding: a penalty that suits
+    # less is no better, and leads beyond all numbers.
+    traces = problem.gram.traces()
+    largest = np.linalg.norm(rho) * np.sqrt(traces.max(initial=0.0))
+    strength = max(strength, EPS * float(largest))
+    return float(max(1.0, SETTINGS.suited / gap) * unit / strength)
 
 
 def first_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
