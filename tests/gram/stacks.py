@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from multikernel.gram import (
     ByKernelStack,
     DenseStack,
+    Device,
+    DeviceProducts,
     GramStack,
     LowRank,
     LowRankStack,
@@ -19,6 +21,7 @@ from multikernel.gram import (
     ProductStack,
     ScaledStack,
     build_low_rank,
+    device_stack,
     lazy_stack,
 )
 from multikernel.kernels import ListDictionary, PrecomputedKernel
@@ -96,6 +99,24 @@ def by_kernel(array: Array) -> GramStack:
     return ByKernelStack(dense(array[is_whole]), low_rank(array[~is_whole]), is_whole)
 
 
+def device(array: Array) -> GramStack:
+    """Hold the matrices on a device that exchanges no array with another one."""
+    return device_stack(array, Device("array_api_strict", "device1"))
+
+
+def device_single(array: Array) -> GramStack:
+    """Hold the matrices on a device in float32."""
+    return device_stack(array, Device("array_api_strict", precision="float32"))
+
+
+def device_products(array: Array) -> GramStack:
+    """Hold the matrices on a device as products with ones, which are one more main."""
+    n = len(array)
+    mains = np.concatenate([array, np.ones((1, *array.shape[1:]))])
+    stack = device_stack(mains, Device("array_api_strict", "device1"))
+    return DeviceProducts(stack, np.array([(m, n) for m in range(n)]))
+
+
 STACKS: tuple[Callable[[Array], GramStack], ...] = (
     dense,
     dense_single,
@@ -108,6 +129,9 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
     low_rank,
     landmarks,
     by_kernel,
+    device,
+    device_single,
+    device_products,
 )
 """Every policy, as a function of an array (n_kernels, n_samples, n_samples)."""
 

@@ -4,6 +4,12 @@ from .by_kernel import ByKernelStack as ByKernelStack
 from .checks import check_gram as check_gram
 from .choice import Storage as Storage
 from .dense import DenseStack as DenseStack, PartStack as PartStack
+from .device import (
+    Device as Device,
+    DeviceProducts as DeviceProducts,
+    DeviceStack as DeviceStack,
+    device_stack as device_stack,
+)
 from .factors.factorise import build_low_rank as build_low_rank
 from .factors.landmarks import LowRank as LowRank, kernel_features as kernel_features
 from .factors.low_rank import (

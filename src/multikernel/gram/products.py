@@ -95,8 +95,65 @@ class ProductsOfMains(GramStack):
 zero_kernels.register(ProductsOfMains, ProductsOfMains.zero_kernels)
 
 
+class ProductsOfWhole(ProductsOfMains):
+    """Products of whole main matrices, of all samples or some."""
+
+    mains: GramStack
+    """The main matrices of all samples."""
+
+    samples: Indices | None
+    """Their rows that belong to the samples; None for all."""
+
+    @cached_property
+    def _places(self) -> Indices:
+        """Return the rows of the mains that belong to the samples, in order."""
+        if self.samples is None:
+            return np.arange(self.mains.shape[1])
+        return self.samples
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return len(self.terms), self._places.size, self._places.size
+
+    @property
+    def _many(self) -> bool:
+        """Return whether one product over the mains is quicker than all one by one."""
+        return self._pairs.size * FEW > self._used[0].size ** 2
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        mains = self.mains.diagonals()[:, self._places]
+        diagonals = mains[self.terms[:, 0]]
+        diagonals[self._pairs] *= mains[self.terms[self._pairs, 1]]
+        return diagonals
+
+    def traces(self, shares: Array | None = None) -> Array:
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`.
+
+        A product's is the inner product of its mains' diagonals, all by one matrix
+        product.
+        """
+        mains = self.mains.diagonals()[:, self._places]
+        weighted = mains if shares is None else mains * shares
+        traces = weighted.sum(axis=1)[self.terms[:, 0]]
+        if self._pairs.size:
+            used, (i, j) = self._used[0], self._used[1].T
+            products = np.dot(weighted[used], mains[used].T)
+            traces[self._pairs] = products[i, j]
+        return np.asarray(traces)
+
+    def pass_numbers(self) -> float:
+        """Return the numbers of the mains, which is all that a pass reads."""
+        used = np.unique(self.terms[self.terms >= 0]).size
+        return float(used) * self.shape[1] ** 2
+
+
+pass_numbers.register(ProductsOfWhole, ProductsOfWhole.pass_numbers)
+
+
 @dataclass(frozen=True, eq=False)
-class ProductStack(ProductsOfMains):
+class ProductStack(ProductsOfWhole):
     r"""Elementwise products of at most two of some matrices in memory.
 
     Quadratic forms, images and weighted sums of many are matrix products over the
@@ -137,23 +194,6 @@ class ProductStack(ProductsOfMains):
         largest = self.mains.shape[0]
         check_places("ProductStack", "first mains", self.terms[:, 0], largest)
         check_places("ProductStack", "second mains", self.terms[:, 1] + 1, largest + 1)
-
-    @cached_property
-    def _places(self) -> Indices:
-        """Return the rows of the mains that belong to the samples, in order."""
-        if self.samples is None:
-            return np.arange(self.mains.shape[1])
-        return self.samples
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Return (n_kernels, n_samples, n_samples)."""
-        return len(self.terms), self._places.size, self._places.size
-
-    @property
-    def _many(self) -> bool:
-        """Return whether one product over the mains is quicker than all one by one."""
-        return self._pairs.size * FEW > self._used[0].size ** 2
 
     def mains_alone(self) -> GramStack:
         """Return the stack of the kernels that are mains."""
@@ -393,35 +433,6 @@ class ProductStack(ProductsOfMains):
             if part.size:
                 yield kernels[part]
 
-    # Sizes.
-
-    def diagonals(self) -> Array:
-        """Return every diagonal, shape (n_kernels, n_samples)."""
-        mains = self.mains.diagonals()[:, self._places]
-        diagonals = mains[self.terms[:, 0]]
-        diagonals[self._pairs] *= mains[self.terms[self._pairs, 1]]
-        return diagonals
-
-    def traces(self, shares: Array | None = None) -> Array:
-        """Return the (weighted) trace of every matrix; see `GramStack.traces`.
-
-        A product's is the inner product of its mains' diagonals, all by one matrix
-        product.
-        """
-        mains = self.mains.diagonals()[:, self._places]
-        weighted = mains if shares is None else mains * shares
-        traces = weighted.sum(axis=1)[self.terms[:, 0]]
-        if self._pairs.size:
-            used, (i, j) = self._used[0], self._used[1].T
-            products = np.dot(weighted[used], mains[used].T)
-            traces[self._pairs] = products[i, j]
-        return np.asarray(traces)
-
-    def pass_numbers(self) -> float:
-        """Return the numbers of the mains, which is all that a pass reads."""
-        used = np.unique(self.terms[self.terms >= 0]).size
-        return float(used) * self.shape[1] ** 2
-
     # Parts.
 
     def take(self, kernels: Indices) -> GramStack:
@@ -446,4 +457,3 @@ class ProductStack(ProductsOfMains):
 
 rough_forms.register(ProductStack, ProductStack.rough_forms)
 resident_products.register(ProductStack, ProductStack.resident_products)
-pass_numbers.register(ProductStack, ProductStack.pass_numbers)

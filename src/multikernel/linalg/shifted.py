@@ -1,7 +1,9 @@
 """Shifted positive definite systems by Cholesky factorisation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Protocol
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -41,12 +43,30 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
     numpy.linalg.LinAlgError
         If the matrix is not positive definite.
     """
-    solution = _try_shifted(K, rhs, shift, low_rank)
+    trace = float(np.abs(K.diagonal()).sum())
+    return solve_raised(
+        lambda raised: _try_shifted(K, rhs, raised, low_rank), shift, trace
+    )
+
+
+def solve_raised(
+    attempt: Callable[[Array], Array | None], shift: Array, trace: float
+) -> Array:
+    """Return the solution of a shifted system for the smallest nugget that suffices.
+
+    `attempt` returns the solution for a shift, None if the matrix is not positive
+    definite. Nuggets are shares of the trace of K, and need positive shifts.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If no attempt succeeds.
+    """
+    solution = attempt(shift)
     if solution is None and np.all(shift > 0.0):
         # What rounding has taken from the diagonal is given back, as little as does.
-        trace = float(np.abs(K.diagonal()).sum())
         for raised in NUGGETS:
-            solution = _try_shifted(K, rhs, shift + raised * trace, low_rank)
+            solution = attempt(shift + raised * trace)
             if solution is not None:
                 break
     if solution is None:
@@ -135,8 +155,14 @@ class FactorRoot:
         return raised
 
 
-Root = ShiftedRoot | FactorRoot
-"""What halves solutions with a shifted matrix."""
+class Root(Protocol):
+    """A root R of a shifted matrix, R R^T."""
+
+    def half(self, rhs: Array) -> Array:
+        """Return R^-1 times a matrix."""
+
+    def rest(self, halves: Array) -> Array:
+        """Return R^-T times a matrix."""
 
 
 def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:

@@ -11,7 +11,12 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.compute.plan import Plan, RadialPlan
 from multikernel.gram.matrix import ENTRIES_PER_TASK, Stored
 from multikernel.gram.normalization import Normalization
-from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
+from multikernel.kernels.base import (
+    KernelDictionary,
+    checked_values,
+    kernel_diagonal,
+    kernel_name,
+)
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg import CHUNK
 from multikernel.linalg.threads import compiled, run_blocks
@@ -172,14 +177,18 @@ def write_matrices(
 
 def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
     """Store a matrix in single precision, unless its size is beyond that."""
-    largest = max(float(K.max()), -float(K.min()))
+    check_single_range(max(float(K.max()), -float(K.min())), m, plan.dictionary)
+    array[m] = K
+
+
+def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> None:
+    """Raise if single precision does not hold a kernel with this largest value."""
     if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise ValueError(
-            f"Kernel {m} ({kernel_name(plan.dictionary[m])}) has values of up to "
+            f"Kernel {m} ({kernel_name(dictionary[m])}) has values of up to "
             f"{largest:.3g}, which is too {'large' if largest > 1.0 else 'small'} for "
             "single precision: scale the features, or choose storage='dense'."
         )
-    array[m] = K
 
 
 def _runs(numbers: Indices, most: int) -> Iterator[slice]:
