@@ -20,7 +20,7 @@ from multikernel._validation import (
     OneOf,
 )
 from multikernel.estimators.scale import Scale
-from multikernel.gram import LowRank
+from multikernel.gram import Device, LowRank
 from multikernel.gram.choice import STORAGE
 from multikernel.gram.normalization import STEPS, Normalizer
 from multikernel.losses import (
@@ -51,10 +51,10 @@ def normalization_steps(value: Any) -> str | None:
 
 def storage_choice(value: Any) -> str | None:
     """Check a ``storage`` parameter: a name, or the settings of one."""
-    if isinstance(value, LowRank):
+    if isinstance(value, LowRank | Device):
         return None
     expected = OneOf(STORAGE)(value)
-    return None if expected is None else f"{expected} or a LowRank"
+    return None if expected is None else f"{expected} or a LowRank or Device"
 
 
 @dataclass(frozen=True)

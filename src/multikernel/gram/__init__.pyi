@@ -4,8 +4,8 @@ from .by_kernel import ByKernelStack as ByKernelStack
 from .checks import check_gram as check_gram
 from .choice import Storage as Storage
 from .dense import DenseStack as DenseStack, PartStack as PartStack
-from .device import (
-    Device as Device,
+from .device.space import Device as Device
+from .device.stack import (
     DeviceProducts as DeviceProducts,
     DeviceStack as DeviceStack,
     device_stack as device_stack,

@@ -1,6 +1,6 @@
 """Build the stack of Gram matrices of a dictionary on data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,16 @@ from multikernel._validation import (
     check_table,
     check_weights,
 )
+from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.choice import STORAGE, Storage, choose_storage
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.dense import DenseStack
+from multikernel.gram.device.build import applied, build_matrices
+from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
+from multikernel.gram.device.stack import DeviceProducts
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
@@ -51,7 +55,9 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import centred_later, uncentred
 from multikernel.linalg.tables import equal_shares, row_chunks
 
-STORED = AnyOf((OneOf(STORAGE), InstanceOf(LowRank, "a LowRank")))
+STORED = AnyOf(
+    (OneOf(STORAGE), InstanceOf(LowRank, "a LowRank"), InstanceOf(Device, "a Device"))
+)
 
 
 def build_stack(
@@ -80,14 +86,14 @@ def build_stack(
         cosine similarity, centring.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the statistics that normalisation learns.
-    storage : {"auto", "by_kernel", "dense", "dense32", "lazy", "low_rank"} or \
-            LowRank, default="auto"
+    storage : {"auto", "by_kernel", "dense", "dense32", "device", "lazy", "low_rank"}, \
+            LowRank or Device, default="auto"
         "dense" holds float64, "dense32" float32; "lazy" recomputes kernels in blocks
         whenever they are needed; "low_rank" holds factors of kernels: their features
         where they have few (`kernel_features`), and otherwise their values at
         landmarks, with bounds on what these leave (`LowRank` says how many there may
-        be). "auto" takes what is predicted to be quickest of those that fit, see
-        `choose_storage`.
+        be). "device" holds float64 on an accelerator, see `Device`. "auto" takes what
+        is predicted to be quickest of those that fit, see `choose_storage`.
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the memory that is available now
         when left out.
@@ -122,7 +128,7 @@ def build_stack(
     n_kernels, n_samples = len(dictionary), X.shape[0]
     sample_weight = check_weights(sample_weight, n_samples)
     shape = n_kernels, n_samples, n_samples
-    if storage == "auto":
+    if storage in ("auto", "device") or isinstance(storage, Device):
         storage = choose_storage(dictionary, X, normalize, storage, max_bytes).storage
     if isinstance(storage, LowRank) and storage.folder is not None:
         return build_blocked(
@@ -134,6 +140,8 @@ def build_stack(
             max_bytes=max_bytes,
         )
     learnt = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
+    if isinstance(storage, Device):
+        return _build_on_device(dictionary, X, learnt, storage, max_bytes)
     if isinstance(storage, LowRank) or storage == "low_rank":
         options = None if isinstance(storage, str) else storage
         if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
@@ -185,26 +193,82 @@ class CenterMains(Step):
     kernels: Sequence[Kernel]
     X: Array
 
-    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Center one matrix in place; what is nothing but rounding becomes zero."""
+    def means(
+        self, m: int, product: Callable[[Array], Array]
+    ) -> tuple[Array, float] | None:
+        """Return means and grand mean of a matrix; None for one that stays as it is.
+
+        `product` multiplies the matrix by a vector.
+        """
         kernel = self.kernels[m]
         centred = centred_later(kernel)
         if centred is None:
-            return
+            return None
         assert isinstance(kernel, ColumnKernel)
         X, samples = select_columns(self.X, kernel.columns), centred.samples
         if samples is not None and np.array_equal(samples, X, equal_nan=True):
             # The columns of the samples are there already.
             shares = equal_shares(len(X), centred.weights)
-            means = K @ shares
-            grand_mean = float(means @ shares)
-        else:
-            means, grand_mean = centred.means(X), centred.grand_mean
+            means = product(shares)
+            return means, float(means @ shares)
+        return centred.means(X), centred.grand_mean
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Center one matrix in place; what is nothing but rounding becomes zero."""
+        learned = self.means(m, lambda shares: K @ shares)
+        if learned is None:
+            return
+        means, grand_mean = learned
         size = float(K.diagonal().mean())
-        for rows in row_chunks(len(X), len(X)):
+        for rows in row_chunks(len(K), len(K)):
             K[rows] -= means[rows, None] + means - grand_mean
         if float(K.diagonal().mean()) <= VANISHES * size:
             K[...] = 0.0
+
+
+@applied.register
+def _centered_main(
+    step: CenterMains, m: int, K: DeviceArray, space: Space
+) -> DeviceArray:
+    """Return a centered main on a device; see `CenterMains.apply`."""
+    learned = step.means(m, lambda shares: space.get(K @ space.put(shares)))
+    if learned is None:
+        return K
+    means, trace = space.put(learned[0]), space.xp.linalg.trace
+    moved = K - (means[:, None] + means[None, :] - learned[1])
+    vanishes = float(trace(moved)) <= VANISHES * float(trace(K))
+    return 0.0 * moved if vanishes else moved
+
+
+def _build_on_device(
+    dictionary: KernelDictionary,
+    X: Array,
+    normalization: Normalization,
+    device: Device,
+    max_bytes: int | None,
+) -> BuiltStack:
+    """Return whole matrices, or the mains of interactions, on a device."""
+    pairs = isinstance(dictionary, InteractionDictionary) and normalization.only_scales
+    space, steps = open_space(device), normalization
+    computed, n_samples = dictionary, X.shape[0]
+    if pairs:
+        assert isinstance(dictionary, InteractionDictionary)
+        mains = dictionary.mains.kernels
+        computed = ListDictionary([uncentred(kernel) for kernel in mains])
+        steps = Normalization((CenterMains(mains, X),))
+    elif normalization.only_scales:
+        steps = Normalization()
+    if max_bytes is not None:
+        shape = len(computed), n_samples, n_samples
+        smaller = "Device(precision='float32'), storage='low_rank',"
+        check_size(shape, 8 if device.precision == "float64" else 4, max_bytes, smaller)
+    matrices = build_matrices(computed, X, steps, space)
+    stack: GramStack = matrices
+    if isinstance(dictionary, InteractionDictionary) and pairs:
+        stack = DeviceProducts(matrices, dictionary.terms)
+    if normalization.only_scales:
+        stack = normalization.learn_scales(stack)
+    return BuiltStack(stack, normalization, zero_kernels(stack))
 
 
 def _build_products(

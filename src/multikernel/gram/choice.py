@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.device.space import Device
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import MEASURED, is_high, sampled_ranks
 from multikernel.gram.matrix import HELD_BYTES
@@ -17,8 +18,8 @@ from multikernel.kernels.products import uncentred
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import available_threads
 
-STORAGE = ("auto", "by_kernel", "dense", "dense32", "lazy", "low_rank")
-Storage = str | LowRank
+STORAGE = ("auto", "by_kernel", "dense", "dense32", "device", "lazy", "low_rank")
+Storage = str | LowRank | Device
 """The types of a ``storage`` parameter."""
 
 SMALL = 2**25
@@ -41,6 +42,10 @@ TAKEN, TAKEN_ALL = 0.1, 0.3
 """Time of usual fits over that of a long fit: of sparse models, and of models that use
 more kernels than `ACTIVE`."""
 
+ON_DEVICE = 0.01
+"""Time on a device over that on one core, by data sheets: a card reads 2 TB/s, and one
+core 20 GB/s."""
+
 ASKED = "it was asked for"
 """The reason for a storage that the user names."""
 
@@ -54,7 +59,7 @@ class Choice:
 
     Parameters
     ----------
-    storage : str or LowRank
+    storage : str, LowRank or Device
         The storage.
     reason : str
         Why, the second half of a sentence.
@@ -79,7 +84,9 @@ class Choice:
     @property
     def name(self) -> str:
         """Return the storage by name."""
-        return self.storage if isinstance(self.storage, str) else "low_rank"
+        if isinstance(self.storage, str):
+            return self.storage
+        return "device" if isinstance(self.storage, Device) else "low_rank"
 
     @property
     def advice(self) -> str:
@@ -117,7 +124,7 @@ def choose_storage(
         Training samples.
     normalize : str, sequence of str, or None
         As in `build_stack`.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or Device, default="auto"
         What the user asks for; anything but "auto" is kept.
     max_bytes : int, optional
         As in `build_stack`.
@@ -138,6 +145,9 @@ def choose_storage(
     >>> choice.reason
     'its factors have some 11 columns a kernel, 2.86 MB in place of 720 MB'
     """
+    if storage == "device" or isinstance(storage, Device):
+        device = Device() if isinstance(storage, str) else storage
+        return choose_on_device(dictionary, X, normalize, device, max_bytes)
     if isinstance(dictionary, InteractionDictionary) and keeps_products(normalize):
         choice = choose_products(dictionary, X, storage, max_bytes)
         if choice is not None:
@@ -214,6 +224,52 @@ def choose_products(
         lazy = Costs(len(dictionary), len(X), made.limit).lazy()
         return whole if fits else lazy
     return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
+
+
+def choose_on_device(
+    dictionary: KernelDictionary,
+    X: Array,
+    normalize: Steps,
+    device: Device,
+    max_bytes: int | None = None,
+) -> Choice:
+    """Return the storage on a device, and its expected cost; bytes are those there.
+
+    Interactions are products of whole mains, or of factors, as the device says, or as
+    "auto" chooses for memory. All other kernels are whole.
+    """
+    pairs = isinstance(dictionary, InteractionDictionary) and keeps_products(normalize)
+    if device.factors and not pairs:
+        raise ValueError(
+            "Device(factors=True) requires Interactions that normalize only scales: "
+            "use factors=None, or storage='low_rank' for factors of other kernels."
+        )
+    if pairs:
+        assert isinstance(dictionary, InteractionDictionary)
+        factors = device.factors
+        if factors is None:
+            auto = choose_products(dictionary, X, "auto", max_bytes)
+            factors = auto is not None and auto.name == "low_rank"
+        form = "low_rank" if factors else "dense"
+        cost = choose_products(dictionary, X, form, max_bytes)
+        made = Costs(len(dictionary.mains), X.shape[0], 0)
+    else:
+        factors, made = False, Costs(len(dictionary), X.shape[0], 0)
+        cost = made.dense()
+    assert cost is not None
+    if device.precision == "float32" and not factors:
+        cost = made.halved(cost)
+    seconds = ON_DEVICE * available_threads() * cost.seconds
+    reason = f"{ASKED}, as {'factors' if factors else 'whole matrices'}"
+    held = replace(device, factors=factors)
+    return replace(cost, storage=held, reason=reason, seconds=seconds)
+
+
+def is_single(storage: Storage) -> bool:
+    """Return whether a storage holds whole matrices in single precision."""
+    if isinstance(storage, Device):
+        return storage.precision == "float32" and not storage.factors
+    return storage == "dense32"
 
 
 def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:

@@ -4,7 +4,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from multikernel.gram.checks import ROUNDING
+from multikernel.gram.device.stack import DeviceMatrix
 from multikernel.gram.matrix import GramMatrix
+from multikernel.linalg import TINY
 from multikernel.linalg.threads import with_one_blas_thread
 
 
@@ -19,6 +21,9 @@ def is_proven(K: GramMatrix) -> bool:
     :math:`K_m`: a dual point bounds the objective from below for all weights whose sum
     is positive semidefinite. So the gap of a model holds among these weights.
     """
+    if isinstance(K, DeviceMatrix):
+        trace = float(np.abs(K.diagonal()).sum())
+        return K.root(np.full(K.shape[0], max(ROUNDING * trace, TINY))) is not None
     if K.array is None:
         return False
     shifted = K.array.copy()

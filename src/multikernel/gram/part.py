@@ -8,6 +8,8 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import ByKernelStack, join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.dense import DenseStack, PartStack
+from multikernel.gram.device.build import part_on_device
+from multikernel.gram.device.stack import OnDevice
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.product_build import cut_products
@@ -99,6 +101,8 @@ def build_part(
     stack: GramStack
     if isinstance(whole, ProductStack) and learnt.only_scales:
         stack = learnt.learn_scales(whole.restrict(samples))
+    elif isinstance(whole, OnDevice):
+        stack = part_on_device(whole, samples, learnt)
     elif not isinstance(whole, DenseStack):
         return None
     elif learnt.only_scales:

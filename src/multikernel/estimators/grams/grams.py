@@ -49,7 +49,7 @@ class GramOptions:
     ----------
     normalize : str, sequence of str, or None
         Steps, as in `build_stack`.
-    storage : str or LowRank
+    storage : str, LowRank or Device
         Storage, as in `build_stack`.
     max_bytes : int or None
         Limit on the bytes, as in `build_stack`.

@@ -25,6 +25,7 @@ from multikernel.estimators.grams.recipe import GramFit, problems_of, stated
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import BlockFunctions, merge
 from multikernel.gram.capabilities import pass_numbers
+from multikernel.gram.choice import is_single
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.rounded import rounded_ratios
 from multikernel.linalg import EPS, SINGLE, TINY
@@ -110,7 +111,7 @@ def _is_single(training: Training) -> bool:
 
     Precomputed matrices have the same precision in both.
     """
-    return training.options.storage == "dense32" and not training.precomputed
+    return is_single(training.options.storage) and not training.precomputed
 
 
 def _evaluates_again(training: Training, active: Indices) -> bool:

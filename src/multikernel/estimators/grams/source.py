@@ -24,7 +24,7 @@ from multikernel.estimators.read.matrices import naming_matrices
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
-from multikernel.gram import LowRank
+from multikernel.gram import Device, LowRank
 from multikernel.gram.choice import (
     LONG,
     Choice,
@@ -39,7 +39,7 @@ from multikernel.kernels import KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import backing
 
-WHOLE = ("by_kernel", "dense", "dense32")
+WHOLE = ("by_kernel", "dense", "dense32", "device")
 """Storages with bytes known before a fit; factors are counted during the fit."""
 
 BY_MAINS = "interactions are products of main kernels, which are held"
@@ -202,6 +202,8 @@ def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
         return storage
     if isinstance(storage, LowRank):
         return replace(storage, folder=None, dtype="float64")
+    if isinstance(storage, Device):
+        return storage
     return {"by_kernel": "auto", "lazy": "low_rank"}.get(storage, storage)
 
 

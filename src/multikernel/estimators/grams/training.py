@@ -29,6 +29,7 @@ from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, GramStack, build_part
 from multikernel.gram.capabilities import pass_numbers
+from multikernel.gram.choice import is_single
 from multikernel.gram.definite import is_proven
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.projected import LeastSquares
@@ -108,7 +109,7 @@ class Training(Data):
     @cached_property
     def rounded_stack(self) -> GramStack:
         """Return the Gram matrices with bounds on the rounding errors of centering."""
-        single = self.is_part and self.options.storage == "dense32"
+        single = self.is_part and is_single(self.options.storage)
         inputs = self.stack, self.dictionary, self.X, self.built.normalization
         return with_rounding(*inputs, single=single)
 

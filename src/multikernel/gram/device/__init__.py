@@ -1,0 +1,1 @@
+"""Gram matrices on an accelerator."""

@@ -1,0 +1,142 @@
+"""Kernels computed and normalized on an accelerator."""
+
+from collections.abc import Iterator
+from functools import singledispatch
+from itertools import chain
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
+from multikernel.gram.compute.matrices import (
+    check_single_range,
+    evaluate_other,
+    make_samples,
+)
+from multikernel.gram.compute.plan import Plan, RadialPlan, make_plan
+from multikernel.gram.device.space import DeviceArray, Space
+from multikernel.gram.device.stack import DeviceStack, OnDevice
+from multikernel.gram.normalization import Normalization
+from multikernel.gram.steps import (
+    CenterStep,
+    CosineStep,
+    ScaleStep,
+    Step,
+    inverse_roots,
+)
+from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.columns import ColumnKernel, select_columns
+from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
+
+
+@singledispatch
+def applied(step: Step, m: int, K: DeviceArray, space: Space) -> DeviceArray:
+    """Return the matrix of kernel m after a step of normalization that was learned."""
+    raise TypeError(
+        f"storage='device' does not support the normalization step "
+        f"{type(step).__name__}: use 'trace', 'variance', 'cosine' or 'center'."
+    )
+
+
+@applied.register
+def _scaled(step: ScaleStep, m: int, K: DeviceArray, space: Space) -> DeviceArray:
+    return float(step.factors[m]) * K
+
+
+@applied.register
+def _divided(step: CosineStep, m: int, K: DeviceArray, space: Space) -> DeviceArray:
+    roots = space.put(inverse_roots(space.get(space.xp.linalg.diagonal(K))))
+    return roots[:, None] * K * roots[None, :]
+
+
+@applied.register
+def _centered(step: CenterStep, m: int, K: DeviceArray, space: Space) -> DeviceArray:
+    means, grand_mean = space.put(step.means[m]), float(step.grand_means[m])
+    moved = K - (means[:, None] + means[None, :]) + grand_mean
+    return float(step.kept[m]) * moved
+
+
+def normalized(
+    normalization: Normalization, m: int, K: DeviceArray, space: Space
+) -> DeviceArray:
+    """Return kernel m normalized on the device; the steps learn from it."""
+    for step in normalization.steps:
+        step.learn(slice(m, m + 1), DeviceStack((K,), space, K.shape[0]))
+        K = applied(step, m, K, space)
+    return K
+
+
+def build_matrices(
+    dictionary: KernelDictionary, X: Array, normalization: Normalization, space: Space
+) -> DeviceStack:
+    """Return the normalized matrices of a dictionary on a device.
+
+    Gaussian, linear and polynomial kernels are computed there, from differences and
+    inner products of columns; all other kernels are computed in NumPy and copied.
+    """
+    plan, n = make_plan(dictionary, X.shape[1]), len(X)
+    matrices: list[DeviceArray] = [None] * len(dictionary)
+    with space.room(f"{len(dictionary)} matrices of {n} x {n} numbers"):
+        for m, K in chain(_radial(plan.radial, X, space), _others(plan, X, space)):
+            stored = normalized(normalization, m, K, space)
+            if space.dtype != space.xp.float64:
+                largest = float(space.xp.max(space.xp.abs(stored)))
+                check_single_range(largest, m, plan.dictionary)
+            matrices[m] = space.store(stored)
+    return DeviceStack(tuple(matrices), space, n)
+
+
+def part_on_device(
+    whole: OnDevice, samples: Indices, normalization: Normalization
+) -> GramStack:
+    """Return some samples of a stack, normalized by themselves, as a view or a copy."""
+    if normalization.only_scales:
+        every = np.array_equal(samples, np.arange(whole.shape[1]))
+        return normalization.learn_scales(whole if every else whole.restrict(samples))
+    space = whole.space
+    with space.room(f"copies of {whole.shape[0]} matrices for a fold"):
+        matrices = []
+        for m in range(whole.shape[0]):
+            K = space.cut(whole.matrix(m), samples, samples)
+            matrices.append(space.store(normalized(normalization, m, K, space)))
+    return DeviceStack(tuple(matrices), space, samples.size)
+
+
+def _radial(
+    plan: RadialPlan, X: Array, space: Space
+) -> Iterator[tuple[int, DeviceArray]]:
+    """Yield the numbers and the matrices of Gaussian kernels.
+
+    Kernels on the same columns share their distances, sums of squared differences.
+    """
+    last, table = -1, space.put(X)
+    distances = space.zeros((0, 0))
+    for place, column_set in enumerate(plan.sets.tolist()):
+        if column_set != last:
+            last, distances = column_set, space.zeros((len(X), len(X)))
+            ends = plan.column_starts[column_set : column_set + 2]
+            for column in plan.columns[slice(*ends)].tolist():
+                values = table[:, column]
+                distances = distances + (values[:, None] - values[None, :]) ** 2
+        K = space.xp.exp(float(plan.exponents[place]) * distances)
+        yield int(plan.kernels[place]), K
+
+
+def _others(plan: Plan, X: Array, space: Space) -> Iterator[tuple[int, DeviceArray]]:
+    """Yield the numbers and the matrices of all other kernels."""
+    samples = make_samples(X)
+    for place, m in enumerate(plan.others.tolist()):
+        kernel = plan.dictionary[int(plan.sources[place])]
+        columns = X
+        if type(kernel) is ColumnKernel:
+            columns, kernel = select_columns(X, kernel.columns), kernel.kernel
+        if type(kernel) not in (LinearKernel, PolynomialKernel):
+            yield m, space.put(evaluate_other(plan, place, samples))
+            continue
+        Z = space.put(columns)
+        K = Z @ Z.T
+        if isinstance(kernel, PolynomialKernel):
+            K = (kernel.scale * K + kernel.offset) ** kernel.degree
+        if not bool(space.xp.all(space.xp.isfinite(K))):
+            evaluate_other(plan, place, samples)  # raises the error of the kernel
+        yield m, K

@@ -1,0 +1,205 @@
+"""Libraries of the Python array API standard, and their devices.
+
+PyTorch and CuPy are optional and imported when a stack is built.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from multikernel._install import how_to_install
+from multikernel._typing import Array, Indices
+from multikernel._validation import (
+    FLAG,
+    NOTHING,
+    PRECISION,
+    AnyOf,
+    InstanceOf,
+    OneOf,
+    check_parameter,
+)
+from multikernel.exceptions import StackTooLargeError
+
+NAMESPACES = ("array_api_strict", "cupy", "numpy", "torch")
+
+DeviceArray = Any
+"""An array of any library, on its device."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """Storage of kernels on an accelerator.
+
+    Parameters
+    ----------
+    namespace : {"torch", "cupy", "numpy", "array_api_strict"} or None, default=None
+        Array library. None selects PyTorch if it sees a CUDA device, otherwise CuPy.
+    device : str or None, default=None
+        Device of the library, such as ``"cuda:1"`` for PyTorch. None selects its
+        current CUDA device, and the processor for NumPy.
+    precision : {"float64", "float32"}, default="float64"
+        Precision of the stored matrices. With float32 entries are rounded to seven
+        digits, sums still use float64, and the duality gap includes the rounding.
+    factors : bool or None, default=None
+        Whether interactions are stored as factors, whose passes run on the device,
+        and not as whole main matrices. None selects what ``storage="auto"`` selects.
+
+    Raises
+    ------
+    ValueError
+        If a parameter has another value.
+
+    Examples
+    --------
+    >>> from multikernel.gram import Device
+    >>> Device("torch", "cuda:1", precision="float32")
+    Device(namespace='torch', device='cuda:1', precision='float32', factors=None)
+    """
+
+    namespace: str | None = None
+    device: str | None = None
+    precision: str = "float64"
+    factors: bool | None = None
+
+    def __post_init__(self) -> None:
+        names = AnyOf((NOTHING, OneOf(NAMESPACES)))
+        check_parameter("Device", "namespace", self.namespace, names)
+        texts = AnyOf((NOTHING, InstanceOf(str, "the name of a device")))
+        check_parameter("Device", "device", self.device, texts)
+        check_parameter("Device", "precision", self.precision, PRECISION)
+        check_parameter("Device", "factors", self.factors, AnyOf((NOTHING, FLAG)))
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """An array library, a device of it, and the type of stored matrices."""
+
+    xp: Any
+    device: Any
+    dtype: Any
+
+    def put(self, array: Array) -> DeviceArray:
+        """Return a float64 copy on the device."""
+        copy = np.array(array, dtype=np.float64, order="C")
+        return self.xp.asarray(copy, dtype=self.xp.float64, device=self.device)
+
+    def put_indices(self, indices: Indices) -> DeviceArray:
+        """Return a copy of indices on the device."""
+        copy = np.array(indices, dtype=np.int64)
+        return self.xp.asarray(copy, dtype=self.xp.int64, device=self.device)
+
+    def get(self, array: DeviceArray) -> Array:
+        """Return a copy as a float64 NumPy array."""
+        if hasattr(array, "cpu"):  # PyTorch
+            array = array.cpu()
+        elif type(array).__module__.startswith("cupy"):
+            array = array.get()
+        return np.array(np.from_dlpack(array), dtype=np.float64)
+
+    def store(self, matrix: DeviceArray) -> DeviceArray:
+        """Return a matrix in the type of stored matrices."""
+        return self.xp.astype(matrix, self.dtype, copy=False)
+
+    def wide(self, matrix: DeviceArray) -> DeviceArray:
+        """Return a stored matrix in float64."""
+        return self.xp.astype(matrix, self.xp.float64, copy=False)
+
+    def zeros(self, shape: tuple[int, ...]) -> DeviceArray:
+        """Return float64 zeros on the device."""
+        return self.xp.zeros(shape, dtype=self.xp.float64, device=self.device)
+
+    def cut(self, matrix: DeviceArray, rows: Indices, cols: Indices) -> DeviceArray:
+        """Return some rows and columns of a matrix."""
+        some = self.xp.take(matrix, self.put_indices(rows), axis=0)
+        return self.xp.take(some, self.put_indices(cols), axis=1)
+
+    def cholesky(self, system: DeviceArray) -> DeviceArray | None:
+        """Return the Cholesky factor, None if a matrix is not positive definite."""
+        try:
+            factor = self.xp.linalg.cholesky(system)
+        except Exception as error:
+            if not type(error).__name__.endswith("LinAlgError"):
+                raise
+            return None
+        # CuPy returns NaN in place of an error.
+        return factor if bool(self.xp.all(self.xp.isfinite(factor))) else None
+
+    @contextmanager
+    def room(self, what: str) -> Iterator[None]:
+        """Raise a StackTooLargeError where the device is out of memory."""
+        try:
+            yield
+        except StackTooLargeError:
+            raise
+        except Exception as error:
+            full = type(error).__name__ == "OutOfMemoryError"
+            if not (full or isinstance(error, MemoryError)):
+                raise
+            raise StackTooLargeError(
+                f"The device is out of memory: storage 'device' needs room for {what}. "
+                "Use Device(precision='float32'), storage='low_rank', or fewer kernels "
+                "or samples."
+            ) from error
+
+
+def open_space(settings: Device) -> Space:
+    """Return the array library and the device that settings name.
+
+    Raises
+    ------
+    ImportError
+        If array-api-compat or the library is not installed, or no accelerator exists.
+    ValueError
+        If the library does not have the device, or no float64 on it.
+    """
+    if find_spec("array_api_compat") is None:
+        raise ImportError(
+            f"storage='device' requires array-api-compat: {how_to_install('device')}.",
+            name="array_api_compat",
+        )
+    name = settings.namespace or _library_with_a_card()
+    if find_spec(name) is None:
+        raise ImportError(
+            f"Device(namespace={name!r}) requires {name}, which is not installed: "
+            f"install {name}, or choose another namespace.",
+            name=name,
+        )
+    module = import_module(name)
+    xp = import_module("array_api_compat").array_namespace(module.asarray([0.0]))
+    try:
+        device = _device_of(name, module, settings.device)
+        xp.ones(1, dtype=xp.float64, device=device)
+    except (TypeError, ValueError, RuntimeError, AssertionError) as error:
+        raise ValueError(
+            f"Device: {name} has no device {settings.device!r} that stores float64 "
+            f"({error}). Choose another device, or None for the default."
+        ) from error
+    return Space(xp, device, getattr(xp, settings.precision))
+
+
+def _library_with_a_card() -> str:
+    """Return the name of a library that sees an accelerator."""
+    for name in ("torch", "cupy"):
+        if find_spec(name) is not None and import_module(name).cuda.is_available():
+            return name
+    raise ImportError(
+        "storage='device' found no accelerator: neither PyTorch nor CuPy is installed "
+        "and sees a CUDA device. Install one of them, or choose storage='auto'; "
+        "Device('torch', 'cpu') computes on the processor."
+    )
+
+
+def _device_of(name: str, module: Any, device: str | None) -> Any:
+    """Return a device in the form that a library accepts."""
+    if name == "torch":
+        return module.device("cuda" if device is None else device)
+    if device is None:
+        return None
+    if name == "cupy":
+        raise ValueError("CuPy uses the current device; set CUDA_VISIBLE_DEVICES")
+    return module.Device(device) if hasattr(module, "Device") else device
