@@ -275,6 +275,11 @@ def test_what_is_no_fitted_model_is_refused():
         report(Ridge().fit(X, Y), X, Y)
 
 
+def test_results_of_another_type_are_refused():
+    with pytest.raises(TypeError, match=r"result of .*nested_cross_validate, got 3"):
+        report(SpicyMKLRegressor(alpha=0.1).fit(X, Y), nested=3)
+
+
 def test_an_iteration_limit_is_among_the_warnings():
     with pytest.warns(multikernel.exceptions.ConvergenceWarning):
         model = SpicyMKLRegressor(alpha=0.001, tol=1e-9, max_iter=2).fit(X, Y)

@@ -131,6 +131,7 @@ def report(
     (True, False)
     """
     inner = final_estimator(model)
+    _check_types(bootstrap=bootstrap, split=split, nested=nested)
     # Rather now than after the work.
     target = None if path is None else find_place(path, _files_of(inner, X))
     if X is None and y is not None:
@@ -169,6 +170,24 @@ def report(
     if target is not None:
         write_to(target, page.encode())
     return page
+
+
+RESULTS: Mapping[str, tuple[type, str]] = {
+    "bootstrap": (Bootstrap, "multikernel.bootstrap"),
+    "split": (VarianceSplit, "multikernel.variance_split"),
+    "nested": (NestedScores, "multikernel.inspection.nested_cross_validate"),
+}
+"""Type of each result that a report shows, and the function that returns it."""
+
+
+def _check_types(**results: Any) -> None:
+    """Raise unless each result is None or an object of its type."""
+    for name, result in results.items():
+        kind, function = RESULTS[name]
+        if not isinstance(result, kind | None):
+            raise TypeError(
+                f"report: {name} must be the result of {function}, got {result!r}."
+            )
 
 
 def _cautions_on(

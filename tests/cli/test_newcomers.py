@@ -162,3 +162,19 @@ def test_a_fasta_file_for_each_class(run, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("a,class\n1,2\n")
     assert "Several files are accepted only as FASTA" in told(run("fit", table, decoy))
+
+
+def test_scores_of_counts_are_named_d2(run, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.standard_normal(40), "n": rng.poisson(2.0, 40)})
+    path, model = tmp_path / "counts.csv", tmp_path / "model.skops"
+    frame.to_csv(path, index=False)
+    counts = ("-t", "n", "--loss", "poisson")
+    assert "training D2" in run("fit", path, *counts, "-o", model).stdout
+    assert "D2 on 40 samples" in run("score", model, path, "-t", "n").stdout
+    words = (*counts, "--folds", "2", "--method", "spicy", "--method", "lp")
+    assert "D2 on 2 folds" in run("compare", path, *words).stdout
+    frame["log_exposure"] = np.r_[-np.inf, np.zeros(39)]
+    frame.to_csv(path, index=False)
+    result = run("fit", path, *counts, "--offset", "log_exposure")
+    assert "at row 0, the logarithm of an exposure of zero" in told(result)

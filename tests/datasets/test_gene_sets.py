@@ -1,5 +1,7 @@
 """Gene sets of GMT files become views; absent genes are dropped and counted."""
 
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -58,3 +60,9 @@ def test_sentences(path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_gene_sets(path, ["TP53", "MYC"])
+
+
+def test_compressed_files_are_read(tmp_path):
+    path = tmp_path / "sets.gmt.gz"
+    path.write_bytes(gzip.compress(b"MYC\tna\tMYC\n"))
+    assert read_gene_sets(path, ["MYC"]).views == {"MYC": ["MYC"]}

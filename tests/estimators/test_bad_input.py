@@ -501,6 +501,15 @@ def test_a_row_to_predict_gets_the_same_sentence():
         model.predict(X[0])
 
 
+def test_column_names_and_sparse_frames_get_the_call_that_works():
+    X, y = data()
+    frame = pd.DataFrame(X)
+    with pytest.raises(ValueError, match=r"pass the column, .* groups=X\['site'\]"):
+        SpicyMKLClassifierCV().fit(frame, y, groups="site")
+    with pytest.raises(ValueError, match=r"pass X\.sparse\.to_dense\(\)"):
+        SpicyMKLClassifier().fit(frame.astype(pd.SparseDtype(float)), y)
+
+
 @pytest.mark.parametrize("kernels", ["precomputed", None])
 def test_matrices_by_name_lead_to_stack_grams(kernels):
     X, y = data()

@@ -301,8 +301,10 @@ def test_copies_with_other_offsets_are_no_copies(samples):
     ("offset", "message"),
     [
         (np.zeros(49), r"offset must have shape \(50,\), got \(49,\)"),
-        (np.full(50, np.nan), "offset is not finite at row 0"),
+        (np.full(50, np.nan), "offset is nan at row 0: every"),
         (["a"] * 50, "offset must hold numbers"),
+        ("a", r"pass the column, for example offset=X\['a'\]"),
+        (np.full(50, -np.inf), "row 0, the logarithm of an exposure of zero"),
     ],
 )
 def test_sentences(samples, offset, message):

@@ -67,6 +67,8 @@ def test_what_is_no_kernel_gets_a_sentence():
         ValueError, match=r"no kernel 'lapacian'. Did you mean 'laplacian'"
     ):
         FunctionKernel("lapacian")
+    with pytest.raises(ValueError, match=r"Did you mean 'tanimoto'\? .* are tanimoto,"):
+        SpicyMKLRegressor("Tanimoto").fit(X, Y)
     with pytest.raises(TypeError, match="requires a function, got 3"):
         FunctionKernel(3)
     with pytest.raises(TypeError, match="the class LinearKernel: pass an object"):

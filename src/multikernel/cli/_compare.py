@@ -27,7 +27,7 @@ def run_compare(asked: Compare) -> None:
     methods = [find_method(name) for name in asked.methods or ["spicy"]]
     targets = [_training.asked_targets(asked, method) for method in methods]
     table = _training.read_whole(asked, targets[0])
-    task = find_task(asked.task, None, table.y)
+    task = find_task(asked.task, asked.loss, table.y)
     if table.offset is not None and asked.scoring is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
     names = list(dict.fromkeys(asked.methods or _suited(task, table)))
@@ -43,7 +43,7 @@ def run_compare(asked: Compare) -> None:
     report = {
         "n_samples": len(table.X),
         "folds": asked.folds,
-        "scoring": asked.scoring or _report.SCORES[task],
+        "scoring": asked.scoring or lines[0]["measure"],
         "methods": lines,
     }
     (_report.print_json if asked.json else _show)(report)
@@ -116,6 +116,7 @@ def _line(
     return {
         "method": name,
         "title": METHODS[name].title,
+        "measure": fits[0]["measure"],
         "score": scores.mean(),
         "spread": scores.std(ddof=1),
         "scores": scores,

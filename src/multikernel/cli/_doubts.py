@@ -301,7 +301,8 @@ def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:
     if ids:
         note(
             f"Column {ids[0]!r} holds increasing whole numbers, one per row. If they "
-            f"only number the rows, ignore the column with --drop '{ids[0]}'.",
+            f"only number the rows, use --id '{ids[0]}' to copy them to predictions, "
+            f"or --drop '{ids[0]}' to ignore them.",
             ids,
         )
 

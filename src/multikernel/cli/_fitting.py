@@ -186,7 +186,7 @@ def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= _report.chosen_parameters(report)
-    score = f"training {_report.SCORES[report['task']]}"
+    score = f"training {report['measure']}"
     facts |= {score: report["training_score"]} | _report.diagnostics(report)
     _report.print_facts(facts, report["estimator"])
     _report.print_kernels(report)

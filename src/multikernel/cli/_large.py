@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 
 from multikernel._install import how_to_install
@@ -29,8 +29,10 @@ from multikernel.cli._training import with_scaling
 from multikernel.datasets.csv_form import MISSING, decimal_mark, find_form
 from multikernel.datasets.files import FORMATS as STREAMED, check_columns
 from multikernel.estimators.read.kinds import TEXTS, kinds_of
+from multikernel.estimators.tasks import explained_deviance
 from multikernel.gram import LowRank
 from multikernel.gram.memory import available_bytes
+from multikernel.inspection.pipelines import final_estimator
 
 LOOK_ROWS = 10_000
 """Rows from which the kinds of columns are told."""
@@ -97,9 +99,11 @@ def one_target(target: list[str], reader: str) -> str:
 
 
 def score_of(model: Any, y: Any, predicted: Any) -> float:
-    """Return what ``model.score`` would, of predictions."""
-    measure = accuracy_score if hasattr(model, "classes_") else r2_score
-    return float(measure(y, predicted))
+    """Return the score of predictions, equal to ``model.score`` on their rows."""
+    if hasattr(model, "classes_"):
+        return float(accuracy_score(y, predicted))
+    deviance = final_estimator(model)._state.deviance
+    return explained_deviance([y], [predicted], [None], deviance)
 
 
 LOCAL = "local"

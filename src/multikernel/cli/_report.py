@@ -65,6 +65,7 @@ def model_report(estimator: Any) -> dict[str, Any]:
     return {
         "estimator": type(model).__name__,
         "task": task_of(model),
+        "measure": score_name(model),
         **{name: value for name, value in parameters.items() if value is not None},
         "score": facts.get("score"),
         "scoring": facts.get("scoring"),
@@ -94,7 +95,14 @@ SCORES = {
     "ordinal": "accuracy",
     "novelty detection": "share inside",
 }
-"""What the score of a model is called, by what it is for."""
+"""Name of the score of each task."""
+
+
+def score_name(model: Any) -> str:
+    """Return the name of a fitted model's score; D2 if its loss has a deviance."""
+    task = task_of(model)
+    has_deviance = task == "regression" and model._state.deviance is not None
+    return "D2" if has_deviance else SCORES[task]
 
 
 def task_of(model: Any) -> str:

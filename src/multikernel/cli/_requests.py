@@ -184,7 +184,7 @@ class Fit(Training):
     )
     scoring: str | None = option(
         "Score that --cv maximizes, a scikit-learn name such as roc_auc. Default: "
-        "accuracy, or R2 for regression."
+        "accuracy for classification, R2 (D2 of counts and quantiles) for regression."
     )
     dask: str | None = option(
         "Fit on a Dask cluster: local for workers on this machine, or a scheduler "
@@ -220,7 +220,6 @@ class Compare(Training):
 
     event: str | None = None
     method: str = ""
-    loss: str | None = None
     storage: str | None = None
     max_rank: int | None = None
     folder: Path | None = None
@@ -234,7 +233,8 @@ class Compare(Training):
         "Number of folds on which all methods are scored.", default=5, min=2
     )
     scoring: str | None = option(
-        "Scikit-learn score, such as roc_auc. Default: accuracy, or R2 for regression.",
+        "Scikit-learn score, such as roc_auc. Default: accuracy for classification, R2 "
+        "(D2 of counts and quantiles) for regression.",
         metavar="NAME",
     )
     cv: int | None = option(
@@ -316,7 +316,7 @@ class Predict(SavedOnData):
 
 @dataclass(frozen=True, kw_only=True)
 class Score(SavedOnData):
-    """Score a saved model on true targets: accuracy, R2 or concordance."""
+    """Score a saved model on true targets: accuracy, R2, D2 or concordance."""
 
     data: list[Path] = argument(SEVERAL)
     scoring: str | None = option(

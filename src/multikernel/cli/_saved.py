@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import is_outlier_detector
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from multikernel import report as page
@@ -44,15 +45,21 @@ from multikernel.persistence.places import write_to
 
 @contextmanager
 def opened_model(asked: Saved) -> Iterator[Any]:
-    """Lend a saved model; a file that holds something else is the user's error."""
-    trusted, most = asked.trusted or [], asked.max_bytes or MAX_BYTES
-    model = load(asked.model, trusted, max_bytes=most)
+    """Yield a saved model; errors of a file without a usable model are ValueErrors."""
+    trusted, max_bytes = asked.trusted or [], asked.max_bytes or MAX_BYTES
+    model = load(asked.model, trusted, max_bytes=max_bytes)
+    try:
+        final_estimator(model)
+    except (AttributeError, LookupError, TypeError, NotFittedError) as error:
+        raise ValueError(f"{asked.model} contains no fitted model: {error}") from error
     try:
         yield model
-    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+    except (ArithmeticError, AttributeError, LookupError) as error:
         raise ValueError(
-            f"{asked.model} contains no fitted model: its {type(model).__name__} "
-            "lacks an attribute that this command requires."
+            f"The model in {asked.model} is damaged or incomplete "
+            f"({type(error).__name__}: {error}): fit and save it again."
         ) from error
 
 
@@ -257,7 +264,7 @@ def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, 
     """Return the score of a model, and what it is."""
     name = asked.scoring
     if name is None:
-        measure = _report.SCORES[_report.task_of(final_estimator(estimator))]
+        measure = _report.score_name(final_estimator(estimator))
         return float(
             Answers(estimator, table.X, table.offset)("score", table.y)
         ), measure

@@ -59,9 +59,12 @@ def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
     numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
+        zero = ", the logarithm of an exposure of zero" * bool(
+            np.isneginf(numbers[row])
+        )
         raise ValueError(
             f"--offset: column {name!r} of {path} contains {frame[name].iloc[row]!r} "
-            f"at row {row}; every row must be a number."
+            f"at row {row}{zero}; every row must be a finite number."
         )
     return numbers
 

@@ -1,5 +1,6 @@
 """Gene sets of a GMT file as views of a table."""
 
+import gzip
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def read_gene_sets(
     Parameters
     ----------
     path : str or path-like
-        The file, in UTF-8.
+        GMT file in UTF-8, optionally compressed (``.gmt.gz``).
     genes : sequence of str, data frame or AnnData
         The columns of the table, or the table itself.
     by : {"name", "position"}, default="name"
@@ -99,7 +100,9 @@ def read_gene_sets(
 def _sets(path: Path) -> dict[str, list[str]]:
     """Return the genes of every set, each once."""
     sets: dict[str, list[str]] = {}
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    is_gzip = path.suffix.lower() == ".gz"
+    data = gzip.decompress(path.read_bytes()) if is_gzip else path.read_bytes()
+    lines = data.decode("utf-8-sig").splitlines()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -357,7 +357,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             shape = pair[0].T.shape
             known = check_offset(type(self).__name__, offset, *shape, alike=True).T
             pair, weights = _beside(known, pair, weights, deviance)
-        return _explained_deviance(pair[0], pair[1], weights, deviance)
+        return explained_deviance(pair[0], pair[1], weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that several targets are welcome where these have a selection."""
@@ -385,8 +385,8 @@ def _beside(
     return [values / exposures for values in pair], weights
 
 
-def _explained_deviance(
-    y: Array, predicted: Array, weights: list[Any], deviance: tuple[str, float] | None
+def explained_deviance(
+    y: Any, predicted: Any, weights: list[Any], deviance: tuple[str, float] | None
 ) -> float:
     """Return the mean R^2, or D^2 (see `FittedModel`), over rows of outputs."""
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score

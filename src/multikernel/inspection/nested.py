@@ -259,8 +259,6 @@ def nested_cross_validate(
         chosen.append(getattr(innermost(fitted, "best_params_"), "best_params_", {}))
     scoring = scoring if searched is None else scoring or inner.scoring
     measure = default_score(models[0]) if scoring is None else scoring
-    if scoring is None and models[0]._state.deviance is not None:
-        measure = "deviance explained"
     label = measure if isinstance(measure, str) else shown(measure)
     return NestedScores(np.array(scores), label, tuple(chosen), *_uses(models))
 

@@ -195,7 +195,7 @@ class SearchScores:
     def name(self) -> str:
         """Return what the scores are: the metric, and over how many folds."""
         scoring: Any = getattr(self.model, "scoring", None)
-        metric = search_score(self.model).replace("r2", "R²")
+        metric = search_score(self.model).replace("r2", "R²").replace("d2", "D²")
         if isinstance(scoring, str):
             metric = scoring
         elif scoring is not None:

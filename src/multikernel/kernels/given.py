@@ -41,6 +41,20 @@ def _own_kernel(name: str) -> tuple[str, bool]:
     return written, bool(near)
 
 
+def _unknown_name(name: str) -> str:
+    """Return the error message for a kernel name that does not exist."""
+    names = [*BY_NAME, *pairwise_functions()]
+    near = difflib.get_close_matches(name.lower(), [*names, "precomputed"], n=1)
+    kernel, is_near = _own_kernel(name)
+    meant = repr(near[0]) if near else kernel
+    question = f" Did you mean {meant}?" if near or is_near else ""
+    return (
+        f"There is no kernel {name!r}.{question} Kernels with a name are "
+        f"{', '.join(names)}. Pass other kernels of this library as objects, such as "
+        f"{kernel} of multikernel.kernels."
+    )
+
+
 @dataclass(frozen=True)
 class FunctionKernel:
     """A function of two sets of rows as a kernel.
@@ -81,19 +95,8 @@ class FunctionKernel:
 
     def __post_init__(self) -> None:
         if isinstance(self.function, str):
-            names = list(pairwise_functions())
-            if self.function not in names:
-                words = [*names, "precomputed"]
-                near = difflib.get_close_matches(self.function, words, n=1)
-                own_kernel, is_near = _own_kernel(self.function)
-                meant = repr(near[0]) if near else own_kernel
-                question = f" Did you mean {meant}?" if near or is_near else ""
-                raise ValueError(
-                    f"There is no kernel {self.function!r}.{question} Names are those "
-                    f"of sklearn.metrics.pairwise: {', '.join(names)}. Pass kernels "
-                    f"of this library as objects, such as {own_kernel} of "
-                    "multikernel.kernels."
-                )
+            if self.function not in pairwise_functions():
+                raise ValueError(_unknown_name(self.function))
         elif not callable(self.function):
             raise TypeError(
                 f"A FunctionKernel requires a function, got {self.function!r}"

@@ -190,10 +190,12 @@ def facts(model: Any) -> dict[str, Any]:
 
 
 def default_score(model: Any) -> str:
-    """Return what a fitted model's own score is called."""
+    """Return the name of the score that a fitted model's `score` returns."""
     if predicts_times(model):
         return "concordance"
-    return "accuracy" if hasattr(model, "classes_") else "r2"
+    if hasattr(model, "classes_"):
+        return "accuracy"
+    return "r2" if model._state.deviance is None else "d2"
 
 
 def search_score(model: Any) -> str:

@@ -373,8 +373,8 @@ def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
     if differs_too_much(n_different, n_values, LEAST_FILLED):
         raise ValueError(
             f"Column {label} holds {n_different} different values in {n_values} "
-            "samples, and at most half of the values of categories may differ. Leave "
-            "the column out, or group its values."
+            "samples, and at most half of the values of categories may differ. Remove "
+            "the column (--id or --drop on the command line), or group its values."
         )
 
 

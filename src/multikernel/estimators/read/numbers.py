@@ -198,6 +198,12 @@ def refuse_other_arrays(values: Any, name: str) -> None:
             f"{name} is a list of Dask objects: combine them into one array or data "
             "frame, for example with dask.array.concatenate."
         )
+    if is_frame(values) and hasattr(values, "sparse"):
+        raise ValueError(
+            f"{name} is a data frame of sparse columns: pass {name}.sparse.to_dense(), "
+            f"or scipy.sparse.csr_array({name}.sparse.to_coo()) for kernels that "
+            "support sparse tables, such as kernels='tanimoto'."
+        )
     if np.ma.is_masked(values):
         raise ValueError(
             f"{name} is a masked array with masked values: fill them, for example "

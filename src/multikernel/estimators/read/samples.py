@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights, listed
 from multikernel.estimators.read.tables import TrainingTable
-from multikernel.estimators.read.targets import read_columns
+from multikernel.estimators.read.targets import read_columns, refuse_column_name
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.linalg.tables import backing, row_keys
 
@@ -238,6 +238,7 @@ def check_offset(
     One column is for all outputs where these may be `alike`, as targets are, and
     classes are not.
     """
+    refuse_column_name("offset", offset)
     values = read_columns(offset, f"{owner}: offset")
     if values.ndim == 1:
         values = values[:, None]
@@ -251,7 +252,13 @@ def check_offset(
         )
     if not np.isfinite(values).all():
         row = int(np.argwhere(~np.isfinite(values))[0, 0])
-        raise ValueError(f"{owner}: offset is not finite at row {row}.")
+        zero = ", the logarithm of an exposure of zero" * bool(
+            np.isneginf(values[row]).any()
+        )
+        raise ValueError(
+            f"{owner}: offset is {values[row].tolist()[0]} at row {row}{zero}: every "
+            "offset must be finite; remove the row or correct its exposure."
+        )
     return np.broadcast_to(values, (n_rows, n_outputs))
 
 

@@ -177,6 +177,7 @@ def known_targets(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Arra
 
 def check_groups(groups: Any, n_samples: int) -> Array:
     """Return the groups that folds keep together, if there is one for each sample."""
+    refuse_column_name("groups", groups)
     labels = _as_given(groups, "groups")
     if labels.shape != (n_samples,):
         raise ValueError(
@@ -195,6 +196,15 @@ def check_groups(groups: Any, n_samples: int) -> Array:
             "groups mixes text and other labels: convert all labels to text, or none."
         )
     return labels
+
+
+def refuse_column_name(argument: str, value: Any) -> None:
+    """Raise if an argument is the name of a column instead of its values."""
+    if isinstance(value, str):
+        raise ValueError(
+            f"{argument}={value!r} must be one value per sample, not the name of a "
+            f"column: pass the column, for example {argument}=X[{value!r}]."
+        )
 
 
 def _check_finite(values: Array, name: str) -> None:
