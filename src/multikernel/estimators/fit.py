@@ -115,17 +115,6 @@ def read(
     return in_order(samples) if source.parts else distinct(samples)
 
 
-IN_FIT_INFO = (
-    "solver",
-    "storage",
-    "storage_reason",
-    "left_out",
-    "cv_tol",
-    "predicted_alike",
-)
-"""Keys of ``fit_info_``, in order; a method publishes each as an attribute."""
-
-
 def named(
     estimator: Any,
     data: Data,
@@ -137,16 +126,17 @@ def named(
     That is the classes, the columns, and the `FittedModel` as ``_state``. An X whose
     decision values are `known` need not be computed again.
     """
-    samples, loss = data.samples, getattr(estimator, "loss", None)
+    samples, names = data.samples, data.names
+    loss = getattr(estimator, "loss", None)
     hidden = {name[1:]: value for name, value in attributes.items() if name[0] == "_"}
     published = {name: value for name, value in attributes.items() if name[0] != "_"}
     state = FittedModel(
-        **{"names": data.names, **hidden},
+        **{"names": names, **hidden},
         precomputed=data.precomputed,
         loss=repr(loss),
         has_probabilities=is_likelihood(loss),
         link=find_link(loss, samples),
-        deviance=None if loss is None else loss_of(estimator).deviance(),
+        deviance=None if loss is None else loss_of(estimator).deviance,
         outputs=samples.output_names,
         known=known,
         has_offset=samples.offset is not None and bool(samples.offset.any()),
@@ -154,19 +144,11 @@ def named(
     norms = np.asarray(published.get("block_norms_", 0.0))
     if samples.classes is not None and norms.ndim == 2 and not samples.several:
         warn_without_kernels(type(estimator).__name__, samples.output_names, norms)
-    classes = {} if samples.classes is None else {"classes_": samples.classes}
-    columns = vars(samples.table.columns)
-    every = published | classes | dict(data.stored) | columns | {"_state": state}
-    return with_fit_info(every)
-
-
-def with_fit_info(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes with those that describe the fit collected in ``fit_info_``."""
-    info = {
-        name: attributes[f"{name}_"] for name in IN_FIT_INFO if f"{name}_" in attributes
-    }
-    others = {k: v for k, v in attributes.items() if k.removesuffix("_") not in info}
-    return others | {"fit_info_": info}
+    if names is not None:
+        published["n_kernels_"] = names.n_kernels
+    if samples.classes is not None:
+        published["classes_"] = samples.classes
+    return published | vars(samples.table.columns) | {"_state": state}
 
 
 def find_link(loss: Any, samples: Samples) -> str:

@@ -26,14 +26,14 @@ class Data(ABC):
     """
 
     samples: Samples
-    # Fitted attributes that say how matrices are held.
+    # Entries of ``fit_info_`` about the matrices.
     stored: Mapping[str, str]
     precomputed: bool = False
 
     @property
-    def names(self) -> KernelNames:
-        """Return the names of all kernels; a fit names the nodes of a graph."""
-        return KernelNames(None, 0)
+    def names(self) -> KernelNames | None:
+        """Return the names of all kernels, None for a graph."""
+        return None
 
     @property
     @abstractmethod

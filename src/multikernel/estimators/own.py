@@ -52,7 +52,7 @@ class OwnMethod(GramMethod):
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe; a mean loss has total times the penalty of a sum."""
         total = data.samples.total_weight
-        scale = target_scale(self.source.owner, data.samples, self.loss.kind())
+        scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, numbers = self.loss.on(scale)
         penalties: list[BlockRegularizer]
         if self.regularizer is None:

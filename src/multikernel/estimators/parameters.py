@@ -1,8 +1,7 @@
 """What the constructor parameters of estimators may be, and which loss they mean."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from inspect import signature
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -166,70 +165,52 @@ def find_loss(
     if not isinstance(choice, str):
         loss: Loss = choice
         return loss
-    kind = LOSSES[choice]
+    kind: Any = LOSSES[choice]
     numbers = {getattr(kind, "length", None): epsilon, "quantile": quantile}
-    arguments = signature(kind).parameters
-    return kind(**{str(k): float(v) for k, v in numbers.items() if k in arguments})
+    names = [field.name for field in fields(kind) if field.name in numbers]
+    return kind(**{name: float(numbers[name]) for name in names})
 
 
 @dataclass(frozen=True, eq=False)
 class LossSetting:
-    """What an estimator says of its loss, before there are targets.
+    """The loss of an estimator, before there are targets.
 
     Parameters
     ----------
-    choice : str or Loss
-        Its ``loss``.
-    epsilon : float or None, default=None
-        Its ``epsilon``, for the losses that have a length.
-    quantile : float, default=0.5
-        Its ``quantile``, for "quantile".
+    unit : Loss
+        The loss for targets with a standard deviation of one.
+    length : (str, float) or None
+        Name and value of its length, in units of that deviation; None if it has none.
     """
 
-    choice: Any
-    epsilon: float | None = None
-    quantile: float = STANDARD_QUANTILE
+    unit: Loss
+    length: tuple[str, float] | None
 
-    def kind(self) -> Loss:
-        """Return the loss with an epsilon that does not matter."""
-        return find_loss(self.choice, quantile=self.quantile)
-
-    def of_unit(self) -> Loss:
-        """Return the loss for targets with a deviation of one."""
-        epsilon = self._relative_epsilon()
-        return self.kind() if epsilon is None else find_loss(self.choice, epsilon)
-
-    def _relative_epsilon(self) -> float | None:
-        """Return the epsilon of a loss by name that has one, for a deviation of one."""
-        kind = LOSSES[self.choice] if isinstance(self.choice, str) else None
-        standard: float | None = getattr(kind, "standard_length", None)
-        return standard if standard is None or self.epsilon is None else self.epsilon
-
+    @property
     def deviance(self) -> tuple[str, float] | None:
         """Return which D^2 of scikit-learn the loss declares, None for R^2."""
-        declared: tuple[str, float] | None = getattr(self.kind(), "deviance", None)
+        declared: tuple[str, float] | None = getattr(self.unit, "deviance", None)
         return declared
 
     def on(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return the losses of all problems, and the numbers that they are made of.
-
-        These are the ``epsilon`` that was used, where there is one.
-        """
-        epsilon = self._relative_epsilon()
-        if epsilon is None:
-            return [self.kind()] * scale.deviations.size, {}
-        each = scale.numbers("epsilon", epsilon, power=1)
-        losses = [find_loss(self.choice, number) for number in each]
+        """Return the losses of all problems, and the ``epsilon`` they use, if any."""
+        if self.length is None:
+            return [self.unit] * scale.deviations.size, {}
+        name, length = self.length
+        each = scale.numbers("epsilon", length, power=1)
+        unit: Any = self.unit
+        losses = [replace(unit, **{name: float(number)}) for number in each]
         return losses, {"epsilon": scale.published(each)}
 
 
 def loss_of(model: Any) -> LossSetting:
-    """Return the parameters of an estimator that determine its loss."""
-    return LossSetting(
-        model.loss,
-        getattr(model, "epsilon", None),
-        getattr(model, "quantile", STANDARD_QUANTILE),
-    )
+    """Return the loss that the parameters of an estimator stand for."""
+    quantile = getattr(model, "quantile", STANDARD_QUANTILE)
+    kind: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
+    if not hasattr(kind, "length"):
+        return LossSetting(find_loss(model.loss, quantile=quantile), None)
+    length = kind.standard_length if model.epsilon is None else float(model.epsilon)
+    return LossSetting(find_loss(model.loss, length), (kind.length, length))
 
 
 def find_joint_loss(loss: Loss) -> Loss | None:

@@ -432,7 +432,7 @@ def _null_model(
             f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "
             "or a regressor with a smooth loss, such as SpicyMKLClassifier()."
         )
-    loss = loss_of(estimator).of_unit()
+    loss = loss_of(estimator).unit
     if not is_smooth(loss):
         raise ValueError(
             f"{OWNER} requires a smooth loss, such as 'squared_error', 'log_loss' or "

@@ -118,7 +118,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
         "history_": history_array(solutions, scales),
-        "solver_": steps_taken(solutions),
+        "fit_info_": {"solver": steps_taken(solutions), **training.stored},
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **described_effects(training.design, expansion.effects),

@@ -122,9 +122,9 @@ class GramSource(Source):
         factors = self._penalty_factors(dictionary, samples)
         asked = replace(self.options, tell=tell).scaled(factors)
         options, stored = settle_storage(self, dictionary, samples, asked)
-        stored["left_out_"] = left_out(samples, dictionary, paired=self.pairs)
-        if self.verbose and stored["left_out_"]:
-            sys.stderr.write(f"{self.owner}: left out {stored['left_out_']}\n")
+        stored["left_out"] = left_out(samples, dictionary, paired=self.pairs)
+        if self.verbose and stored["left_out"]:
+            sys.stderr.write(f"{self.owner}: left out {stored['left_out']}\n")
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
@@ -134,7 +134,6 @@ class GramSource(Source):
             if self.fit_intercept and not (self.parts or self.novelty):
                 inputs = dictionary, samples.X, options, samples.weights
                 built = without_constants(built, *inputs)
-        stored["n_kernels_"] = built.stack.shape[0]
         training = Training(
             samples,
             built,
@@ -244,7 +243,7 @@ def settle_storage(
     """
     owner = source.owner
     if dictionary is None:
-        return options, {"storage_": "precomputed", "storage_reason_": GIVEN}
+        return options, {"storage": "precomputed", "storage_reason": GIVEN}
     if isinstance(samples.X, SampledRows):
         return _in_blocks(owner, samples.X, options)
     of_method = {"uses_all": source.uses_all, "default": source.kernels is None}
@@ -270,7 +269,7 @@ def settle_storage(
             "progress.",
             LongFitWarning,
         )
-    attributes = {"storage_": choice.name, "storage_reason_": choice.reason}
+    attributes = {"storage": choice.name, "storage_reason": choice.reason}
     return replace(options, storage=choice.storage), attributes
 
 
@@ -287,8 +286,8 @@ def _in_blocks(
     reason = f"its samples are in {len(rows.blocks.parts)} partitions"
     low_rank = storage if isinstance(storage, LowRank) else LowRank()
     return replace(options, storage=low_rank), {
-        "storage_": "low_rank",
-        "storage_reason_": reason,
+        "storage": "low_rank",
+        "storage_reason": reason,
     }
 
 

@@ -70,7 +70,7 @@ class Training(Data):
     merges_copies : bool
         Whether copies among the samples of a part become one.
     stored : mapping
-        Fitted attributes that say which kernels there are, and how they are held.
+        Entries of ``fit_info_`` about the kernels and their storage.
     design : Design, optional
         Columns without a penalty.
     taken : ndarray of shape (n_samples,), optional

@@ -86,7 +86,7 @@ class GreedyMethod:
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         total = data.samples.total_weight
-        owner, loss = self.source.owner, self.loss.kind()
+        owner, loss = self.source.owner, self.loss.unit
         scale = target_scale(owner, data.samples, loss, pooled=True)
         losses, numbers = self.loss.on(scale)
         (alpha,) = scale.numbers("alpha", self.alpha, scale.degree - 2)
@@ -150,4 +150,6 @@ def prefix_attributes(fit: GreedyFit, k: int) -> dict[str, Any]:
     """Return the fitted attributes of the model with k kernels."""
     recipe, scale = fit.recipe, float(fit.recipe.objective_scale)
     stages = make_stages(fit.path.prefix(k), fit.training, scale)
-    return stages.attributes() | {f"{name}_": v for name, v in recipe.numbers.items()}
+    numbers = {f"{name}_": number for name, number in recipe.numbers.items()}
+    info = {"solver": "GroupOMP", **fit.training.stored}
+    return stages.attributes() | numbers | {"fit_info_": info}

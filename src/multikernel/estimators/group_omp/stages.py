@@ -376,7 +376,6 @@ class Stages:
                 "n_iter_": len(self),
                 "history_": self.history,
                 **status_attributes(Status[self.status]),
-                "solver_": "GroupOMP",
                 "_model": model,
                 "_stages": self,
             }

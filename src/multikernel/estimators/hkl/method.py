@@ -142,7 +142,7 @@ class HullMethod:
 
     def recipe(self, data: HullData) -> HullTask:
         """Return one problem per output; a loss that cannot be treated is refused."""
-        samples, kind = data.samples, self.loss.kind()
+        samples, kind = data.samples, self.loss.unit
         scale = target_scale(self.source.owner, samples, kind, pooled=False)
         losses, numbers = self.loss.on(scale)
         alphas = scale.numbers("alpha", self.alpha, scale.degree - 2)
@@ -220,7 +220,7 @@ class HullMethod:
             "n_searched_": single([s.n_searched for s in solutions]),
             "n_iter_": iterations([[s] for s in solutions]),
             "history_": history_array(solutions, fit.task.objective_scale),
-            "solver_": "HullSearch",
+            "fit_info_": {"solver": "HullSearch"},
             **status_attributes(worst_status(solutions)),
             **{f"{name}_": number for name, number in fit.task.numbers.items()},
             "_model": model,

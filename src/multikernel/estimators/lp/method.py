@@ -90,7 +90,7 @@ class MarginMethod(GramMethod):
         The solvers take the objective over C, so that dual points of one C are
         feasible for all.
         """
-        scale = target_scale(self.source.owner, data.samples, self.loss.kind())
+        scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, numbers = self.loss.on(scale)
         C = self.C
         if C is None:

@@ -71,7 +71,7 @@ class Scores:
 def losses_of(search: Any, samples: Samples) -> list[Loss]:
     """Return the losses of all outputs of a search, in the scale of some samples."""
     loss = loss_of(search)
-    scale = target_scale(type(search).__name__, samples, loss.kind())
+    scale = target_scale(type(search).__name__, samples, loss.unit)
     return loss.on(scale)[0]
 
 

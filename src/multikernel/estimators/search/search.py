@@ -72,7 +72,7 @@ class SearchOutcome:
     """
 
     candidates: Candidates
-    samples: Samples
+    data: Data
     scores: Scores
     refit: Callable[..., dict[str, Any]] | None
     keeper: Keeper | None = None
@@ -141,7 +141,7 @@ class Search:
             else:
                 folds.each(partial(_solve_alone, folds, scores))
         last = partial(every.refit, whole, watch) if refit else None
-        return SearchOutcome(every, samples, scores, last, keeper)
+        return SearchOutcome(every, data, scores, last, keeper)
 
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose candidates, and return their model on all samples with the scores."""
@@ -150,7 +150,7 @@ class Search:
         results = cv_results(columns, mean_over_choices(scores))
         if candidates.blocks is not None:
             return self._publish_each(fit, results)
-        best, samples = best_candidate(results), fit.samples
+        best, samples = best_candidate(results), fit.data.samples
         if self.model.refit == SIMPLEST:
             best = simplest_candidate(results, best)
         alike, params = predicted_alike(scores, best, samples), results["params"][best]
@@ -194,11 +194,11 @@ class Search:
             "best_index_": best,
             "best_params_": params,
             "best_score_": score,
-            "predicted_alike_": alike,
             "n_splits_": len(scores.scores),
         }
+        info: dict[str, Any] = {"predicted_alike": alike}
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
-            attributes["cv_tol_"] = tol
+            info = {"cv_tol": tol, **info}
         gaps = [np.empty(0), *scores.gaps]
         if fit.refit is not None:
             attributes |= {f"{name}_": value for name, value in params.items()}
@@ -209,6 +209,8 @@ class Search:
             path = attributes.get("path_")
             if path is not None:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
+        of_fit = attributes.get("fit_info_", fit.data.stored)
+        attributes["fit_info_"] = {**of_fit, **info}
         every = np.concatenate(gaps)
         unsolved = int(np.count_nonzero(~(every <= tol)))
         if unsolved:
@@ -443,7 +445,7 @@ class SearchCV(BaseMKL):
         """Return the reason why a validation side has no score, or None."""
         if samples.classes is not None or self.scoring not in (None, "r2"):
             return None
-        if test.size > 1 or loss_of(self).deviance() is not None:
+        if test.size > 1 or loss_of(self).deviance is not None:
             return None
         return (
             "has one sample, and R^2 requires two (scoring='neg_mean_squared_error' "

@@ -192,7 +192,7 @@ class AlphaCandidates(Candidates):
         samples = training.samples
         # The scale of the targets is computed once: for every strength it took a tenth
         # of a search.
-        owner, loss = self.method.source.owner, self.method.loss.kind()
+        owner, loss = self.method.source.owner, self.method.loss.unit
         scale = target_scale(owner, samples, loss)
         return [
             replace(self.method, alpha=alpha).recipe_at(scale, samples.total_weight)

@@ -83,14 +83,14 @@ class SparseMethod(GramMethod):
                 "for it; use a sample of the rows if all take too long.",
                 SearchWarning,
             )
-        method, null, loss = self, self.null_alpha, self.loss.of_unit()
+        method, null, loss = self, self.null_alpha, self.loss.unit
         if null is None and self._is_wide(data) and permutes(data, loss):
             null = NullAlpha(n_permutations=FEW_PERMUTATIONS)
         if null is not None:
             strength = null.on(data, loss) / (self.l1_ratio or 1.0)
             least = 0.0 if self.null_alpha is not None else self.alpha
             method = replace(self, alpha=max(strength, least))
-        scale = target_scale(owner, data.samples, self.loss.kind())
+        scale = target_scale(owner, data.samples, self.loss.unit)
         return method.recipe_at(scale, data.samples.total_weight)
 
     def _is_wide(self, data: Training) -> bool:
