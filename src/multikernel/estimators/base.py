@@ -209,10 +209,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _check_parameters(self) -> None:
         """Raise a sentence for the first parameter that is wrong."""
-        checks, owner = self._all_checks(), type(self).__name__
-        for name, value in self.get_params(deep=False).items():
-            if name in checks:
-                check_parameter(owner, name, value, checks[name])
+        owner, given = type(self).__name__, vars(self)
+        for name, check in self._all_checks().items():
+            if name in given:
+                check_parameter(owner, name, given[name], check)
 
     @classmethod
     @cache
