@@ -105,20 +105,20 @@ class AutoLpSolver(PathSolver):
     tol: float
     max_iter: int | None
 
-    def _chosen(self, problem: Problem) -> Solver:
-        p = exponent_of(problem.regularizer)
-        n_kernels, n_samples, _ = problem.gram.shape
-        n_outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
+    def _chosen(self, problem: Problem, penalty: BlockRegularizer) -> Solver:
+        p, (n_kernels, n_samples, _) = exponent_of(penalty), problem.gram.shape
+        n_outputs = problem.y[0].size
         name = choose_lp_solver(p, n_samples, n_kernels, n_outputs)
         solver = lp_solver(name, self.tol, self.max_iter)
-        if name == "squared_form" and solver.unsupported(problem) is not None:
+        penalized = replace(problem, regularizer=penalty)
+        if name == "squared_form" and solver.unsupported(penalized) is not None:
             # Newton steps take every loss that has a machine.
             return lp_solver("newton", self.tol, self.max_iter)
         return solver
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why the problem cannot be treated, or None if it can."""
-        return self._chosen(problem).unsupported(problem)
+        return self._chosen(problem, problem.regularizer).unsupported(problem)
 
     def follow(
         self,
@@ -128,13 +128,14 @@ class AutoLpSolver(PathSolver):
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
         """Yield the solutions for penalties in turn; see `PathSolver.follow`."""
-        steps = (replace(problem, regularizer=penalty) for penalty in regularizers)
-        for solver, group in groupby(steps, self._chosen):
-            run, ahead = tee(group)
-            penalties = (step.regularizer for step in ahead)
-            solutions = follow(solver, problem, penalties, init, callback)
-            for number, (step, each) in enumerate(zip(run, solutions, strict=False)):
-                solution = self._improved(step, solver, each, callback)
+        chosen = partial(self._chosen, problem)
+        for solver, group in groupby(regularizers, chosen):
+            penalties, ahead = tee(group)
+            path = follow(solver, problem, ahead, init, callback)
+            pairs = zip(penalties, path, strict=False)
+            for number, (penalty, found) in enumerate(pairs):
+                step = replace(problem, regularizer=penalty)
+                solution = self._improved(step, solver, found, callback)
                 init = solution if number == 0 else init
                 yield solution
                 if solution.status is Status.STOPPED:

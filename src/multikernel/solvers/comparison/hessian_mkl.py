@@ -11,9 +11,10 @@ from multikernel.gram.matrix import DenseMatrix
 from multikernel.machines import SMO
 from multikernel.machines.base import BoxCost
 from multikernel.problem import Solution, Status
-from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import (
+    OraclePoint,
     Step,
+    WeightOracle,
     WeightSolver,
     first_weights,
     moved_weights,

@@ -9,9 +9,10 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import Expansion
 from multikernel.problem import Solution, Status
-from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import (
+    OraclePoint,
     Step,
+    WeightOracle,
     WeightSolver,
     first_weights,
     moved_weights,

@@ -1,9 +1,10 @@
 r"""lp-norm MKL: learners of one matrix, interleaved with kernel weights [1]_.
 
 The problem is :math:`\min_{\theta \ge 0, \|\theta\|_p \le 1} J(\theta)`, where J is the
-optimum of the learner with the one kernel :math:`\sum_m \theta_m K_m` (`oracle`). All
-solvers run that learner for a short while, no more exactly than the gap deserves
-(`machine_within`), and then move the weights:
+optimum of the learner with the one kernel :math:`\sum_m \theta_m K_m`. All solvers run
+that learner for a short while, no more exactly than the gap deserves
+(`machine_within`), and then move the weights. `weight_solver` has what all but `newton`
+share:
 
 - `newton`, section 2.4.1: a Newton step on log(theta) that knows how the dual variables
   respond; balls inside the p-ball (`inner_ball`) keep it smooth as p goes to 1;

@@ -7,10 +7,10 @@ import numpy as np
 from multikernel.certificates import Expansion
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import is_variational
-from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.weight_solver import (
     LEFT,
     Step,
+    WeightOracle,
     WeightSolver,
     reason_against_loss,
 )

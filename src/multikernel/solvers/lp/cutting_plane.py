@@ -13,8 +13,12 @@ from multikernel.linalg import TINY
 from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
-from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
-from multikernel.solvers.lp.weight_solver import Step, WeightSolver
+from multikernel.solvers.lp.weight_solver import (
+    OraclePoint,
+    Step,
+    WeightOracle,
+    WeightSolver,
+)
 from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 

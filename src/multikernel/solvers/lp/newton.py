@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -13,12 +12,12 @@ from multikernel.machines import MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.base import incumbents
+from multikernel.solvers.base import PathSolver, incumbents
 from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
-from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.thinning import thin
-from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
+from multikernel.solvers.lp.weight_solver import LEFT, reason_against
 from multikernel.solvers.machine_runs import (
+    CACHE_BYTES,
     FIRST_GAP,
     feasible,
     fit_machine,
@@ -59,12 +58,17 @@ class Settings:
     quick: float = 0.5
     """Factor of the gap in one step with which to stay without the model."""
 
+    patience: int = 20
+    progress: float = 0.01
+    """Steps in vain before giving up, and the share of the gap that is not in vain: a
+    ball may have to change, and change again, before the gap falls."""
+
 
 SETTINGS = Settings()
 
 
 @dataclass(frozen=True)
-class InterleavedNewton(WeightSolver):
+class InterleavedNewton(PathSolver):
     r"""lp-norm multiple kernel learning: Newton steps interleaved with a machine.
 
     With the unit p-ball B of kernel weights theta, the dual is
@@ -132,19 +136,13 @@ class InterleavedNewton(WeightSolver):
     array([1., 0.])
     """
 
+    tol: float = 1e-3
     max_iter: int = 100
+    cache_bytes: int = CACHE_BYTES
 
-    # A ball may have to change, and change again, before the gap falls.
-    patience: ClassVar[int] = 20
-    progress: ClassVar[float] = 0.01
-
-    def _make_step(
-        self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
-    ) -> Step:
-        """Begin at a solution, or at zero with equal weights."""
-        search = _NewtonState(oracle.tracker, self)
-        search.start(init, expansion)
-        return search.step
+    def unsupported(self, problem: Problem) -> str | None:
+        """Return why this solver cannot treat the problem, or None if it can."""
+        return reason_against(problem, "InterleavedNewton")
 
     def follow(
         self,
@@ -162,8 +160,9 @@ class InterleavedNewton(WeightSolver):
         """
         first: _NewtonState | None = None
         last: _NewtonState | None = None
-        patience = self.patience, self.progress
-        for tracker in incumbents(self, problem, regularizers, callback, *patience):
+        for tracker in incumbents(
+            self, problem, regularizers, callback, SETTINGS.patience, SETTINGS.progress
+        ):
             search = _NewtonState(tracker, self)
             if first is None or last is None:
                 first = search

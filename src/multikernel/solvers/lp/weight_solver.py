@@ -1,4 +1,13 @@
-"""What solvers that run a machine for kernel weights after kernel weights share."""
+r"""Solvers that run a machine for kernel weights after kernel weights.
+
+The optimal value as a function of the kernel weights,
+
+.. math:: J(\theta) = \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
+    - \frac{1}{2 \alpha} \sum_m \theta_m \rho^\top K_m \rho
+
+is convex, and by the envelope theorem it has the gradient of the bracket at the
+maximising rho.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -8,15 +17,22 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import Expansion
+from multikernel.certificates import Expansion, check_forms, model_of_multiples
+from multikernel.certificates.incumbent import Incumbent
 from multikernel.certificates.progress import Patience
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.machines import machine_for
+from multikernel.gram.matrix import GramMatrix
+from multikernel.machines import machine_for, warm_start
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.base import exponent_of, incumbents
-from multikernel.solvers.lp.oracle import WeightOracle
-from multikernel.solvers.machine_runs import CACHE_BYTES
+from multikernel.solvers.machine_runs import (
+    CACHE_BYTES,
+    feasible,
+    fit_machine,
+    machine_within,
+    weight_hessian,
+)
 
 Step = Callable[[], Status | None]
 
@@ -24,6 +40,104 @@ LEFT = 1e-3
 """An iteration leaves at least this share of a weight. The form of a kernel of a large
 scale may round to zero in a rough run of the machine, and a weight of zero is for ever:
 one of twelve with scales from 1e8 to 6e13 left a gap of 0.18."""
+
+
+@dataclass(frozen=True, eq=False)
+class OraclePoint:
+    """What is known at some kernel weights.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_kernels,)
+        The kernel weights theta.
+    matrix : GramMatrix
+        sum_m theta_m K_m / alpha.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The dual point, feasible.
+    forms : ndarray of shape (n_kernels,)
+        rho^T K_m rho.
+    conjugate : float
+        -sum_i l*(y_i, -rho_i).
+    alpha : float
+        Of the regulariser.
+    """
+
+    weights: Array
+    matrix: GramMatrix
+    rho: Array
+    forms: Array
+    conjugate: float
+    alpha: float
+
+    @property
+    def value(self) -> float:
+        """Return J, from below: the bracket at rho."""
+        return self.conjugate + float(self.weights @ self.gradient)
+
+    @property
+    def gradient(self) -> Array:
+        """Return the derivatives of J, shape (n_kernels,)."""
+        return self.forms / (-2.0 * self.alpha)
+
+
+@dataclass
+class WeightOracle:
+    """Evaluates J with a machine that starts from its last point.
+
+    Every evaluation is offered to the tracker, as a model and as a dual point.
+
+    Parameters
+    ----------
+    tracker : Incumbent
+        Keeps the best points, and counts passes and steps.
+    cache_bytes : int
+        Memory of machines for entries of a combined kernel that is not held.
+    """
+
+    tracker: Incumbent
+    cache_bytes: int
+    last_rho: Array | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """Return the problem."""
+        return self.tracker.problem
+
+    def evaluate(self, weights: Array, gap: float) -> OraclePoint:
+        """Run the machine for some weights: one weighted sum, and one pass.
+
+        The machine's error should be far below the `gap`, which is a relative one.
+        """
+        problem, tracker = self.problem, self.tracker
+        alpha, recorder = problem.regularizer.alpha, tracker.recorder
+        matrix = problem.gram.combine(weights / alpha)
+        machine = machine_within(
+            problem, gap, tracker.model.objective, self.cache_bytes
+        )
+        b = tracker.model.intercept
+        start = None
+        if self.last_rho is not None:
+            start = warm_start(matrix, self.last_rho, intercept=b)
+        fit = fit_machine(machine, problem, matrix, start)
+        rho, f = feasible(problem, matrix, fit)
+        forms = problem.gram.quadratic_forms(rho)
+        check_forms(problem.gram, forms, rho)
+        forms = np.maximum(forms, 0.0)
+        recorder.inner_steps += fit.n_steps
+        self.last_rho = rho
+        tracker.offer(model_of_multiples(problem, rho, weights / alpha, forms, f))
+        tracker.offer_dual(rho, forms)
+        conjugate = -float(problem.loss.conjugate(problem.y, -rho).sum())
+        return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
+
+    def hessian(self, point: OraclePoint) -> Array:
+        """Return the second derivatives of J at a point: one pass, one factorisation.
+
+        `weight_hessian` gives them, over alpha squared; rho has one dimension.
+        """
+        images = self.problem.gram.matvec(point.rho)
+        hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
+        return hessian / point.alpha**2
 
 
 @dataclass(frozen=True)
