@@ -7,14 +7,8 @@ import numpy as np
 from multikernel.certificates import Expansion
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import is_variational
-from multikernel.solvers.lp.weight_solver import (
-    LEFT,
-    Step,
-    WeightOracle,
-    WeightSolver,
-    reason_against_loss,
-)
-from multikernel.solvers.machine_runs import FIRST_GAP
+from multikernel.solvers.lp.weight_solver import Step, WeightOracle, WeightSolver
+from multikernel.solvers.machine_runs import FIRST_GAP, LEFT, reason_against_loss
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,15 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.base import PathSolver, incumbents
 from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
 from multikernel.solvers.lp.thinning import thin
-from multikernel.solvers.lp.weight_solver import LEFT, reason_against
 from multikernel.solvers.machine_runs import (
     CACHE_BYTES,
     FIRST_GAP,
+    LEFT,
     feasible,
     fit_machine,
     machine_within,
     problem_on,
+    reason_against,
     samples_in_play,
 )
 

@@ -20,26 +20,20 @@ from multikernel._typing import Array
 from multikernel.certificates import Expansion, check_forms, model_of_multiples
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.certificates.progress import Patience
-from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.matrix import GramMatrix
-from multikernel.machines import machine_for, warm_start
+from multikernel.machines import warm_start
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.base import exponent_of, incumbents
 from multikernel.solvers.machine_runs import (
     CACHE_BYTES,
     feasible,
     fit_machine,
     machine_within,
+    reason_against,
     weight_hessian,
 )
 
 Step = Callable[[], Status | None]
-
-LEFT = 1e-3
-"""An iteration leaves at least this share of a weight. The form of a kernel of a large
-scale may round to zero in a rough run of the machine, and a weight of zero is for ever:
-one of twelve with scales from 1e8 to 6e13 left a gap of 0.18."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,28 +191,6 @@ class WeightSolver(ABC):
         The oracle runs the machine, and offers what it finds; the expansion belongs to
         the warm start's dual point.
         """
-
-
-def reason_against(problem: Problem, name: str) -> str | None:
-    """Return why a solver of this name cannot treat a problem, or None."""
-    if not isinstance(problem.regularizer, SquaredBlockNorm):
-        kind = type(problem.regularizer).__name__
-        return f"{name} needs the regulariser SquaredBlockNorm, got {kind}."
-    if problem.y.ndim != 1:
-        return (
-            f"{name} solves for one output at a time, and the targets have "
-            f"{problem.y.shape[1]} columns: solve for each column, or use Alternating."
-        )
-    return reason_against_loss(problem)
-
-
-def reason_against_loss(problem: Problem) -> str | None:
-    """Return why no machine can treat the problem's loss, or None if one can."""
-    try:
-        machine_for(problem.loss)
-    except UnsupportedProblemError as error:
-        return str(error)
-    return None
 
 
 def reason_against_p(problem: Problem, name: str) -> str | None:
