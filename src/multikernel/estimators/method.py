@@ -56,6 +56,10 @@ class Data(ABC):
         a copy. With them come the `chosen` that stay, one of each group of copies.
         """
 
+    @abstractmethod
+    def sample(self, rows: Indices) -> Self:
+        """Return some of the samples, from which parts can be cut as from these."""
+
     def unchecked(self) -> Self:
         """Return the same, whose kernels are checked elsewhere."""
         return self
@@ -208,6 +212,13 @@ class Candidates(ABC):
     def with_tol(self, tol: float) -> Self:
         """Return the candidates, solved for to another relative duality gap."""
         return replace(self, method=self.method.with_tol(tol))
+
+    def on_share(self, share: float) -> Self:
+        """Return the candidates with the strengths for a share of the samples.
+
+        Strengths are those for all samples. C, which multiplies a sum, stays the same.
+        """
+        return self
 
     def __len__(self) -> int:
         """Return how many candidates there are."""

@@ -286,6 +286,7 @@ CHECKS: Mapping[str, Check] = {
     "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
     "refit": AnyOf((FLAG, OneOf((SIMPLEST,)))),
     "intervals": FLAG,
+    "max_search_rows": AnyOf((NOTHING, COUNT, OneOf(("auto",)))),
     "verbose": AnyOf((FLAG, Number(0, integer=True))),
     "random_state": AnyOf(
         (

@@ -269,6 +269,20 @@ class Training(Data):
         part = replace(self, samples=samples, built=built, rows=rows, taken=taken)
         return replace(part, is_part=True), chosen
 
+    def sample(self, rows: Indices) -> "Training":
+        """Return some of the samples, whose matrices are computed and not normalized.
+
+        Matrices that are recomputed for all samples may be stored for some.
+        """
+        X = self.table[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
+        samples = replace(self.samples.subset(rows), X=X)
+        how = self.options.for_parts()
+        if how.storage == "lazy":
+            how = replace(how, storage="auto")
+        built = gram_matrices(self.dictionary, X, how, samples.weights)
+        part = replace(self, samples=samples, built=built, rows=self.rows[rows])
+        return replace(part, table=X, taken=None)
+
     def whole(self) -> "Training":
         """Return all samples with their normalised Gram matrices, as a fit has them.
 

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -105,6 +105,10 @@ class HullCandidates(Candidates):
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
         return {"alpha": self.alphas}
+
+    def on_share(self, share: float) -> Self:
+        """Return the candidates with the strengths for a share of the samples."""
+        return replace(self, alphas=self.alphas / np.sqrt(share))
 
     def solve(
         self, data: HullData, watch: Watch

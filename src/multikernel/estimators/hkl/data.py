@@ -133,6 +133,11 @@ class HullData(Data):
         chosen, samples = made_one(self.samples, chosen)
         return self.source.bound(samples, self.X[chosen]), chosen
 
+    def sample(self, rows: Indices) -> "HullData":
+        """Return the graph on some of the samples."""
+        X = self.X[rows]
+        return self.source.bound(replace(self.samples.subset(rows), X=X), X)
+
     def whole(self) -> "HullData":
         """Return the graph on all samples, copies made one."""
         return self.part(np.arange(self.samples.rows.size))[0]

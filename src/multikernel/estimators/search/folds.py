@@ -105,6 +105,17 @@ class Folds:
         """Return how many folds are held at a time."""
         return len(self.splits) if self.together else self.jobs
 
+    def expect(self, rounds: int, scale: float | Array) -> None:
+        """Set the number of solves: of all candidates in each of some rounds."""
+        samples = self.data.samples
+        n_outputs = 1 if samples.shared else len(samples.targets)
+        if self.candidates.blocks is not None:
+            n_outputs = self.blocks[0].size
+        n_solves = len(self.candidates) * rounds * len(self.blocks)
+        n_bytes = (1 + self.n_copies) * self.data.n_bytes
+        owner = type(self.model).__name__
+        self.watch.expect(n_solves, scale, n_outputs, owner, n_bytes)
+
     def each(self, work: Callable[[int], None]) -> None:
         """Call `work` with the number of every fold, which errors name."""
 

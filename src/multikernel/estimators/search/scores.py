@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import rankdata
 
-from multikernel._typing import Array, Mask
+from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link, named, publish
 from multikernel.estimators.method import Fold, Solved
@@ -66,6 +66,18 @@ class Scores:
         predicted: list[dict[int, Mask]] = [{} for _ in range(shape[0])]
         lacks_class, refusals = np.zeros(shape[0], dtype=bool), [""] * shape[0]
         return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
+
+    def means(self, choices: Indices) -> Array | None:
+        """Return the mean scores of some choices over all folds; None at first.
+
+        They are nan for candidates that a fold has not solved for.
+        """
+        values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
+        done = every_done.all(axis=0)
+        if not done.any():
+            return None
+        used = scored_folds(values, every_done)
+        return np.where(done, np.mean(values, axis=0, where=used[:, None]), np.nan)
 
 
 def losses_of(search: Any, samples: Samples) -> list[Loss]:

@@ -36,11 +36,11 @@ from multikernel.estimators.search.folds import (
     keeping_folds,
     quiet_metrics,
 )
+from multikernel.estimators.search.sample import growing_folds, is_large_enough
 from multikernel.estimators.search.scores import (
     FoldScorer,
     Scores,
     cv_results,
-    scored_folds,
     scoring_choice,
 )
 from multikernel.estimators.search.splits import make_splits
@@ -66,14 +66,15 @@ at gaps of a hundredth and of a thousandth do."""
 class SearchOutcome:
     """What a search has computed before it chooses, among what.
 
-    `refit` leads from the candidate chosen, or from the choice of every target, to the
-    attributes of its model on all samples, and `keeper` to its models on the folds;
-    each is None where there is to be none.
+    The scores are those of `n_rows` samples. `refit` leads from the candidate chosen,
+    or from the choice of every target, to the attributes of its model on all samples,
+    and `keeper` to its models on the folds; each is None where there is to be none.
     """
 
     candidates: Candidates
     data: Data
     scores: Scores
+    n_rows: int
     refit: Callable[..., dict[str, Any]] | None
     keeper: Keeper | None = None
 
@@ -117,31 +118,28 @@ class Search:
 
     def scored(self, data: Data, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, and what gives the model on all samples."""
-        owner, samples, refit = self.source.owner, data.samples, bool(self.model.refit)
-        whole = data.whole()
+        whole, model = data.whole(), self.model
         every = self.candidates(whole)
         scale = every.method.recipe(whole).objective_scale
-        splits = make_splits(owner, self.model, samples)
+        splits = make_splits(self.source.owner, model, data.samples)
         candidates = every.with_tol(self.cv_tol)
-        jobs = min(effective_n_jobs(self.model.n_jobs), len(splits))
-        folds = Folds(self.model, data, splits, candidates, watch, jobs)
+        jobs = min(effective_n_jobs(model.n_jobs), len(splits))
+        folds = Folds(model, data, splits, candidates, watch, jobs)
         keeper = keeping_folds(folds, candidates.refit)
-        rounds = len(splits) * (2 if keeper else 1) + refit
-        n_outputs = 1 if samples.shared else len(samples.targets)
-        if candidates.blocks is not None:
-            n_outputs = folds.blocks[0].size
-        n_solves = len(candidates) * rounds * len(folds.blocks)
-        n_bytes = (1 + folds.n_copies) * folds.data.n_bytes
-        watch.expect(n_solves, scale, n_outputs, owner, n_bytes)
-        n_choices = 1 if candidates.blocks is None else len(samples.targets)
-        scores = Scores.empty(len(splits), len(candidates), n_choices)
-        with quiet_metrics(samples, splits):
-            if folds.together:
-                _solve_together(folds, scores)
-            else:
-                folds.each(partial(_solve_alone, folds, scores))
-        last = partial(every.refit, whole, watch) if refit else None
-        return SearchOutcome(every, data, scores, last, keeper)
+        rounds = bool(model.refit) + len(splits) * bool(keeper)
+        scores, n_rows = None, 0
+        for part in growing_folds(folds):
+            rounds += len(splits)
+            part.expect(rounds, scale)
+            latest = _solve(part)
+            # A sample that a callback has stopped on says less than the one before.
+            if scores is None or not watch.stopped:
+                scores, n_rows = latest, part.data.samples.rows.size
+            if watch.stopped or is_large_enough(part, latest, folds):
+                break
+        assert scores is not None
+        last = partial(every.refit, whole, watch) if model.refit else None
+        return SearchOutcome(every, data, scores, n_rows, last, keeper)
 
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose candidates, and return their model on all samples with the scores."""
@@ -196,7 +194,7 @@ class Search:
             "best_score_": score,
             "n_splits_": len(scores.scores),
         }
-        info: dict[str, Any] = {"predicted_alike": alike}
+        info: dict[str, Any] = {"search_rows": fit.n_rows, "predicted_alike": alike}
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
             info = {"cv_tol": tol, **info}
         gaps = [np.empty(0), *scores.gaps]
@@ -224,6 +222,19 @@ class Search:
         return attributes
 
 
+def _solve(folds: Folds) -> Scores:
+    """Return the scores of all candidates on all folds."""
+    samples, candidates = folds.data.samples, folds.candidates
+    n_choices = 1 if candidates.blocks is None else len(samples.targets)
+    scores = Scores.empty(len(folds.splits), len(candidates), n_choices)
+    with quiet_metrics(samples, folds.splits):
+        if folds.together:
+            _solve_together(folds, scores)
+        else:
+            folds.each(partial(_solve_alone, folds, scores))
+    return scores
+
+
 def _solve_together(folds: Folds, scores: Scores) -> None:
     """Solve candidate after candidate on all folds; paths may end with their scores."""
     cuts: dict[int, Fold | None] = {}
@@ -245,7 +256,7 @@ def _solve_together(folds: Folds, scores: Scores) -> None:
             folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
         folds.each(partial(begin, block))
         while not all(run.ended for run in runs.values()):
-            folds.each(partial(step, mean_scores(scores, block)))
+            folds.each(partial(step, scores.means(block)))
 
 
 def _solve_alone(folds: Folds, scores: Scores, number: int) -> None:
@@ -348,19 +359,6 @@ def loosened(tol: float) -> float:
     return max(tol, min(LOOSER * tol, LOOSEST))
 
 
-def mean_scores(scores: Scores, block: Indices) -> Array | None:
-    """Return the mean scores of some choices over all folds; None at first.
-
-    They are nan for candidates that a fold has not solved for.
-    """
-    values, every_done = scores.scores[:, :, block], scores.done[:, :, block]
-    done = every_done.all(axis=0)
-    if not done.any():
-        return None
-    used = scored_folds(values, every_done)
-    return np.where(done, np.mean(values, axis=0, where=used[:, None]), np.nan)
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class SearchCV(BaseMKL):
     """Chooses parameters by cross-validation; goes first among the bases.
@@ -374,6 +372,7 @@ class SearchCV(BaseMKL):
     scoring: Any = None
     n_jobs: int | None = None
     refit: bool | str = True
+    max_search_rows: int | str | None = "auto"
 
     def fit(
         self,

@@ -36,7 +36,7 @@ def make_splits(
     unsolvable: dict[int, str] = {}
     unscored: dict[int, str] = {}
     for number, (train, test) in enumerate(_among_samples(model.cv, samples)):
-        reason = _unsolvable(model, samples, train)
+        reason = find_obstacle(model, samples, train)
         if reason is not None:
             unsolvable[number] = reason
             continue
@@ -77,7 +77,7 @@ def _among_samples(cv: Any, samples: Samples) -> Iterable[list[Indices]]:
         yield sides
 
 
-def _unsolvable(model: Any, samples: Samples, train: Indices) -> str | None:
+def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
     """Return why a training side cannot be learnt from, or None."""
     if samples.classes is None:
         reason = unsuitable(find_loss(model.loss), samples.targets.T[train])

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -98,6 +98,10 @@ class AlphaCandidates(Candidates):
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
         return {"alpha": self.alphas}
+
+    def on_share(self, share: float) -> Self:
+        """Return the candidates with the strengths for a share of the samples."""
+        return replace(self, alphas=self.alphas / np.sqrt(share))
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid; none where the choice is at its closed end."""

@@ -1,0 +1,151 @@
+"""Samples of the rows of a long table, on which a search scores its candidates.
+
+A sample doubles until the folds tell the candidates that compete for the best score
+apart. The folds are made of all rows first: a sample thins both of their sides, so that
+it keeps groups apart and the order of time.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from multikernel._typing import Indices
+from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.read.targets import check_groups
+from multikernel.estimators.search.folds import Folds
+from multikernel.estimators.search.scores import Scores, scored_folds
+from multikernel.estimators.search.splits import Split, find_obstacle, learnt_classes
+
+FIRST_ROWS = 2000
+"""Rows of the first sample; tables of up to twice as many rows are not sampled."""
+
+LARGEST_ERROR = 3e-3
+"""Standard error of the difference of two scores at which a sample is large enough. The
+wrong one of two equally good candidates then costs 0.4 times that in the mean."""
+
+
+def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
+    """Return the numbers of rows that a search tries, by its ``max_search_rows``.
+
+    >>> sample_sizes(4000, "auto"), sample_sizes(10_000, "auto")
+    ([4000], [2000, 4000, 10000])
+    >>> sample_sizes(10_000, 3000), sample_sizes(10_000, None)
+    ([3000], [10000])
+    """
+    if max_rows is None:
+        return [n_rows]
+    most = n_rows if isinstance(max_rows, str) else min(max_rows, n_rows)
+    if most == n_rows <= 2 * FIRST_ROWS:
+        return [n_rows]
+    n_doublings = int(np.log2(max(most / FIRST_ROWS, 1.0)))
+    return [*(FIRST_ROWS * 2**k for k in range(n_doublings)), most]
+
+
+def growing_folds(folds: Folds) -> Iterator[Folds]:
+    """Yield the folds on ever larger samples of the rows, as `sample_sizes` says."""
+    samples, model = folds.data.samples, folds.model
+    n_rows = samples.rows.size
+    sizes = sample_sizes(n_rows, model.max_search_rows)
+    draw = None if sizes == [n_rows] else drawing(samples, model.random_state)
+    for size in sizes:
+        part: Folds | None = folds
+        if draw is not None and size < n_rows:
+            part = on_rows(folds, draw(size))
+        if part is not None:
+            yield part
+        elif size == sizes[-1]:
+            raise ValueError(
+                f"{type(model).__name__}: max_search_rows={size} is too small, because "
+                "a side of a fold has no samples, or lacks a class that it has in "
+                "all rows: use more rows, or 'auto'."
+            )
+
+
+def drawing(samples: Samples, random_state: Any) -> Callable[[int], Indices]:
+    """Return a function from a number of rows to the samples drawn, ascending.
+
+    Groups are drawn whole; without groups every class has its share of the rows.
+    """
+    n_rows = samples.rows.size
+    units, strata = np.arange(n_rows), np.zeros(n_rows)
+    if samples.groups is not None:
+        groups = check_groups(samples.groups, samples.y.shape[0])[samples.rows]
+        units = np.unique(groups, return_inverse=True)[1]
+        strata = np.zeros(units.max() + 1)
+    elif samples.classes is not None and not samples.several:
+        strata = samples.labels
+    random = check_random_state(0 if random_state is None else random_state)
+    order = np.lexsort((random.permutation(strata.size), strata))
+
+    def draw(size: int) -> Indices:
+        n_drawn = -(-size * order.size // n_rows)
+        is_drawn = np.zeros(order.size, dtype=bool)
+        is_drawn[order[np.arange(n_drawn) * order.size // n_drawn]] = True
+        return np.flatnonzero(is_drawn[units])
+
+    return draw
+
+
+def on_rows(folds: Folds, rows: Indices) -> Folds | None:
+    """Return the folds on some of the samples, None if a side loses what it needs."""
+    every, n_rows = folds.data.samples, folds.data.samples.rows.size
+    data, places = folds.data.sample(rows), np.full(n_rows, -1)
+    places[rows] = np.arange(rows.size)
+    splits: list[Split] = []
+    for sides in folds.splits:
+        train, test = thinned = [places[side][places[side] >= 0] for side in sides]
+        for side, part in zip(sides, thinned, strict=True):
+            classes = learnt_classes(every, side), learnt_classes(data.samples, part)
+            if part.size == 0 or not np.array_equal(*classes):
+                return None
+        if find_obstacle(folds.model, data.samples, train) is not None:
+            return None
+        if folds.model._unscored(data.samples, test) is not None:
+            return None
+        splits.append((train, test))
+    candidates = folds.candidates.on_share(rows.size / n_rows)
+    return replace(folds, data=data, splits=splits, candidates=candidates)
+
+
+def choice_error(scores: Scores, folds: Folds) -> float:
+    """Return the standard error of the best mean score less its rivals'.
+
+    That is the largest one over the candidates whose mean score is within two such
+    errors of the best, and its mean over targets that choose alone. Scores above one,
+    and errors, which are negative, count relative to the best. Folds that share samples
+    count as fewer; two folds say too little.
+    """
+    tests = [test for _, test in folds.splits]
+    n_folds = np.unique(np.concatenate(tests)).size / np.mean([t.size for t in tests])
+    errors = []
+    for choice in range(scores.scores.shape[2]):
+        values = scores.scores[:, :, choice]
+        values = values[scored_folds(values, scores.done[:, :, choice])]
+        values = values[:, np.isfinite(values).all(axis=0)]
+        if n_folds < 2.5 or len(values) < 3 or not values.size:
+            return np.inf
+        means = values.mean(axis=0)
+        behind = values[:, [np.argmax(means)]] - values
+        error = behind.std(axis=0, ddof=1) / np.sqrt(n_folds)
+        largest = error[behind.mean(axis=0) <= 2.0 * error].max()
+        is_share = folds.model.scoring in (None, "r2") or means.max() >= 0.0
+        errors.append(largest / max(abs(means.max()), 1.0 if is_share else 0.0))
+    return float(np.mean(errors))
+
+
+def is_large_enough(part: Folds, scores: Scores, folds: Folds) -> bool:
+    """Return whether the scores on a part of the rows decide; say so if verbose."""
+    if part is folds:
+        return True
+    error = choice_error(scores, part)
+    if folds.model.verbose:
+        n_rows, n_all = (each.data.samples.rows.size for each in (part, folds))
+        sys.stderr.write(
+            f"{type(folds.model).__name__}: scores on {n_rows} of {n_all} rows, "
+            f"standard error of the best one's lead {error:.2g}\n"
+        )
+    return error <= LARGEST_ERROR
