@@ -1,7 +1,7 @@
 """Build the stack of Gram matrices of a dictionary on data."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,14 @@ from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.device.build import applied, build_matrices
+from multikernel.gram.device.pairs import pairs_on_device
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.device.stack import DeviceProducts
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.product_build import build_products
+from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.factors.ranks import every_rank, is_high
 from multikernel.gram.factors.row_blocks import rows_in_blocks
 from multikernel.gram.lazy.stack import lazy_stack, normalize_lazily
@@ -141,7 +143,8 @@ def build_stack(
         )
     learnt = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
     if isinstance(storage, Device):
-        return _build_on_device(dictionary, X, learnt, storage, max_bytes)
+        there = learnt, sample_weight, storage, max_bytes
+        return _build_on_device(dictionary, X, *there)
     if isinstance(storage, LowRank) or storage == "low_rank":
         options = None if isinstance(storage, str) else storage
         if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
@@ -244,6 +247,7 @@ def _build_on_device(
     dictionary: KernelDictionary,
     X: Array,
     normalization: Normalization,
+    sample_weight: Array | None,
     device: Device,
     max_bytes: int | None,
 ) -> BuiltStack:
@@ -251,8 +255,14 @@ def _build_on_device(
     pairs = isinstance(dictionary, InteractionDictionary) and normalization.only_scales
     space, steps = open_space(device), normalization
     computed, n_samples = dictionary, X.shape[0]
-    if pairs:
-        assert isinstance(dictionary, InteractionDictionary)
+    if isinstance(dictionary, InteractionDictionary) and pairs:
+        if device.factors:
+            # Not all methods refine factors.
+            finest = LowRank(first=LowRank().max_rank)
+            thin = normalization, sample_weight, finest, max_bytes
+            built = build_products(dictionary, X, *thin)
+            assert isinstance(built.stack, FactoredProducts)
+            return replace(built, stack=pairs_on_device(built.stack, space))
         mains = dictionary.mains.kernels
         computed = ListDictionary([uncentred(kernel) for kernel in mains])
         steps = Normalization((CenterMains(mains, X),))
