@@ -2,11 +2,23 @@
 
 import numpy as np
 import pytest
+from reference.interactions import interactions_of
 
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.datasets import make_epistasis
+from multikernel.estimators import NullAlpha
 from multikernel.estimators.grams import listed
-from multikernel.kernels import GaussianKernel, Interactions, per_column
+from multikernel.gram import build_stack
+from multikernel.gram.capabilities import largest_forms, parts_of
+from multikernel.gram.factors import every_product
+from multikernel.inspection import association, kernel_tests
+from multikernel.kernels import (
+    GaussianKernel,
+    Interactions,
+    ListDictionary,
+    interactions,
+    per_column,
+)
 from multikernel.persistence import load, save
 
 X, y, _ = make_epistasis(300, n_markers=15, random_state=2)
@@ -18,7 +30,8 @@ COMMON = {"kernels": KERNELS, "storage": "low_rank", "tol": 1e-6}
 
 def with_and_without_list(model, target, monkeypatch):
     whole = model().fit(X, target)
-    monkeypatch.setattr(listed, "MANY", 10)
+    for module in (listed, interactions):
+        monkeypatch.setattr(module, "MANY", 10)
     monkeypatch.setattr(listed, "FIRST", 2)
     monkeypatch.setattr(listed, "MOST", 3)
     return whole, model().fit(X, target)
@@ -59,3 +72,48 @@ def test_lists_are_saved_and_summed_up(tmp_path, monkeypatch):
     assert short.summary().attrs["n_kernels"] == N_KERNELS
     save(short, tmp_path / "model")
     np.testing.assert_array_equal(load(tmp_path / "model").predict(X), short.predict(X))
+
+
+def test_tests_and_the_strength_of_noise_are_those_of_all_kernels(monkeypatch):
+    options = {"n_permutations": 19, "analytic": False, "random_state": 0}
+    pairs = Interactions(per_column(GaussianKernel("median"), 15), weight=1.0)
+    null = {**COMMON, "kernels": pairs, "alpha": NullAlpha(n_permutations=19)}
+    monkeypatch.setattr(association, "MANY", 10)
+    model = SpicyMKLRegressor(**null).fit(X, y)
+    tests = kernel_tests(model, X, y, **options)
+    monkeypatch.setattr(interactions, "MANY", 10)
+    np.testing.assert_allclose(SpicyMKLRegressor(**null).fit(X, y).alpha_, model.alpha_)
+    found = kernel_tests(model, X, y, **options)
+    assert found.kernel_names == tests.kernel_names
+    np.testing.assert_allclose(found.statistics, tests.statistics)
+    np.testing.assert_allclose(found.family_wise_p, tests.family_wise_p)
+
+
+@pytest.mark.parametrize("normalize", [None, "trace", ("variance", "trace")])
+def test_products_looked_at_in_parts_are_all_products(normalize, monkeypatch):
+    monkeypatch.setattr(every_product, "TILE", 4)
+    Z, rng = X[:, :9].copy(), np.random.default_rng(0)
+    Z[:, 8] = 1.0
+    mains = ListDictionary([*per_column(GaussianKernel(1.0), 9), GaussianKernel(1.0)])
+    weights, v = rng.uniform(1.0, 2.0, len(Z)), rng.standard_normal(len(Z))
+    built = []
+    for many in (10**6, 10):
+        monkeypatch.setattr(interactions, "MANY", many)
+        dictionary = interactions_of(mains, Z, weights)
+        options = {"normalize": normalize, "storage": "low_rank"}
+        built.append(build_stack(dictionary, Z, sample_weight=weights, **options))
+    (held, parts), n_kernels = (b.stack for b in built), 10 + 8 * 7 // 2
+    assert len(list(parts_of(parts))) > 2 > len(list(parts_of(held)))
+    found = [largest_forms(stack, v, 0.1, 9) for stack in (held, parts)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other)
+    some = np.array([1, 12, 30])
+    for one in (parts, parts.among(some), parts.once(some)):
+        chosen = some if one.shape[0] == 3 else np.arange(n_kernels)
+        np.testing.assert_allclose(
+            one.quadratic_forms(v), held.quadratic_forms(v)[chosen]
+        )
+        np.testing.assert_allclose(one.traces(), held.traces()[chosen])
+    assert built[0].degenerate.tolist() == built[1].degenerate.tolist()
+    factors = built[1].normalization.factors(some)
+    np.testing.assert_allclose(factors, built[0].normalization.factors(some))

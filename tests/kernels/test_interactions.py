@@ -16,6 +16,7 @@ from multikernel.kernels import (
     per_column,
     resolve_columns,
 )
+from multikernel.kernels.interactions import EveryPair
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 5))
@@ -164,3 +165,21 @@ def test_columns_within_centred_kernels_are_those_of_the_data():
     learnt = CenteredKernel(GaussianKernel(1.0)).learnt(X)
     with pytest.raises(ValueError, match="samples with 3 columns, but the data has 2"):
         resolve_columns([learnt], 2)[0]
+
+
+def test_pairs_that_are_not_held_are_all_pairs():
+    alone, members = np.arange(3), np.array([1, 4, 5, 7])
+    pairs = [(a, b) for i, a in enumerate(members) for b in members[i + 1 :]]
+    expected = np.array([*((m, -1) for m in alone), *pairs])
+    terms = EveryPair(alone, members)
+    assert len(terms) == len(expected)
+    np.testing.assert_array_equal(np.asarray(terms), expected)
+    for key in (
+        4,
+        slice(2, 7),
+        np.array([8, 0, 3]),
+        (slice(None), 1),
+        expected[:, 1] > 4,
+    ):
+        np.testing.assert_array_equal(terms[key], expected[key])
+    assert EveryPair(alone[:0], members)[:2].tolist() == [[1, 4], [1, 5]]

@@ -17,7 +17,7 @@ from multikernel.certificates.null_model import constant_model
 from multikernel.certificates.rounding import rounding_unit
 from multikernel.gram import LowRankStack
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import largest_forms, pass_numbers
+from multikernel.gram.capabilities import largest_forms, parts_of, shares_work
 from multikernel.linalg import EPS
 from multikernel.linalg.chi_squares import chi_squares_tail
 from multikernel.losses import LogisticLoss, PoissonLoss, weighted
@@ -211,18 +211,13 @@ def largest_of_each(stack: GramStack, draws: Array) -> Array:
     """
     if shares_work(stack):
         each = np.moveaxis(draws, 1, 0)
-        return np.array([largest_forms(stack, v, -np.inf, 1)[1][0] for v in each])
+        parts = [
+            [largest_forms(part, v, -np.inf, 1)[1][0] for v in each]
+            for part in parts_of(stack)
+        ]
+        return np.asarray(np.max(parts, axis=0))
     blocks = [forms.max(axis=0) for _, forms in blocks_of_forms(stack, draws)]
     return np.asarray(np.max(blocks, axis=0))
-
-
-def shares_work(stack: GramStack) -> bool:
-    """Return whether a pass over all kernels reads much less than they are.
-
-    Stacks of products share work between kernels: there all forms of one draw cost less
-    than the matrices of the kernels one after another.
-    """
-    return bool(2.0 * pass_numbers(stack) <= stack.held_numbers().sum())
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:

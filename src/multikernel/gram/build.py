@@ -300,7 +300,7 @@ def _build_products(
     plain = ListDictionary([uncentred(kernel) for kernel in mains.kernels])
     centring = Normalization((CenterMains(mains.kernels, X),))
     write_matrices(array, make_plan(plain, X.shape[1]), make_samples(X), centring)
-    products = ProductStack(DenseStack(array), dictionary.terms)
+    products = ProductStack(DenseStack(array), np.asarray(dictionary.terms))
     few = len(dictionary) * n_samples**2 <= WRITTEN and dtype == np.float64
     stack = products.take(np.arange(len(dictionary))) if few else products
     scaled = normalization.learn_scales(stack)

@@ -4,6 +4,8 @@ Each is a function of a stack. A storage registers its own version; stacks that 
 what is read pass the question on to the stack inside, unless they register one too.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from multikernel._typing import Array, Indices
@@ -184,6 +186,22 @@ def makes_factors(stack: GramStack) -> bool:
 def pass_numbers(stack: GramStack) -> float:
     """Return how many numbers one quadratic form of every kernel reads."""
     return float(stack.held_numbers().sum())
+
+
+@capability
+def shares_work(stack: GramStack) -> bool:
+    """Return whether a pass over all kernels reads much less than they are.
+
+    Stacks of products share work between kernels: there all forms of one draw cost less
+    than the matrices of the kernels one after another.
+    """
+    return bool(2.0 * pass_numbers(stack) <= stack.held_numbers().sum())
+
+
+@capability
+def parts_of(stack: GramStack) -> Iterable[GramStack]:
+    """Return stacks of some kernels each, all in turn; the stack itself by default."""
+    return [stack]
 
 
 @capability

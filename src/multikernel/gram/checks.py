@@ -105,10 +105,19 @@ def take_census(
     return Census(sums[:, 0] - sums[:, 1], sums[:, 2])
 
 
+def shaped_kernels(stack: GramStack) -> Indices:
+    """Return the kernels that `kernel_shapes` looks at, shape (n_looked_at,)."""
+    products = stack.stack if isinstance(stack, ScaledStack) else stack
+    if isinstance(products, ProductStack | FactoredProducts):
+        return products.alone
+    return np.arange(stack.shape[0])
+
+
 def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     """Return how far kernels are from a constant, and from the identity.
 
-    Of every matrix a few rows are read, evenly spaced.
+    Of every matrix a few rows are read, evenly spaced. Products are not looked at: they
+    are no wider, nor narrower, than their mains; see `shaped_kernels`.
 
     Parameters
     ----------
@@ -117,21 +126,17 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
 
     Returns
     -------
-    spans : ndarray of shape (n_kernels,)
+    spans : ndarray of shape (n_looked_at,)
         By how much entries beside the diagonal are below it in the mean, or their
         standard deviation where that is more, over the largest entry: zero for a
         constant.
-    ratios : ndarray of shape (n_kernels,)
+    ratios : ndarray of shape (n_looked_at,)
         See `off_diagonal_ratio`: zero for the identity.
     """
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
-        # Of products their mains are looked at, which are no wider, nor narrower.
-        spans, ratios = np.full((2, n_kernels), np.inf)
-        mains = products.alone
-        spans[mains], ratios[mains] = kernel_shapes(products.mains_alone())
-        return spans, ratios
+        return kernel_shapes(products.mains_alone())
     if isinstance(stack, ScaledStack) and stack.scales.all():
         # No scale changes the ratio.
         stack = stack.stack

@@ -13,7 +13,11 @@ from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
 from multikernel.gram.normalization import Steps, divides_centred, empty_normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
-from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.interactions import (
+    MANY,
+    InteractionDictionary,
+    paired_mains,
+)
 from multikernel.kernels.products import uncentred
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import available_threads
@@ -48,6 +52,9 @@ core 20 GB/s."""
 
 ASKED = "it was asked for"
 """The reason for a storage that the user names."""
+
+OF_A_PRODUCT = 64
+"""Bytes of a product of mains that a fit holds: mains, scale, forms, weight."""
 
 LONG = 120.0
 """Seconds that a fit may be expected to take before it says so."""
@@ -192,9 +199,8 @@ def choose_products(
     if not in_factors and storage not in ("auto", "dense", "dense32"):
         return None
     asked = storage != "auto"
-    given = dictionary.mains.kernels
     limit = _limit(len(dictionary), len(X), max_bytes)
-    made = Costs(len(given), X.shape[0], limit)
+    made = Costs(len(dictionary.mains), X.shape[0], limit)
     whole = made.products(len(dictionary))
     if asked and not in_factors:
         whole = made.halved(whole) if storage == "dense32" else whole
@@ -202,28 +208,33 @@ def choose_products(
     fits = whole.n_bytes <= made.limit
     if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
         return whole
-    mains = ListDictionary([uncentred(kernel) for kernel in given])
+    thin, rank = _in_factors(dictionary, X, made, storage)
+    if asked:
+        return replace(thin, reason=ASKED)
+    if 4.0 * rank > len(X) or thin.n_bytes > made.limit:
+        lazy = Costs(len(dictionary), len(X), made.limit).lazy()
+        return whole if fits else lazy
+    return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
+
+
+def _in_factors(
+    dictionary: InteractionDictionary, X: Array, made: "Costs", storage: Storage
+) -> tuple[Choice, float]:
+    """Return the choice of factors, and the mean rank of the mains in products."""
+    mains = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
     # Kernels on all columns are in no pair, and have higher ranks.
-    is_paired = np.zeros(len(given), dtype=bool)
-    is_paired[dictionary.terms[dictionary.terms[:, 1] >= 0]] = True
-    paired = [mains[m] for m in np.flatnonzero(is_paired).tolist()]
+    paired = [mains[m] for m in paired_mains(dictionary.terms).tolist()]
     ranks = sampled_ranks(ListDictionary(paired), X) if paired else ranks
     columns = len(paired) * float(ranks.mean())
     thin = replace(
         thin,
-        reason=ASKED if asked else thin.reason,
         n_kernels=len(dictionary),
-        n_bytes=thin.n_bytes + int(16 * columns**2),
+        n_bytes=thin.n_bytes + OF_A_PRODUCT * min(len(dictionary), MANY),
         seconds=thin.seconds + made.shared_pass(0.5 * made.n_samples * columns**2),
     )
-    if asked:
-        return thin
-    if 4.0 * ranks.mean() > len(X) or thin.n_bytes > made.limit:
-        lazy = Costs(len(dictionary), len(X), made.limit).lazy()
-        return whole if fits else lazy
-    return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
+    return thin, float(ranks.mean())
 
 
 def choose_on_device(

@@ -24,14 +24,14 @@ class Largest:
         self._kept: list[tuple[Indices, Array]] = []
         self._rest = -np.inf
 
-    def add(self, numbers: Numbers, values: Array) -> None:
-        """Look at the values of some kernels."""
+    def add(self, numbers: Numbers, values: Array, start: int = 0) -> None:
+        """Look at the values of some kernels, which are numbered from a start on."""
         above = np.flatnonzero(values > self._level)
         if above.size < values.size:
             below = np.where(values > self._level, -np.inf, values)
             self._rest = max(self._rest, float(below.max()))
         chosen = above + numbers.start if isinstance(numbers, slice) else numbers[above]
-        self._kept.append((chosen, values[above]))
+        self._kept.append((start + chosen, values[above]))
         if sum(each.size for each, _ in self._kept) > 4 * self._most:
             self._cut()
 

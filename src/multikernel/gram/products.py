@@ -37,6 +37,7 @@ from multikernel.gram.matrix import (
     column_runs,
     products_of_arrays,
 )
+from multikernel.kernels.interactions import Terms
 from multikernel.linalg import SINGLE
 from multikernel.linalg.tables import CHUNK_BYTES, read_only, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
@@ -63,7 +64,7 @@ def places_type(n_samples: int) -> type:
 class ProductsOfMains(GramStack):
     """A stack of main kernels and products of two of them, by their numbers."""
 
-    terms: Indices
+    terms: Terms
     """The two mains of every kernel, (n_kernels, 2), -1 beside one that is alone."""
 
     @cached_property

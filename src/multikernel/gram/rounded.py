@@ -138,7 +138,7 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     if not isinstance(dictionary, InteractionDictionary):
         pairs = zip(range(len(dictionary)), traces.tolist(), strict=True)
         return np.array([rounded_ratio(dictionary[m], X, trace) for m, trace in pairs])
-    terms = dictionary.terms
+    terms = np.asarray(dictionary.terms)
     alone = terms[:, 1] < 0
     of_mains = np.full(len(dictionary.mains), np.nan)
     of_mains[terms[alone, 0]] = traces[alone]

@@ -26,7 +26,6 @@ from multikernel._validation import (
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
-from multikernel.estimators.grams.listed import MANY
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
@@ -54,6 +53,7 @@ from multikernel.inspection.pipelines import (
     refitted_steps,
 )
 from multikernel.inspection.resampling import warn_repeated
+from multikernel.kernels.interactions import MANY
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 

@@ -28,11 +28,85 @@ from multikernel.kernels.columns import (
 from multikernel.kernels.dictionary import ListDictionary, names_of, told_apart
 from multikernel.kernels.median import distinct_columns
 from multikernel.kernels.products import CenteredKernel, ProductKernel
+from multikernel.linalg.computed import ComputedRows
 
 SEPARATOR = " × "
 
 PLACES: Any = np.int32
 """Type of the numbers of mains, which are millions of pairs."""
+
+MANY = 10**6
+"""Kernels above which no array of all of them is held."""
+
+
+@dataclass(frozen=True, eq=False)
+class EveryPair(ComputedRows):
+    """The mains of kernels: some alone, then all pairs of some.
+
+    Parameters
+    ----------
+    alone : ndarray of shape (n_alone,)
+        The mains that stand alone.
+    members : ndarray of shape (n_members,)
+        The mains whose pairs there are, ascending.
+    """
+
+    alone: Indices
+    members: Indices
+
+    @cached_property
+    def starts(self) -> Indices:
+        """Return the number of the first pair of every member, and the end."""
+        sizes = np.arange(self.members.size)[::-1]
+        return self.alone.size + np.concatenate([[0], np.cumsum(sizes)])
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def rows(self, numbers: Indices) -> Indices:
+        """Return both mains of some kernels, the second -1 for a main alone."""
+        terms = np.full((numbers.size, 2), -1, dtype=PLACES)
+        is_pair = numbers >= self.alone.size
+        terms[~is_pair, 0] = self.alone[numbers[~is_pair]]
+        pairs = numbers[is_pair]
+        first = np.searchsorted(self.starts, pairs, side="right") - 1
+        terms[is_pair, 0] = self.members[first]
+        terms[is_pair, 1] = self.members[first + 1 + pairs - self.starts[first]]
+        return terms
+
+
+Terms = Indices | EveryPair
+"""The numbers of both mains of every kernel, held or computed."""
+
+
+def paired_mains(terms: Terms) -> Indices:
+    """Return the mains that are in any product, ascending."""
+    if isinstance(terms, EveryPair):
+        return terms.members if terms.members.size > 1 else terms.members[:0]
+    return np.unique(terms[terms[:, 1] >= 0])
+
+
+@dataclass(frozen=True, eq=False)
+class TermWeights(ComputedRows):
+    """One for kernels alone, and a weight for products.
+
+    Parameters
+    ----------
+    terms : ndarray of shape (n_kernels, 2) or EveryPair
+        The numbers of the two mains of every kernel.
+    weight : float
+        The weight.
+    """
+
+    terms: Terms
+    weight: float
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def rows(self, numbers: Indices) -> Array:
+        """Return the weights of some kernels."""
+        return np.where(self.terms[numbers][:, 1] < 0, 1.0, self.weight)
 
 
 @dataclass(frozen=True)
@@ -132,7 +206,7 @@ class InteractionDictionary:
     ----------
     mains : ListDictionary
         The kernels that terms are made of.
-    terms : ndarray of shape (n_kernels, 2)
+    terms : ndarray of shape (n_kernels, 2) or EveryPair
         The numbers of both factors; the second is -1 for a kernel alone.
     labels : tuple of str
         What the mains are called in the names of products.
@@ -143,7 +217,7 @@ class InteractionDictionary:
     """
 
     mains: ListDictionary
-    terms: Indices
+    terms: Terms
     labels: tuple[str, ...]
     main_views: tuple[str, ...] | None = None
     weight: float = 1.0
@@ -178,11 +252,14 @@ class InteractionDictionary:
     @property
     def n_products(self) -> int:
         """Return how many kernels are products."""
+        if isinstance(self.terms, EveryPair):
+            return len(self.terms) - self.terms.alone.size
         return int(np.count_nonzero(self.terms[:, 1] >= 0))
 
-    def scales(self) -> Array:
+    def scales(self) -> Array | TermWeights:
         """Return what normalised kernels are multiplied by, shape (n_kernels,)."""
-        return np.where(self.terms[:, 1] < 0, 1.0, self.weight)
+        weights = TermWeights(self.terms, self.weight)
+        return weights if isinstance(self.terms, EveryPair) else weights.whole
 
     def name(self, index: int) -> str:
         """Return the name of one kernel."""
@@ -244,26 +321,23 @@ def with_interactions(
             places if places and len(places) == 1 else None for places in columns
         ]
     origins = range(X.shape[1]) if origins is None else origins
-    pairs = _pairs(columns, _allowed(spec.between, features, origins), X)
-    in_pairs = np.unique(pairs)
+    alone = np.arange(len(kernels) if spec.mains else 0)
+    sides = _allowed(spec.between, features, origins)
+    terms = _terms(alone, columns, sides, X)
     mains = list(kernels)
-    for m in in_pairs.tolist():
+    for m in paired_mains(terms).tolist():
         mains[m] = _centered(kernels[m], X, sample_weight)
-    alone = [m for m in range(len(mains)) if spec.mains]
-    if not alone and not len(pairs):
+    if not len(terms):
         raise ValueError(
             "Interactions: no two kernels are on different columns that vary, so "
             "there is no interaction: pass kernels on single columns, or mains=True."
         )
-    terms = np.empty((len(alone) + len(pairs), 2), dtype=PLACES)
-    terms[: len(alone), 0], terms[: len(alone), 1] = alone, -1
-    terms[len(alone) :] = pairs
     names = told_apart([kernel_name(kernel) for kernel in mains])
     return InteractionDictionary(
         ListDictionary(mains, names),
         terms,
         _labels(mains, names),
-        weight=float(spec.weight) if alone else 1.0,
+        weight=float(spec.weight) if alone.size else 1.0,
     )
 
 
@@ -280,10 +354,32 @@ Sides = tuple[frozenset[int], frozenset[int]]
 """The columns that the one and the other factor may stand on."""
 
 
-def _pairs(
-    columns: Sequence[frozenset[int] | None], sides: Sides | None, X: Array
-) -> Indices:
-    """Return which kernels have interactions, shape (n_pairs, 2), the first below."""
+def _terms(
+    alone: Indices,
+    columns: Sequence[frozenset[int] | None],
+    sides: Sides | None,
+    X: Array,
+) -> Terms:
+    """Return the kernels: mains alone, and the pairs that have interactions."""
+    terms = EveryPair(alone, _members(columns, X))
+    sets = [frozenset() if places is None else places for places in columns]
+    used = [sets[m] for m in terms.members.tolist()]
+    apart = sum(map(len, used)) == len(frozenset().union(*used))
+    if apart and sides is None:
+        return terms if len(terms) > MANY else terms.whole
+    every = frozenset(range(X.shape[1]))
+    first, second = sides or (every, every)
+    chosen = [
+        not sets[a] & sets[b]
+        and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
+        for a, b in terms.whole[alone.size :].tolist()
+    ]
+    is_there = np.array([True] * alone.size + chosen, dtype=bool)
+    return np.asarray(terms.whole[is_there])
+
+
+def _members(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
+    """Return the kernels on columns that vary; of two-valued ones the first."""
     gaps = np.flatnonzero(np.isnan(X).any(axis=0))
     whole = np.setdiff1d(np.arange(X.shape[1]), gaps)
     distinct = {*gaps.tolist(), *whole[distinct_columns(X[:, whole])].tolist()}
@@ -299,33 +395,7 @@ def _pairs(
                 continue
             taken |= places & two_valued
         usable.append(m)
-    sets = [frozenset() if places is None else places for places in columns]
-    members = np.array(usable, dtype=np.intp)
-    used = [sets[m] for m in usable]
-    apart = sum(map(len, used)) == len(frozenset().union(*used))
-    pairs = _all_pairs(members)
-    if apart and sides is None:
-        return pairs
-    every = frozenset(range(X.shape[1]))
-    first, second = sides or (every, every)
-    chosen = [
-        not sets[a] & sets[b]
-        and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
-        for a, b in pairs.tolist()
-    ]
-    return np.asarray(pairs[np.array(chosen, dtype=bool)])
-
-
-def _all_pairs(members: Indices) -> Indices:
-    """Return all pairs of ascending numbers, (n_pairs, 2), little else in memory."""
-    pairs = np.empty((members.size * (members.size - 1) // 2, 2), dtype=PLACES)
-    start = 0
-    for number, first in enumerate(members.tolist()):
-        others = members[number + 1 :]
-        run = pairs[start : start + others.size]
-        run[:, 0], run[:, 1] = first, others
-        start += others.size
-    return pairs
+    return np.array(usable, dtype=np.intp)
 
 
 def _has_two_values(column: Array) -> bool:

@@ -19,14 +19,12 @@ from multikernel.estimators.grams.training import Training
 from multikernel.gram import BuiltStack, GramStack
 from multikernel.gram.capabilities import largest_forms
 from multikernel.gram.factors.products import FactoredProducts
+from multikernel.kernels.interactions import MANY
 from multikernel.linalg import TINY
 from multikernel.problem import Problem, Solution, centred
 from multikernel.regularizers import BlockL1
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, tolerance_of
-
-MANY = 10**6
-"""Kernels above which a fit holds no array of all of them for its model."""
 
 FIRST, MOST = 100, 1000
 """Kernels on the list of each problem at first, and that join it after a pass."""

@@ -20,7 +20,7 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import was_stopped
 from multikernel.gram import GramStack
-from multikernel.gram.capabilities import pass_numbers
+from multikernel.gram.capabilities import shares_work
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_each
@@ -47,8 +47,7 @@ FALL = 5.0
 def is_shortened(training: Training) -> bool:
     """Return whether a pass over all kernels costs much less than to hold them."""
     stack = training.stack
-    held = 2.0 * pass_numbers(stack) <= float(stack.held_numbers().sum())
-    return bool(held and stack.shape[0] > 2 * LISTED)
+    return shares_work(stack) and stack.shape[0] > 2 * LISTED
 
 
 def follow_shortlist(

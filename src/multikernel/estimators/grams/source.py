@@ -36,7 +36,7 @@ from multikernel.gram.choice import (
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_room, readable_bytes
 from multikernel.kernels import KernelDictionary
-from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.interactions import InteractionDictionary, TermWeights
 from multikernel.linalg.tables import backing
 
 WHOLE = ("by_kernel", "dense", "dense32", "device")
@@ -163,15 +163,16 @@ class GramSource(Source):
 
     def _penalty_factors(
         self, dictionary: KernelDictionary | None, samples: Samples
-    ) -> Array:
+    ) -> Array | TermWeights:
         """Return factors of the kernels by which all have the same penalty."""
-        factors = np.ones(1)
+        factors: Array | TermWeights = np.ones(1)
+        if isinstance(dictionary, InteractionDictionary):
+            factors = dictionary.scales()
         if self.penalty_weights is not None:
             n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
             names = KernelNames(dictionary, n_kernels, samples.table.gram_names)
-            factors = penalty_factors(self.owner, self.penalty_weights, names)
-        if isinstance(dictionary, InteractionDictionary):
-            factors = factors * dictionary.scales()
+            own = penalty_factors(self.owner, self.penalty_weights, names)
+            factors = np.asarray(factors) * own
         return factors
 
 

@@ -16,7 +16,7 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
     warn_user,
 )
-from multikernel.gram.checks import ROUNDING, kernel_shapes
+from multikernel.gram.checks import ROUNDING, kernel_shapes, shaped_kernels
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
 from multikernel.kernels import (
@@ -194,12 +194,13 @@ def warn_dictionary(
 
 def _useless(training: "Training") -> list[str]:
     """Return what is to be said of kernels near the identity, and near a constant."""
+    looked_at, n_kernels = shaped_kernels(training.stack), training.stack.shape[0]
     spans, ratios = kernel_shapes(training.stack)
     steps = check_steps(training.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
     constant = spans < (ROUNDED if scaled else NEARLY_CONSTANT)
     # Named already.
-    constant[training.built.degenerate] = False
+    constant[np.isin(looked_at, training.built.degenerate)] = False
     cases = {
         "can only memorise, as no training sample is close to another for them: {}; "
         "leave them out, or make them wider": ratios < MEMORISES,
@@ -208,10 +209,10 @@ def _useless(training: "Training") -> list[str]:
     }
     sentences = []
     for sentence, which in cases.items():
-        kernels = np.flatnonzero(which)
+        kernels = looked_at[which]
         if kernels.size:
             names = listed(training.names(kernels[:5].tolist()), kernels.size)
-            of = f"{kernels.size} of {spans.size} kernels"
+            of = f"{kernels.size} of {n_kernels} kernels"
             sentences.append(f"{of} {sentence.format(names)}")
     return sentences
 

@@ -17,10 +17,11 @@ from multikernel.certificates.scores import (
 )
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.read.samples import Samples
+from multikernel.kernels.interactions import MANY
 from multikernel.losses.base import Loss, is_shift_equivariant, is_smooth
 
-MANY, PERMUTATIONS = 10**6, 199
-"""Kernels up to which there are so many permutations by default."""
+PERMUTATIONS = 199
+"""Permutations by default, up to `MANY` kernels."""
 
 FEW_PERMUTATIONS = 19
 """Permutations where each is a pass over many kernels, as few as 0.05 needs."""

@@ -18,7 +18,7 @@ from multikernel.gram.factors.growth import (
     on_its_columns,
 )
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.factors.pairs import runs_of
+from multikernel.gram.factors.pairs import run_of, runs_of
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_room
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
@@ -110,7 +110,7 @@ class CenteredMains:
         part = self.parts[main]
         return np.asarray(self.stack.factors.T[part] - self.shifts[part, None])
 
-    @property
+    @cached_property
     def squares(self) -> Array:
         """Return the diagonals of centred factors' products, (n_mains, n_samples)."""
         squares = np.empty(self.stack.shape[:2])
@@ -188,7 +188,7 @@ class CenteredMains:
     def _tile(self, mains: Indices, run: tuple[int, int]) -> Array:
         """Return the centred factors of some mains in a row, one below the other."""
         some = mains[slice(*run)]
-        if some[-1] - some[0] + 1 == some.size:
+        if isinstance(run_of(some), slice):
             part = slice(self.parts[some[0]].start, self.parts[some[-1]].stop)
             rows, shifts = self.stack.factors.T[part], self.shifts[part]
             return rows - shifts[:, None] if shifts.any() else rows

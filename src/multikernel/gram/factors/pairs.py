@@ -64,7 +64,8 @@ def pair_order(terms: Indices) -> PairOrder:
 def _products_of(terms: Indices) -> tuple[Numbers, Indices]:
     """Return the numbers of products and their mains, views where they are in a row."""
     is_pair = terms[:, 1] >= 0
-    size, start = int(np.count_nonzero(is_pair)), int(np.argmax(is_pair))
+    size = int(np.count_nonzero(is_pair))
+    start = int(np.argmax(is_pair)) if size else 0
     run = slice(start, start + size)
     if is_pair[run].all():
         return run, terms[run]
@@ -88,3 +89,10 @@ def runs_of(ends: Indices, most: int) -> Iterator[tuple[int, int]]:
         last = int(np.searchsorted(ends, ends[first] + most, "right")) - 1
         yield first, max(first + 1, last)
         first = max(first + 1, last)
+
+
+def run_of(numbers: Indices) -> Numbers:
+    """Return ascending numbers as a slice where no number between them is missing."""
+    if numbers.size and numbers[-1] - numbers[0] + 1 == numbers.size:
+        return slice(int(numbers[0]), int(numbers[-1]) + 1)
+    return numbers

@@ -6,15 +6,25 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.centred import CenteredMains, centred_mains
+from multikernel.gram.factors.every_product import (
+    EveryProduct,
+    LearntScales,
+    learnt_scales,
+    without_factors,
+)
 from multikernel.gram.factors.factorise import build_low_rank, cut_low_rank
 from multikernel.gram.factors.features import exact_at_values
 from multikernel.gram.factors.landmarks import KernelLandmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.products import FactoredProducts, ProductLandmarks
 from multikernel.gram.normalization import BuiltStack, Normalization
-from multikernel.gram.views import ScaledStack
+from multikernel.gram.steps import GivenScaleStep
 from multikernel.kernels.dictionary import ListDictionary
-from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.interactions import (
+    EveryPair,
+    InteractionDictionary,
+    Terms,
+)
 from multikernel.kernels.products import uncentred
 from multikernel.linalg.tables import equal_shares
 
@@ -22,17 +32,6 @@ ROUGHER = 100.0
 """Tolerance of the factors of products over the mains': a product's factor has
 ten times as many columns, and what it leaves is in the bounds. With 1 a factor of
 100 000 samples had 145 columns, with 100 it has 107."""
-
-
-class WholeTraces(FactoredProducts):
-    """The same with the traces of the kernels, for what is learnt of their sizes.
-
-    Diagonals belong to mains before they are centred in what factors leave.
-    """
-
-    @property
-    def _diagonals_of_mains(self) -> Array:
-        return self.mains.squares + self.mains.roots**2
 
 
 def build_products(
@@ -90,16 +89,17 @@ def cut_products(
 
 def _normalised(
     mains: CenteredMains,
-    terms: Indices,
+    terms: Terms,
     landmarks: ProductLandmarks,
     normalization: Normalization,
 ) -> BuiltStack:
     """Return a stack with the scales that a normalisation learns of it."""
-    stack = FactoredProducts(mains, terms, np.ones(len(terms)), landmarks)
-    leaves_nothing = mains.stack.residual is None
-    whole = stack if leaves_nothing else WholeTraces(mains, terms, stack.scales)
-    scaled = normalization.learn_scales(whole)
-    if isinstance(scaled, ScaledStack):
-        # In place: a copy would order its products anew.
-        stack.scales[:] = scaled.scales
+    if isinstance(terms, EveryPair):
+        empty = without_factors(normalization, len(terms))
+        scales = LearntScales(mains, terms, empty)
+        every = EveryProduct(mains, terms, scales, landmarks)
+        learnt = Normalization((GivenScaleStep(landmarks.weights, scales),))
+        return BuiltStack(every, learnt, every.zero_kernels())
+    scales = learnt_scales(mains, terms, normalization)
+    stack = FactoredProducts(mains, terms, scales, landmarks)
     return BuiltStack(stack, normalization, stack.zero_kernels())

@@ -29,13 +29,13 @@ from multikernel.gram.factors.features import ProductFeatures
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.factors.landmarks import Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.factors.pairs import PairOrder, pair_order, runs_of
+from multikernel.gram.factors.pairs import PairOrder, pair_order, run_of, runs_of
 from multikernel.gram.largest import Largest, Numbers
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.products import ProductsOfMains
 from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
 from multikernel.kernels.base import Kernel
-from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.interactions import InteractionDictionary, Terms
 from multikernel.kernels.products import CENTRING_ROWS
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import sizes_of
@@ -100,7 +100,7 @@ class FactoredProducts(ProductsOfMains):
     ----------
     mains : CenteredMains
         The mains.
-    terms : ndarray of shape (n_kernels, 2)
+    terms : ndarray of shape (n_kernels, 2) or EveryPair
         The numbers of the two mains of every kernel; the second is -1 where a main
         stands alone.
     scales : ndarray of shape (n_kernels,)
@@ -112,7 +112,7 @@ class FactoredProducts(ProductsOfMains):
     """
 
     mains: CenteredMains
-    terms: Indices
+    terms: Terms
     scales: Array
     landmarks: ProductLandmarks | None = None
     chosen: Indices | None = None
@@ -149,10 +149,15 @@ class FactoredProducts(ProductsOfMains):
                 yield m, made, made.roots
 
     @property
+    def paired(self) -> Indices:
+        """Return the mains that are in any product."""
+        return self._order.mains
+
+    @property
     def leaves_nothing(self) -> bool:
         """Return whether the factors of mains and of all products are exact."""
         mains = self.mains.stack
-        widest = int(mains.ranks[self._order.mains].max(initial=1))
+        widest = int(mains.ranks[self.paired].max(initial=1))
         exact = mains.residual is None and not self.mains.drifts.any()
         return exact and widest**2 <= MOST_VALUES
 
@@ -165,12 +170,8 @@ class FactoredProducts(ProductsOfMains):
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         forms = np.empty(self.shape[0])
-        forms[self.alone] = self._forms_of_mains(v)
-        for numbers, squares in self._runs(v):
-            forms[numbers] = squares
-        for m, made, _ in self._made():
-            forms[m] = np.sum((made.rows @ v) ** 2)
-        forms *= self.scales
+        for numbers, some in self.runs(v):
+            forms[numbers] = some
         return forms
 
     def _forms_of_mains(self, v: Array) -> Array:
@@ -181,32 +182,33 @@ class FactoredProducts(ProductsOfMains):
         sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
         return np.asarray(sums[self.terms[self.alone, 0]])
 
-    def _runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
-        """Yield the forms of products, not scaled, those of some mains at a time."""
+    def runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
+        """Yield the forms of mains alone, then of the products of some mains a time."""
+        if self.alone.size:
+            yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
         order, ends = self._order, self._ends
         add = compiled(LOOPS, "write_block_squares")
+        coarse = {m: np.sum((made.rows @ v) ** 2) for m, made, _ in self._made()}
         for run in runs_of(ends, TILE):
             squares = np.zeros(order.starts[run[1]] - order.starts[run[0]])
+            if not squares.size:
+                continue
             for others, G in self.mains.blocks(order.mains, ends, run, v):
                 add(G, run, others, ends, order.starts, order.partners, squares)
-            yield order.part(*run), squares
+            numbers = order.part(*run)
+            every = np.arange(self.shape[0])[numbers] if coarse else ()
+            for place, m in enumerate(every):
+                squares[place] = coarse.get(m, squares[place])
+            squares *= self.scales[numbers]
+            yield numbers, squares
 
     def largest_forms(
         self, v: Array, level: float, most: int
     ) -> tuple[Indices, Array, float]:
         """Return the largest forms above a level; see `capabilities.largest_forms`."""
         largest = Largest(level, most)
-        coarse = {m: np.sum((made.rows @ v) ** 2) for m, made, _ in self._made()}
-        if self.alone.size:
-            forms = self.scales[self.alone] * self._forms_of_mains(v)
-            largest.add(self.alone, forms)
-        for numbers, squares in self._runs(v):
-            for place, m in enumerate(
-                np.arange(self.shape[0])[numbers] if coarse else ()
-            ):
-                squares[place] = coarse.get(m, squares[place])
-            squares *= self.scales[numbers]
-            largest.add(numbers, squares)
+        for numbers, forms in self.runs(v):
+            largest.add(numbers, forms)
         return largest.result()
 
     def matvec(self, v: Array) -> Array:
@@ -257,11 +259,12 @@ class FactoredProducts(ProductsOfMains):
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
         mains = np.empty((self.mains.drifts.size, self.shape[1], np.size(indices)))
-        for main in np.unique(self.terms[self.terms >= 0]).tolist():
+        terms = np.asarray(self.terms)
+        for main in np.unique(terms[terms >= 0]).tolist():
             Z = self.mains.factor(main)
             mains[main] = Z.T @ Z[:, indices]
-        columns = mains[self.terms[:, 0]]
-        columns[self._pairs] *= mains[self.terms[self._pairs, 1]]
+        columns = mains[terms[:, 0]]
+        columns[self._pairs] *= mains[terms[self._pairs, 1]]
         for m, made, _ in self._made():
             columns[m] = made.rows.T @ made.rows[:, indices]
         columns *= self.scales[:, None, None]
@@ -301,10 +304,12 @@ class FactoredProducts(ProductsOfMains):
         numbers[self.alone] = mains[self.terms[self.alone, 0]]
         order = self._order
         used = order.mains
-        right = right if used.size == len(right) else right[used]
+        right = right[run_of(used)]
         step = TILE // 4
         for first in range(0, used.size, step):
             ends = order.starts[first : first + step + 1]
+            if ends[0] == ends[-1]:
+                continue
             rows = np.repeat(np.arange(ends.size - 1), np.diff(ends))
             block = np.dot(left[used[first : first + step]] * weights, right.T)
             cols = order.partners[ends[0] : ends[-1]]
@@ -314,7 +319,8 @@ class FactoredProducts(ProductsOfMains):
     def held_numbers(self) -> Array:
         """Return how many numbers the features of each kernel are, (n_kernels,)."""
         ranks = np.append(self.mains.stack.ranks, 1)
-        return np.asarray(float(self.shape[1]) * np.prod(ranks[self.terms], axis=1))
+        ranks_of_each = ranks[np.asarray(self.terms)]
+        return np.asarray(float(self.shape[1]) * np.prod(ranks_of_each, axis=1))
 
     def pass_numbers(self) -> float:
         """Return the numbers of the mains, which is all that a pass reads."""
@@ -358,13 +364,12 @@ class FactoredProducts(ProductsOfMains):
         # Of more samples every block would be centred anew: refinement takes less.
         if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
             return np.full(kernels.size, np.nan)
-        forms = self.landmarks.full_forms(self._numbers[kernels], v)
+        forms = self.landmarks.full_forms(self._numbers(kernels), v)
         return np.asarray(self.scales[kernels] * forms)
 
-    @property
-    def _numbers(self) -> Indices:
-        """Return the numbers of the kernels in the landmarks."""
-        return np.arange(self.shape[0]) if self.chosen is None else self.chosen
+    def _numbers(self, kernels: Indices) -> Indices:
+        """Return the numbers of some kernels in the landmarks."""
+        return kernels if self.chosen is None else self.chosen[kernels]
 
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
@@ -431,15 +436,16 @@ class FactoredProducts(ProductsOfMains):
                 roots = mains.product(first, second).roots
                 residuals[number] += 0.0 if roots is None else roots**2
         residual = Residual(np.sqrt(residuals), drifts).scaled(self.scales[kernels])
-        return LowRankStack(rows.T, offsets, residual, None, self._numbers[kernels])
+        return LowRankStack(rows.T, offsets, residual, None, self._numbers(kernels))
 
     def once(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels for a single product."""
-        return replace(
-            self,
-            terms=self.terms[kernels],
-            scales=self.scales[kernels],
-            chosen=self._numbers[kernels],
+        return FactoredProducts(
+            self.mains,
+            self.terms[kernels],
+            self.scales[kernels],
+            self.landmarks,
+            self._numbers(kernels),
         )
 
     def among(self, kernels: Indices) -> "FactoredProducts":
@@ -452,8 +458,7 @@ class FactoredProducts(ProductsOfMains):
             dictionary=replace(dictionary, terms=terms),
             kernels=self.landmarks.kernels[: kernels.size],
         )
-        scales = self.scales[kernels]
-        return replace(self, terms=terms, scales=scales, landmarks=landmarks)
+        return FactoredProducts(self.mains, terms, self.scales[kernels], landmarks)
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples; the factors' rows are copied."""

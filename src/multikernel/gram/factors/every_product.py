@@ -1,0 +1,133 @@
+"""All products of so many mains that nothing is held for each of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.capabilities import (
+    largest_forms,
+    parts_of,
+    shares_work,
+    zero_kernels,
+)
+from multikernel.gram.factors.centred import TILE, CenteredMains
+from multikernel.gram.factors.products import FactoredProducts
+from multikernel.gram.largest import Largest
+from multikernel.gram.normalization import Normalization
+from multikernel.gram.steps import MomentStep
+from multikernel.gram.views import ScaledStack
+from multikernel.kernels.interactions import EveryPair, Terms
+from multikernel.linalg.computed import ComputedRows
+
+
+class WholeTraces(FactoredProducts):
+    """The same with the traces of the kernels, for what is learnt of their sizes.
+
+    Diagonals belong to mains before they are centred in what factors leave.
+    """
+
+    @property
+    def _diagonals_of_mains(self) -> Array:
+        return self.mains.squares + self.mains.roots**2
+
+
+def learnt_scales(
+    mains: CenteredMains, terms: Terms, normalization: Normalization
+) -> Array:
+    """Return the scales that an empty normalization learns of some products."""
+    exact = mains.stack.residual is None
+    stack = (FactoredProducts if exact else WholeTraces)(
+        mains, terms, np.ones(len(terms))
+    )
+    scaled = normalization.learn_scales(stack)
+    return scaled.scales if isinstance(scaled, ScaledStack) else stack.scales
+
+
+@dataclass(frozen=True, eq=False)
+class LearntScales(ComputedRows):
+    """The scales of products, learnt when they are read.
+
+    Parameters
+    ----------
+    mains : CenteredMains
+        The mains on the samples that scales are learnt of.
+    terms : EveryPair
+        The mains of every product.
+    normalization : Normalization
+        Its steps, whose factors are not learnt.
+    """
+
+    mains: CenteredMains
+    terms: EveryPair
+    normalization: Normalization
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def rows(self, numbers: Indices) -> Array:
+        """Return the scales of some products."""
+        steps = self.normalization.take(numbers)
+        return learnt_scales(self.mains, self.terms[numbers], steps)
+
+
+def without_factors(normalization: Normalization, n_kernels: int) -> Normalization:
+    """Return the same steps with no room for the factors that they will learn."""
+    zeros = np.broadcast_to(0.0, n_kernels)
+    return Normalization(
+        tuple(
+            replace(step, factors=zeros) if isinstance(step, MomentStep) else step
+            for step in normalization.steps
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class EveryProduct(FactoredProducts):
+    """Some mains and all products of two, looked at some at a time.
+
+    Its terms are an `EveryPair`, and its scales `LearntScales`. Scales of products are
+    learnt anew in every pass, which then takes about twice as long.
+    """
+
+    terms: EveryPair
+
+    @cached_property
+    def alone(self) -> Indices:
+        """Return the kernels that are mains."""
+        return np.arange(self.terms.alone.size)
+
+    @property
+    def paired(self) -> Indices:
+        """Return the mains that are in any product."""
+        return self.terms.members
+
+    def parts(self) -> Iterator[tuple[int, FactoredProducts]]:
+        """Yield stacks of some products each, and the number of their first."""
+        step = max(1, TILE // 2 * self.paired.size)
+        for start in range(0, self.shape[0], step):
+            numbers = np.arange(start, min(start + step, self.shape[0]))
+            yield start, self.once(numbers)
+
+    def largest_forms(
+        self, v: Array, level: float, most: int
+    ) -> tuple[Indices, Array, float]:
+        """Return the largest forms above a level; see `capabilities.largest_forms`."""
+        largest = Largest(level, most)
+        for start, part in self.parts():
+            for numbers, forms in part.runs(v):
+                largest.add(numbers, forms, start)
+        return largest.result()
+
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero."""
+        zero = [start + zero_kernels(part) for start, part in self.parts()]
+        return np.concatenate(zero)
+
+
+largest_forms.register(EveryProduct, EveryProduct.largest_forms)
+parts_of.register(EveryProduct, lambda stack: (part for _, part in stack.parts()))
+shares_work.register(EveryProduct, lambda stack: True)
+zero_kernels.register(EveryProduct, EveryProduct.zero_kernels)
