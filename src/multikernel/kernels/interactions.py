@@ -225,9 +225,13 @@ class InteractionDictionary:
     def _check_fitted(self) -> None:
         """Raise unless the arrays fit each other; a file may hold others."""
         owner, n_mains = "InteractionDictionary", len(self.mains)
-        check_shapes(owner, terms=(self.terms, ("n_kernels", 2)))
-        check_places(owner, "first mains", self.terms[:, 0], n_mains)
-        check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
+        if isinstance(self.terms, EveryPair):
+            check_places(owner, "mains", self.terms.alone, n_mains)
+            check_places(owner, "mains of pairs", self.terms.members, n_mains)
+        else:
+            check_shapes(owner, terms=(self.terms, ("n_kernels", 2)))
+            check_places(owner, "first mains", self.terms[:, 0], n_mains)
+            check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
         for texts in (self.labels, self.main_views or self.labels):
             if len(texts) != n_mains:
                 raise ValueError(
