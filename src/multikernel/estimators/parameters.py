@@ -162,13 +162,13 @@ def find_loss(
 
     The `epsilon` is the length of a loss that has one.
     """
-    if not isinstance(choice, str):
-        loss: Loss = choice
-        return loss
-    kind: Any = LOSSES[choice]
-    numbers = {getattr(kind, "length", None): epsilon, "quantile": quantile}
-    names = [field.name for field in fields(kind) if field.name in numbers]
-    return kind(**{name: float(numbers[name]) for name in names})
+    loss: Loss = choice
+    if isinstance(choice, str):
+        kind: Any = LOSSES[choice]
+        numbers = {getattr(kind, "length", None): epsilon, "quantile": quantile}
+        names = [field.name for field in fields(kind) if field.name in numbers]
+        loss = kind(**{name: float(numbers[name]) for name in names})
+    return loss
 
 
 @dataclass(frozen=True, eq=False)

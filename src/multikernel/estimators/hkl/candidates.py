@@ -12,9 +12,9 @@ from multikernel._typing import Array
 from multikernel._validation import check_shapes
 from multikernel.estimators.hkl.data import HullData, hull_model
 from multikernel.estimators.hkl.method import (
-    HullFit,
     HullMethod,
     HullTask,
+    hull_attributes,
     warn_unproven,
 )
 from multikernel.estimators.method import Candidates, Solved
@@ -118,19 +118,18 @@ class HullCandidates(Candidates):
         for number, solved_now in enumerate(self._steps(tasks, watch)):
             if was_stopped(solved_now):
                 return
-            model = self._solved(number, HullFit(tasks[number], data, solved_now))
-            if no_better((yield model), model.chain):
+            model = hull_model(data, solved_now)
+            gaps = np.array([self._gap(solution) for solution in solved_now])
+            attributes = partial(hull_attributes, tasks[number], data, solved_now)
+            size, chain = model.active.size, range(self.alphas.size)
+            means = yield Solved([number], model, size, 0, gaps, attributes, chain)
+            if no_better(means, chain):
                 return
 
-    def _solved(self, place: int, fit: HullFit) -> Solved:
-        """Return the model of one strength."""
-        model = hull_model(fit.data, fit.solutions)
-        # Without certify a solve ends by the gap over the nodes that it examined.
+    def _gap(self, solution: HullSolution) -> float:
+        """Return the gap that ends a solve: without certify, that of visited nodes."""
         certify = self.method.solver.certify
-        gaps = [s.duality_gap if certify else s.reduced_gap for s in fit.solutions]
-        attributes = partial(self.method.publish, fit)
-        size, chain = model.active.size, range(self.alphas.size)
-        return Solved([place], model, size, 0, np.array(gaps), attributes, chain)
+        return solution.duality_gap if certify else solution.reduced_gap
 
     def _tasks(self, data: HullData) -> list[HullTask]:
         """Return the problems at all strengths."""
@@ -171,7 +170,7 @@ class HullCandidates(Candidates):
             path = list(self._steps([task], watch))
         last = path[-1]
         paths = list(zip(*path, strict=True))
-        attributes = self.method.publish(HullFit(task, data, last))
+        attributes = hull_attributes(task, data, last)
         warn_unproven(self.method.source.owner, self.method.solver, last)
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas

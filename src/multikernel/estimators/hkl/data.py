@@ -108,7 +108,7 @@ class HullData(Data):
     graph : GraphSamples
         The graph on the scaled samples.
     stored : mapping, default={}
-        No matrices are held.
+        No matrices are stored.
     """
 
     samples: Samples
@@ -116,7 +116,7 @@ class HullData(Data):
     source: "HullSource"
     scaler: Scaler
     graph: GraphSamples
-    stored: Mapping[str, str] = field(default_factory=dict)
+    stored: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_bytes(self) -> float:

@@ -92,25 +92,6 @@ class HullTask:
 
 
 @dataclass(frozen=True, eq=False)
-class HullFit:
-    """The solutions of all outputs, and what they are solutions of.
-
-    Parameters
-    ----------
-    task : HullTask
-        The problems.
-    data : HullData
-        The graph on the training samples.
-    solutions : sequence of HullSolution
-        One per output.
-    """
-
-    task: HullTask
-    data: HullData
-    solutions: Sequence[HullSolution]
-
-
-@dataclass(frozen=True, eq=False)
 class HullMethod:
     """A squared structured norm over a graph of kernels, searched from its roots.
 
@@ -140,18 +121,29 @@ class HullMethod:
         "hull_path_ holds it."
     )
 
+    def learn(self, data: HullData, watch: Watch) -> dict[str, Any]:
+        """State one problem per output, search the graph for each, and publish."""
+        task = self.recipe(data)
+        watch.expect(len(task.problems), task.objective_scale)
+        solutions = []
+        for problem in task.problems:
+            solutions.append(self.solver.solve(problem, watch))
+            watch.advance(1)
+        warn_unproven(self.source.owner, self.solver, solutions)
+        return hull_attributes(task, data, solutions)
+
     def recipe(self, data: HullData) -> HullTask:
         """Return one problem per output; a loss that cannot be treated is refused."""
-        samples, kind = data.samples, self.loss.unit
-        scale = target_scale(self.source.owner, samples, kind, pooled=False)
+        samples, owner, unit = data.samples, self.source.owner, self.loss.unit
+        scale = target_scale(owner, samples, unit, pooled=False)
         losses, numbers = self.loss.on(scale)
         alphas = scale.numbers("alpha", self.alpha, scale.degree - 2)
         numbers["alpha"] = scale.published(alphas)
-        for target, loss in zip(samples.targets, losses, strict=True):
-            check_answers(self.source.owner, loss, target)
-        nodes = KnownNodes(data.graph.graph)
-        problems = [
-            HullProblem(
+        nodes, problems = KnownNodes(data.graph.graph), []
+        each = zip(samples.targets, losses, alphas.tolist(), strict=True)
+        for target, loss, alpha in each:
+            check_answers(owner, loss, target)
+            problem = HullProblem(
                 data.graph,
                 target,
                 weighted(loss, samples.weights),
@@ -161,10 +153,7 @@ class HullMethod:
                 self.fit_intercept,
                 known=nodes,
             )
-            for target, loss, alpha in zip(
-                samples.targets, losses, alphas.tolist(), strict=True
-            )
-        ]
+            problems.append(problem)
         reason = self.solver.unsupported(problems[0])
         if reason is not None:
             raise UnsupportedProblemError(reason)
@@ -174,58 +163,46 @@ class HullMethod:
         """Return the method with another relative duality gap to stop at."""
         return replace(self, solver=replace(self.solver, tol=tol))
 
-    def learn(self, data: HullData, watch: Watch) -> dict[str, Any]:
-        """Return the fitted attributes."""
-        task = self.recipe(data)
-        watch.expect(len(task.problems), task.objective_scale)
-        solutions = []
-        for each in task.problems:
-            solutions.append(self.solver.solve(each, watch))
-            watch.advance(1)
-        warn_unproven(self.source.owner, self.solver, solutions)
-        return self.publish(HullFit(task, data, solutions))
 
-    def publish(self, fit: HullFit) -> dict[str, Any]:
-        """Return what a fit publishes, with the model that predicts as ``_model``.
+def hull_attributes(
+    task: HullTask, data: HullData, solutions: Sequence[HullSolution]
+) -> dict[str, Any]:
+    """Return the fitted attributes, with the model that predicts as ``_model``.
 
-        Attributes of one output lose their first axis.
-        """
-        data, solutions = fit.data, fit.solutions
-        samples, model = data.samples, hull_model(data, solutions)
-        graph = model.graph
-        names = tuple(graph.name(node, data.columns) for node in model.nodes)
-        # Over several outputs they are the root of their sum of squares.
-        norms = np.array([float(np.linalg.norm(coef)) for coef in model.coefs])
-        dual = np.array([solution.dual for solution in solutions])
-        strongest = np.argsort(-norms, kind="stable")
-        shares = variance_shares(model.contributions(data.X), samples.sample_weight)
-        node_norms = np.array(
-            [np.linalg.norm(model.coefs[k], axis=0) for k in model.active]
-        )
-        node_norms = node_norms.reshape(model.active.size, model.intercept.size).T
-        return spread_terms(node_norms, shares, model.active, len(names)) | {
-            "hull_": list(model.nodes),
-            "node_norms_": norms,
-            "node_degrees_": [graph.degrees(node) for node in model.nodes],
-            "selected_nodes_": {
-                names[k]: float(norms[k]) for k in strongest if norms[k] > 0.0
-            },
-            "kernel_weights_": single(kernel_weights(model)),
-            "active_kernels_": model.active,
-            "dual_coef_": single(samples.scatter(dual)),
-            "intercept_": model.intercept,
-            "objective_": single([s.objective for s in solutions]),
-            "duality_gap_": single([s.duality_gap for s in solutions]),
-            "reduced_gap_": single([s.reduced_gap for s in solutions]),
-            "n_searched_": single([s.n_searched for s in solutions]),
-            "n_iter_": iterations([[s] for s in solutions]),
-            "history_": history_array(solutions, fit.task.objective_scale),
-            "fit_info_": {"solver": "HullSearch"},
-            **status_attributes(worst_status(solutions)),
-            **{f"{name}_": number for name, number in fit.task.numbers.items()},
-            "_model": model,
-            "_names": HullNames(None, len(names), names=names),
-        }
+    Attributes of one output lose their first axis.
+    """
+    samples, model = data.samples, hull_model(data, solutions)
+    graph, coefs = model.graph, model.coefs
+    names = tuple(graph.name(node, data.columns) for node in model.nodes)
+    # Over several outputs they are the root of their sum of squares.
+    norms = np.array([float(np.linalg.norm(coef)) for coef in coefs])
+    strongest = np.argsort(-norms, kind="stable")
+    of_outputs = [np.linalg.norm(coefs[k], axis=0) for k in model.active]
+    block_norms = np.array(of_outputs).reshape(-1, model.intercept.size).T
+    shares = variance_shares(model.contributions(data.X), samples.sample_weight)
+    return spread_terms(block_norms, shares, model.active, len(names)) | {
+        "hull_": list(model.nodes),
+        "node_norms_": norms,
+        "node_degrees_": [graph.degrees(node) for node in model.nodes],
+        "selected_nodes_": {
+            names[k]: float(norms[k]) for k in strongest if norms[k] > 0.0
+        },
+        "kernel_weights_": single(kernel_weights(model)),
+        "active_kernels_": model.active,
+        "dual_coef_": single(samples.scatter(np.array([s.dual for s in solutions]))),
+        "intercept_": model.intercept,
+        "objective_": single([s.objective for s in solutions]),
+        "duality_gap_": single([s.duality_gap for s in solutions]),
+        "reduced_gap_": single([s.reduced_gap for s in solutions]),
+        "n_searched_": single([s.n_searched for s in solutions]),
+        "n_iter_": iterations([[s] for s in solutions]),
+        "history_": history_array(solutions, task.objective_scale),
+        "fit_info_": {"solver": "HullSearch"},
+        **status_attributes(worst_status(solutions)),
+        **{f"{name}_": number for name, number in task.numbers.items()},
+        "_model": model,
+        "_names": HullNames(None, len(names), names=names),
+    }
 
 
 def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
