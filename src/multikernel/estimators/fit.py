@@ -83,8 +83,8 @@ def read(
 
     The tags and parameters of the `estimator` say what data must look like.
     """
-    labelled = {"y": y, "sample_weight": sample_weight, "offset": offset}
-    warn_order(source.owner, X, **labelled, groups=groups)
+    weights = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
+    warn_order(source.owner, X, y=y, **weights)
     check = check_fit_data
     if is_dask(X):
         check = check_partitions
@@ -169,16 +169,11 @@ def find_link(loss: Any, samples: Samples) -> str:
 
 def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
     """Set the attributes of a fit, and delete those that only an earlier one set."""
-    earlier = {
-        name
-        for name in set(vars(estimator)) - set(attributes)
-        if name.endswith("_") and not name.startswith("_")
-    }
+    earlier = [n for n in vars(estimator) if n.endswith("_") and n[0] != "_"]
     # A search publishes a model per score, and parameters are read from signatures.
-    for name in earlier and earlier - set(estimator.get_params(deep=False)):
+    for name in earlier and {*earlier} - {*estimator.get_params(deep=False)}:
         delattr(estimator, name)
-    for name, value in attributes.items():
-        setattr(estimator, name, value)
+    vars(estimator).update(attributes)
 
 
 def learnt(learner: BaseEstimator) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The dictionary that ``kernels`` stands for: its names, and what kernels learn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -13,7 +13,7 @@ from multikernel.estimators.read.kinds import features_of, refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.read.tables import TrainingTable, is_precomputed
+from multikernel.estimators.read.tables import is_precomputed
 from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.gram.choice import SMALL
 from multikernel.kernels import (
@@ -37,7 +37,6 @@ from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN
 from multikernel.kernels.interactions import (
     SEPARATOR,
-    InteractionDictionary,
     Interactions,
     with_interactions,
 )
@@ -100,10 +99,8 @@ class KernelNames:
     @property
     def views(self) -> tuple[str, ...] | None:
         """Return the view of every kernel, None where there are no views."""
-        dictionary = self.dictionary
-        if not isinstance(dictionary, ViewDictionary | InteractionDictionary):
-            return None
-        return None if dictionary.views is None else tuple(dictionary.views)
+        views: Sequence[str] | None = getattr(self.dictionary, "views", None)
+        return None if views is None else tuple(views)
 
     @cached_property
     def everything(self) -> tuple[str, ...]:
@@ -138,8 +135,7 @@ def default_dictionary(
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # In thousands of columns no sample is near another: one kernel is left even so.
         dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
-    # On fewer than four columns kernels have low rank.
-    if X.shape[1] < 4 or len(dictionary) * len(X) ** 2 <= SMALL:
+    if not _needs_landmarks(dictionary, X):
         return dictionary
     return ListDictionary(
         [
@@ -149,6 +145,12 @@ def default_dictionary(
             for kernel in dictionary.kernels
         ]
     )
+
+
+def _needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
+    """Return whether matrices of a default dictionary would be large."""
+    # On fewer than four columns kernels have low rank.
+    return X.shape[1] >= 4 and len(dictionary) * len(X) ** 2 > SMALL
 
 
 def choose_dictionary(
@@ -179,24 +181,28 @@ def choose_dictionary(
         dictionary = resolve_columns(dictionary, X.shape[1], table.feature_names)
     if table.kernels is not None or table.layout is not None:
         _refuse_identifiers(dictionary, samples)
-    learnt = learnt_dictionary(dictionary, X, weights)
+    plain = table.kernels is None and table.layout is None and not bounded
+    # Exact default kernels on numbers have their widths already.
+    if not plain or _needs_landmarks(dictionary, X):
+        dictionary = learnt_dictionary(dictionary, X, weights)
     if table.interactions is not None or (table.kernels is None and paired):
-        return _with_interactions(samples, learnt, X, weights, views, wide=wide)
+        return _with_interactions(samples, dictionary, X, weights, views, wide=wide)
     if views is None:
-        return learnt
-    assert isinstance(learnt, ListDictionary)
-    return ViewDictionary(learnt.kernels, learnt.names, views)
+        return dictionary
+    assert isinstance(dictionary, ListDictionary)
+    return ViewDictionary(dictionary.kernels, dictionary.names, views)
 
 
 def _stated_kernels(
     samples: Samples, X: Array, weights: Array | None, *, bounded: bool, most: int
 ) -> tuple[KernelDictionary, list[str] | None]:
     """Return the kernels before their columns are resolved, and the view of each."""
-    kernels = samples.table.kernels
+    kernels, layout = samples.table.kernels, samples.table.layout
     if kernels is None:
-        layout = samples.table.layout
-        kernels = _default_kernels(layout, X, weights, bounded=bounded, most=most)
-        return kernels, None
+        default = partial(default_dictionary, bounded=bounded, most=most)
+        if layout is None:
+            return default(X, weights), None
+        return _default_kernels(layout, X, weights, default), None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
     # At run time a protocol checks names only: an array has a length and items too.
@@ -250,21 +256,25 @@ def _with_interactions(
     """
     table = samples.table
     spec, asked = table.interactions or Interactions(), table.interactions is not None
-    if not asked and not _may_be_paired(samples, learnt):
+    layout, origins = table.layout, None
+    has_sequences = layout is not None and bool(layout.sequences)
+    if not asked and (has_sequences or not are_few(learnt, len(samples.y))):
         if not wide:
             return learnt
         # There the strength keeps noise out, of mains and interactions alike.
         spec = Interactions(weight=1.0)
-    features, origins = _columns_as_given(table, X.shape[1])
+    features = Features(X.shape[1], table.feature_names)
+    if layout is not None:
+        features, origins = layout.features, layout.origins(X.shape[1])
     made = with_interactions(spec, learnt, X, weights, features, origins)
-    if asked and not made.n_products:
+    if not made.n_products:
+        if not asked:
+            return learnt
         warn_user(
             "Interactions: no two kernels are on different columns that vary, so the "
             "dictionary contains the kernels only.",
             DictionaryWarning,
         )
-    if not asked and not made.n_products:
-        return learnt
     if views is None:
         return made
     joined = [view for view in views if SEPARATOR in view]
@@ -276,30 +286,13 @@ def _with_interactions(
     return replace(made, main_views=tuple(views))
 
 
-def _may_be_paired(samples: Samples, dictionary: KernelDictionary) -> bool:
-    """Return whether default kernels are few enough to have interactions."""
-    layout = samples.table.layout
-    if layout is not None and layout.sequences:
-        return False
-    return are_few(dictionary, len(samples.y))
-
-
-def _columns_as_given(
-    table: TrainingTable, n_columns: int
-) -> tuple[Features, Sequence[int]]:
-    """Return the user's columns, and for each that kernels see the one it is from."""
-    if table.layout is None:
-        return Features(n_columns, table.feature_names), range(n_columns)
-    return table.layout.features, table.layout.origins(n_columns)
-
-
 def _default_kernels(
-    layout: Layout | None, X: Array, weights: Array | None, *, bounded: bool, most: int
+    layout: Layout,
+    X: Array,
+    weights: Array | None,
+    default: Callable[[Array, Array | None], ListDictionary],
 ) -> KernelDictionary:
-    """Return the default kernels of numbers, and of every column of text."""
-    default = partial(default_dictionary, bounded=bounded, most=most)
-    if layout is None:
-        return default(X, weights)
+    """Return the `default` kernels of numbers, and kernels of every column of text."""
     position = {column: at for at, column in enumerate(layout.numeric)}
     numbers, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
