@@ -122,8 +122,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
             "X.compute() or a part of the rows."
         )
     else:
-        of_method = {"uses_all": source.uses_all, "default": source.kernels is None}
-        choice = storage_of(dictionary, X, source.options, **of_method)
+        choice = storage_of(source, dictionary, X, source.options)
     n_problems = 1 if samples.shared else len(samples.targets)
     return FitCost(
         choice.name,

@@ -45,6 +45,9 @@ WHOLE = ("by_kernel", "dense", "dense32", "device")
 BY_MAINS = "interactions are products of main kernels, which are held"
 """The reason for the storage of default interactions where another one is asked for."""
 
+LESS = "Use storage='low_rank', fewer samples or kernels, or raise max_bytes."
+"""Advice where the matrices of a fit do not fit into memory."""
+
 GIVEN = "matrices were given"
 """The reason for the storage of precomputed kernels."""
 
@@ -112,7 +115,9 @@ class GramSource(Source):
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
-        design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
+        design = None
+        if samples.table.views:
+            design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
         if design is not None and not self.takes_columns:
             raise ValueError(
                 f"{self.owner} does not support Unpenalized columns: remove them from "
@@ -120,11 +125,15 @@ class GramSource(Source):
             )
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
-        asked = replace(self.options, tell=tell).scaled(factors)
-        options, stored = settle_storage(self, dictionary, samples, asked)
-        stored["left_out"] = left_out(samples, dictionary, paired=self.pairs)
-        if self.verbose and stored["left_out"]:
-            sys.stderr.write(f"{self.owner}: left out {stored['left_out']}\n")
+        options = replace(self.options, tell=tell).scaled(factors)
+        storage, reason = "precomputed", GIVEN
+        if dictionary is not None:
+            choice = choose(self, dictionary, samples.X, options)
+            options = replace(options, storage=choice.storage)
+            storage, reason = choice.name, choice.reason
+        omitted = left_out(samples, dictionary, paired=self.pairs)
+        if self.verbose and omitted:
+            sys.stderr.write(f"{self.owner}: left out {omitted}\n")
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
@@ -144,7 +153,7 @@ class GramSource(Source):
             self.fit_intercept,
             self.owner,
             self.merges_copies,
-            stored,
+            {"storage": storage, "storage_reason": reason, "left_out": omitted},
             design,
         )
         if not self.parts:
@@ -208,77 +217,53 @@ def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
 
 
 def storage_of(
-    dictionary: KernelDictionary,
-    X: Array,
-    options: GramOptions,
-    *,
-    uses_all: bool = False,
-    default: bool = False,
+    source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
-    """Return the storage that options stand for, and what a fit is expected to take.
-
-    Models that `uses_all` have every kernel; the dictionary may be the `default` one.
-    """
-    held = _by_mains(options.storage, dictionary) if default else options.storage
+    """Return the storage that options stand for, and the expected cost of a fit."""
+    storage = options.storage
+    if source.kernels is None:
+        storage = _by_mains(storage, dictionary)
+    limit, uses_all = options.max_bytes, source.uses_all
     choice = choose_storage(
-        dictionary, X, options.normalize, held, options.max_bytes, uses_all=uses_all
+        dictionary, X, options.normalize, storage, limit, uses_all=uses_all
     )
-    if held != options.storage:
+    if storage != options.storage:
         return replace(choice, reason=BY_MAINS)
-    if choice.name == "lazy" and options.storage == "auto" and backing(X) is not None:
+    if choice.name == "lazy" and storage == "auto" and backing(X) is not None:
         # A table in a file has more rows than kernels can be computed anew for.
         there = LowRank(folder=tempfile.gettempdir())
         return replace(choice, storage=there, reason=f"{choice.reason}, in files")
     return choice
 
 
-def settle_storage(
-    source: GramSource,
-    dictionary: KernelDictionary | None,
-    samples: Samples,
-    options: GramOptions,
-) -> tuple[GramOptions, dict[str, Any]]:
-    """Choose a storage other than "auto", and say so where the fit may take minutes.
-
-    Return the options and what ``fit_info_`` says of the storage.
-    """
-    owner = source.owner
-    if dictionary is None:
-        return options, {"storage": "precomputed", "storage_reason": GIVEN}
-    if isinstance(samples.X, SampledRows):
-        return _in_blocks(owner, samples.X, options)
-    of_method = {"uses_all": source.uses_all, "default": source.kernels is None}
-    choice = storage_of(dictionary, samples.X, options, **of_method)
+def choose(
+    source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
+) -> Choice:
+    """Choose a storage other than "auto", and warn if the fit may take minutes."""
+    if isinstance(X, SampledRows):
+        return _in_blocks(source.owner, X, options.storage)
+    choice, owner = storage_of(source, dictionary, X, options), source.owner
+    work = f"{choice.n_kernels} kernels on {X.shape[0]} samples"
     if choice.name in WHOLE:
-        check_room(
-            f"{owner}: the fit of {choice.n_kernels} kernels on {samples.X.shape[0]} "
-            f"samples with storage {choice.name!r} takes",
-            choice.n_bytes,
-            options.max_bytes,
-            "Use storage='low_rank', fewer samples or kernels, or raise max_bytes.",
-        )
+        what = f"{owner}: the fit of {work} with storage {choice.name!r} takes"
+        check_room(what, choice.n_bytes, options.max_bytes, LESS)
     if source.verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
     if choice.seconds > LONG:
         advice = f" {choice.advice}" if choice.advice else ""
         warn_user(
-            f"{owner} fits {choice.n_kernels} kernels on {samples.X.shape[0]} samples "
-            f"with storage {choice.name!r}, because {choice.reason}. This may take "
-            f"{readable_seconds(choice.seconds)} and "
+            f"{owner} fits {work} with storage {choice.name!r}, because "
+            f"{choice.reason}. This may take {readable_seconds(choice.seconds)} and "
             f"{readable_bytes(choice.n_bytes)}.{advice} See the page 'Memory and "
             "storage' of the documentation for faster storages; verbose=1 shows "
             "progress.",
             LongFitWarning,
         )
-    attributes = {"storage": choice.name, "storage_reason": choice.reason}
-    return replace(options, storage=choice.storage), attributes
+    return choice
 
 
-def _in_blocks(
-    owner: str, rows: SampledRows, options: GramOptions
-) -> tuple[GramOptions, dict[str, Any]]:
+def _in_blocks(owner: str, rows: SampledRows, storage: Storage) -> Choice:
     """Return the storage of rows that are in partitions: factors."""
-    storage = options.storage
     if not (isinstance(storage, LowRank) or storage in ("auto", "low_rank")):
         raise ValueError(
             f"{owner} stores the kernels of a Dask collection as factors: storage "
@@ -286,10 +271,7 @@ def _in_blocks(
         )
     reason = f"its samples are in {len(rows.blocks.parts)} partitions"
     low_rank = storage if isinstance(storage, LowRank) else LowRank()
-    return replace(options, storage=low_rank), {
-        "storage": "low_rank",
-        "storage_reason": reason,
-    }
+    return Choice(low_rank, reason, n_kernels=0, n_bytes=0, seconds=0.0)
 
 
 def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
