@@ -90,16 +90,12 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     Attributes of one problem lose their first axis.
     """
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
-    samples, size = training.samples, len(solutions)
-    scales = np.full(size, recipe.objective_scale)
-    factors = np.full(size, recipe.dual_scale)
+    samples, design = training.samples, training.design
+    scales = np.full(len(solutions), recipe.objective_scale)
+    factors = np.full(len(solutions), recipe.dual_scale)
     expansion = training.completed(merge(solutions))
-    dual = np.concatenate(
-        [
-            factor * np.atleast_2d(s.dual.T)
-            for s, factor in zip(solutions, factors, strict=True)
-        ]
-    )
+    pairs = zip(factors, solutions, strict=True)
+    dual = np.concatenate([factor * np.atleast_2d(s.dual.T) for factor, s in pairs])
     if training.least_squares is not None and solutions[0].effects is None:
         dual = training.least_squares.projection.transposed(dual.T).T
     in_use = expansion.coefs.any(axis=(0, 2))
@@ -112,7 +108,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(dual)),
-        "intercept_": uncentered_intercept(training.design, expansion),
+        "intercept_": uncentered_intercept(design, expansion),
         "support_": samples.rows_of(np.flatnonzero(in_use)),
         "objective_": single(scales * [s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
@@ -121,7 +117,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "fit_info_": {"solver": steps_taken(solutions), **training.stored},
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": number for name, number in recipe.numbers.items()},
-        **described_effects(training.design, expansion.effects),
+        **({} if design is None else described_effects(design, expansion.effects)),
         "_model": additive_model(training, expansion),
         "_names": training.names,
     }

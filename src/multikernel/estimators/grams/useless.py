@@ -32,7 +32,6 @@ from multikernel.kernels import (
 from multikernel.kernels.base import MEMORISES
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.gaussian import is_radial
-from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import evenly_spaced
 
@@ -217,15 +216,22 @@ def _useless(training: "Training") -> list[str]:
     return sentences
 
 
-def _deviations(seen: Array) -> Array:
-    """Return the standard deviation of every column, missing values left out."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        deviations = np.std(seen, axis=0)
-        # A column with gaps, for which NumPy takes seven times as long.
-        gaps = np.isnan(deviations)
-        if gaps.any():
-            deviations[gaps] = np.nanstd(seen[:, gaps], axis=0)
-    return np.asarray(deviations)
+def _deviations(X: Array, columns: list[int]) -> Array:
+    """Return the standard deviations of some columns, zero for others, nan if empty."""
+    deviations = np.zeros(X.shape[1])
+    rows = evenly_spaced(X.shape[0], LEARNT_ROWS)[:, None]
+    # By some at a time: of thousands of columns a copy would be large.
+    for start in range(0, len(columns), 256):
+        some = columns[start : start + 256]
+        values = X[rows, some]
+        with np.errstate(over="ignore", invalid="ignore"):
+            spreads = np.std(values, axis=0)
+            # A column with gaps, for which NumPy takes seven times as long.
+            gaps = np.isnan(spreads)
+            if gaps.any():
+                spreads[gaps] = np.nanstd(values[:, gaps], axis=0)
+        deviations[some] = spreads
+    return deviations
 
 
 def _hiding(
@@ -238,31 +244,22 @@ def _hiding(
     n_columns = X.shape[1] if layout is None else len(layout.numeric)
     # A column alone hides nothing.
     sets = [s for s in _column_sets(dictionary, n_columns) if len(s) > 1]
-    deviations = np.zeros(n_columns)
-    used = sorted({column for columns in sets for column in columns})
-    if used:
-        rows = evenly_spaced(X.shape[0], LEARNT_ROWS)[:, None]
-        # By some at a time: of thousands of columns a copy would be large.
-        for start in range(0, len(used), 256):
-            some = used[start : start + 256]
-            deviations[some] = _deviations(X[rows, some])
+    deviations = _deviations(X, sorted(set().union(*sets)))
     hiding, times = set(), UNSEEN if novelty else HIDES
     for columns in sets:
-        # The deviation of a column without any value is missing.
-        spreads = np.nan_to_num(deviations[list(columns)])
+        spreads = deviations[list(columns)]
         varying = np.sort(spreads[spreads > 0.0])
         if varying.size < 2:
             continue
         hidden = varying[0] if novelty else np.median(varying[:-1])
         if varying[-1] > times * hidden:
-            hiding.add(columns[int(spreads.argmax())])
+            hiding.add(columns[int(np.nanargmax(spreads))])
     return sorted(hiding)
 
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
     """Return the columns, of n, of the kernels that their scales matter to."""
-    if isinstance(dictionary, InteractionDictionary):
-        dictionary = dictionary.mains
+    dictionary = getattr(dictionary, "mains", dictionary)
     sets = set()
     for m in range(len(dictionary)):
         kernel = dictionary[m]
