@@ -268,11 +268,11 @@ class Incumbent:
         most = len(self.recorder.history) - 1 + max_iter
         status = None if resumes else self.status(tol, most)
         while status is None:
-            own = step()
+            reason = step()
             self.record()
             status = self.status(tol, most)
             if status in (None, Status.MAX_ITER):
-                status = own or status
+                status = reason or status
         return self.solution(status)
 
     def _enlarged_gap(self, model: Model) -> float:

@@ -133,9 +133,9 @@ class AutoLpSolver(PathSolver):
             penalties, ahead = tee(group)
             path = follow(solver, problem, ahead, init, callback)
             pairs = zip(penalties, path, strict=False)
-            for number, (penalty, found) in enumerate(pairs):
+            for number, (penalty, solution) in enumerate(pairs):
                 step = replace(problem, regularizer=penalty)
-                solution = self._improved(step, solver, found, callback)
+                solution = self._improved(step, solver, solution, callback)
                 init = solution if number == 0 else init
                 yield solution
                 if solution.status is Status.STOPPED:

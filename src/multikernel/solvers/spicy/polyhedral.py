@@ -231,7 +231,8 @@ class FaceSearch:
 class BarrierSide(Side):
     """The side of a piecewise linear loss: boxes kept by a vanishing barrier."""
 
-    pieces: Array  # that add up to rho
+    rho: Array  # the point, and the pieces that add up to it
+    pieces: Array
     walls: Walls
 
     # Of the quadratic model: a Newton step sets them, and its directions need them.
