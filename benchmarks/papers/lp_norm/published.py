@@ -76,7 +76,7 @@ class _Published(WeightSolver):
         def step() -> None:
             nonlocal weights
             weights = weights / p_norm(weights, p)
-            gap = max(self.tol, min(oracle.tracker.gap, FIRST_GAP))
+            gap = max(self.tol, min(oracle.incumbent.gap, FIRST_GAP))
             weights = move(weights, oracle.evaluate(weights, SHARE * gap))
 
         return step

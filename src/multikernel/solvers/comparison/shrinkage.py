@@ -106,12 +106,12 @@ class IterativeShrinkage:
         # Steps go on to lower the objective long before the gap shows it.
         patience = self.max_iter + 1
         one = [problem.regularizer]
-        tracker = next(incumbents(self, problem, one, callback, patience))
-        tracker.start(init)
-        run = _Tangents(tracker, self.momentum)
+        incumbent = next(incumbents(self, problem, one, callback, patience))
+        incumbent.start(init)
+        run = _Tangents(incumbent, self.momentum)
         if init is not None:
             run.begin(init)
-        return tracker.run(run.step, self.tol, self.max_iter)
+        return incumbent.run(run.step, self.tol, self.max_iter)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ class _Tangent:
 class _Tangents:
     """The last model, and where the next tangent is taken."""
 
-    tracker: Incumbent
+    incumbent: Incumbent
     momentum: bool
     last: _Functions = field(init=False)
     base: _Functions = field(init=False)
@@ -174,7 +174,7 @@ class _Tangents:
     """Share of the loss by which rounding may lift it above its parabola."""
 
     def __post_init__(self) -> None:
-        self.problem = self.tracker.problem
+        self.problem = self.incumbent.problem
         n_kernels = self.problem.gram.shape[0]
         nothing = np.zeros((n_kernels, self.problem.y.size))
         self.last = self.base = _Functions(nothing, nothing)
@@ -189,7 +189,7 @@ class _Tangents:
             rows = (len(coefs), -1)
             self.last = _Functions(coefs.reshape(rows), images.reshape(rows))
             self.base = self.last
-            self.objective = self.tracker.model.objective
+            self.objective = self.incumbent.model.objective
 
     def step(self) -> None:
         """Take the tangent at the base, step down along it, and shrink."""
@@ -197,7 +197,7 @@ class _Tangents:
         # Slopes are inside the dual's domain, and centred, up to rounding.
         rho = project_dual(self.problem, tangent.rho)
         slope = expand(self.problem.gram, rho)
-        self.tracker.offer_dual(slope.rho, slope.forms)
+        self.incumbent.offer_dual(slope.rho, slope.forms)
         candidate, norms, there = self._shrunk(slope, tangent.loss)
         objective = there.loss + self.problem.regularizer.value(norms)
         self._offer(candidate, norms, there.intercept, objective)
@@ -266,4 +266,4 @@ class _Tangents:
         kernels = np.flatnonzero(norms)
         coefs = functions.coefs[kernels].reshape(-1, *self.problem.y.shape)
         ones = np.ones(kernels.size)
-        self.tracker.offer(Model(kernels, norms, b, objective, ones, coefs))
+        self.incumbent.offer(Model(kernels, norms, b, objective, ones, coefs))

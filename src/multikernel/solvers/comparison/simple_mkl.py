@@ -103,7 +103,7 @@ class _ReducedGradient:
     @property
     def precision(self) -> float:
         """Return what the machine is asked for."""
-        return self.share * max(self.tol, min(self.oracle.tracker.gap, FIRST_GAP))
+        return self.share * max(self.tol, min(self.oracle.incumbent.gap, FIRST_GAP))
 
     def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:
         weights = moved_weights(start.weights, step * move)

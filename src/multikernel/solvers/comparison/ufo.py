@@ -162,14 +162,14 @@ class UFOMKL:
         # Gaps of a stochastic method come and go: it ends by tolerance or limit only.
         patience = self.max_iter + 1
         one = [problem.regularizer]
-        tracker = next(incumbents(self, problem, one, callback, patience))
+        incumbent = next(incumbents(self, problem, one, callback, patience))
         run = _SlopeSum(
-            tracker, np.random.default_rng(self.random_state), self.cache_bytes
+            incumbent, np.random.default_rng(self.random_state), self.cache_bytes
         )
-        expansion = tracker.start(init)
+        expansion = incumbent.start(init)
         if init is not None and expansion is not None:
             run.go_on(expansion, max(init.n_iter, 1))
-        return tracker.run(run.step, self.tol, self.max_iter)
+        return incumbent.run(run.step, self.tol, self.max_iter)
 
 
 def _strengths(penalty: BlockRegularizer) -> tuple[float, SquaredBlockNorm] | None:
@@ -187,7 +187,7 @@ def _strengths(penalty: BlockRegularizer) -> tuple[float, SquaredBlockNorm] | No
 class _SlopeSum:
     """The sum of the slopes so far, and its products with all kernels."""
 
-    tracker: Incumbent
+    incumbent: Incumbent
     rng: Generator
     cache_bytes: int
     epochs: int = 0
@@ -197,7 +197,7 @@ class _SlopeSum:
     held: Array | None = None
 
     def __post_init__(self) -> None:
-        self.problem = self.tracker.problem
+        self.problem = self.incumbent.problem
         self.y = self.problem.y.reshape(len(self.problem.y), -1)
         n_kernels, n = self.problem.gram.shape[:2]
         self.coefs = np.zeros((self.y.shape[1], n))
@@ -225,7 +225,7 @@ class _SlopeSum:
         """Visit all samples once, in random order, and publish what that gives."""
         visited = self.epochs * self.labels.size
         for samples, places, columns in self._blocks_of_columns():
-            self.tracker.recorder.inner_steps += compiled(LOOPS, "visit")(
+            self.incumbent.recorder.inner_steps += compiled(LOOPS, "visit")(
                 columns, places, samples, self.labels, self.sizes, visited,
                 *self.penalty, self.coefs, self.images, self.squares,
             )  # fmt: skip
@@ -267,8 +267,8 @@ class _SlopeSum:
         weights = compiled(LOOPS, "slopes")(forms, 1.0, *self.penalty)
         f = share * np.tensordot(weights, self.images, axes=1).T
         f = f.reshape(problem.y.shape)
-        self.tracker.offer(model_of_multiples(problem, rho, weights, forms, f))
-        self.tracker.offer_dual(rho, forms)
+        self.incumbent.offer(model_of_multiples(problem, rho, weights, forms, f))
+        self.incumbent.offer_dual(rho, forms)
 
 
 def _columns_first(columns: Array) -> Array:

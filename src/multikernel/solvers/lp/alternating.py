@@ -72,17 +72,17 @@ class Alternating(WeightSolver):
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin with the norms of a solution, or equal ones."""
-        tracker = oracle.tracker
+        incumbent = oracle.incumbent
         regularizer = oracle.problem.regularizer
         assert is_variational(regularizer)
         norms, share = np.ones(oracle.problem.gram.shape[0]), 1.0
         if init is not None and init.norms.any():
-            norms, oracle.last_rho = init.norms, tracker.certificate.dual
+            norms, oracle.last_rho = init.norms, incumbent.certificate.dual
         weights = regularizer.kernel_weights(norms)
 
         def step() -> None:
             nonlocal weights, share
-            gap = tracker.gap
+            gap = incumbent.gap
             # An error of the machine's value is one of its square root in the forms
             # that the next weights, and the proof, are made of: at worst the gap has
             # to be squared.
@@ -90,7 +90,7 @@ class Alternating(WeightSolver):
             point = oracle.evaluate(weights, precision)
             norms = weights / regularizer.alpha * np.sqrt(point.forms)
             # Where the gap hardly fell, the run of the machine was not exact enough.
-            share *= 0.3 if tracker.gap > 0.99 * gap else 1.0
+            share *= 0.3 if incumbent.gap > 0.99 * gap else 1.0
             # Without any function left there are no weights, and nothing to improve.
             norms = norms if norms.any() else np.ones_like(norms)
             weights = np.maximum(regularizer.kernel_weights(norms), LEFT * weights)

@@ -173,13 +173,13 @@ class _PlaneSearch:
     def step(self) -> None:
         """Add a plane, and at the end look for a sparse model."""
         self._add_plane()
-        if self._regularizer.p == 1.0 and self.tracker.proves(self.tol):
+        if self._regularizer.p == 1.0 and self.incumbent.proves(self.tol):
             self._go_to_a_corner()
 
     def _add_plane(self) -> None:
         """Add a plane, and go to where the highest one is low."""
-        tracker = self.tracker
-        gap = min(tracker.bounded_gap, self.precision)
+        incumbent = self.incumbent
+        gap = min(incumbent.bounded_gap, self.precision)
         point = self.oracle.evaluate(self.weights, gap)
         error = self._model_error(point)
         self._add(point.rho, point.forms)
@@ -188,19 +188,19 @@ class _PlaneSearch:
         self._prove(master)
 
     @property
-    def tracker(self) -> Incumbent:
+    def incumbent(self) -> Incumbent:
         """Return what keeps the best points."""
-        return self.oracle.tracker
+        return self.oracle.incumbent
 
     @property
     def _regularizer(self) -> SquaredBlockNorm:
-        regularizer = self.tracker.problem.regularizer
+        regularizer = self.incumbent.problem.regularizer
         assert isinstance(regularizer, SquaredBlockNorm)
         return regularizer
 
     def _add(self, rho: Array, forms: Array) -> None:
         """Add the plane of a dual point."""
-        problem = self.tracker.problem
+        problem = self.incumbent.problem
         conjugate = problem.loss.conjugate(problem.y, -rho)
         self.heights.append(-float(conjugate.sum()))
         self.slopes.append(forms / (2.0 * self._regularizer.alpha))
@@ -217,15 +217,15 @@ class _PlaneSearch:
 
         They were wrong by `error` at the last weights.
         """
-        tracker = self.tracker
-        gap = max(tracker.bounded_gap, self.tol, SMALLEST_GAP)
-        most = gap * max(abs(tracker.model.objective), TINY)
+        incumbent = self.incumbent
+        gap = max(incumbent.bounded_gap, self.tol, SMALLEST_GAP)
+        most = gap * max(abs(incumbent.model.objective), TINY)
         slack = float(
             np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
         )
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         master = central_master(heights, slopes, self._regularizer, slack, self.master)
-        tracker.raise_bound(master.lower_bound)
+        incumbent.raise_bound(master.lower_bound)
         self.master = master
         return master
 
@@ -237,12 +237,12 @@ class _PlaneSearch:
         """
         for _ in range(SETTINGS.corners):
             weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
-            few = self.tracker.model.active.size
+            few = self.incumbent.model.active.size
             if weights is None or np.count_nonzero(weights) >= few:
                 return
             point = self.oracle.evaluate(weights, self.tol)
             self._add(point.rho, point.forms)
-            if self.tracker.exchange(self.tol):
+            if self.incumbent.exchange(self.tol):
                 return
 
     def _prove(self, master: Master) -> None:
@@ -250,12 +250,13 @@ class _PlaneSearch:
 
         Its value is at least the master's lower bound, by convexity of the forms.
         """
-        tracker = self.tracker
-        gap = relative_gap(tracker.model.objective, master.lower_bound)
-        if tracker.gap <= self.tol or gap > max(self.tol, SETTINGS.proof * tracker.gap):
+        incumbent = self.incumbent
+        gap = relative_gap(incumbent.model.objective, master.lower_bound)
+        least = max(self.tol, SETTINGS.proof * incumbent.gap)
+        if incumbent.gap <= self.tol or gap > least:
             return
-        problem = tracker.problem
+        problem = incumbent.problem
         rho = project_dual(problem, master.multipliers @ np.stack(self.points))
         forms = problem.gram.quadratic_forms(rho)
         check_forms(problem.gram, forms, rho)
-        tracker.offer_dual(rho, np.maximum(forms, 0.0))
+        incumbent.offer_dual(rho, np.maximum(forms, 0.0))

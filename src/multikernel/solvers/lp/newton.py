@@ -161,20 +161,20 @@ class InterleavedNewton(PathSolver):
         """
         first: _NewtonState | None = None
         last: _NewtonState | None = None
-        for tracker in incumbents(
+        for incumbent in incumbents(
             self, problem, regularizers, callback, SETTINGS.patience, SETTINGS.progress
         ):
-            search = _NewtonState(tracker, self)
+            search = _NewtonState(incumbent, self)
             if first is None or last is None:
                 first = search
-                search.start(init, tracker.start(init))
+                search.start(init, incumbent.start(init))
             elif search.regularizer.p != last.regularizer.p:
                 search.carry_on(first)
                 first = search
             else:
                 search.carry_on(last)
             last = search
-            solution = tracker.run(search.step, self.tol, self.max_iter)
+            solution = incumbent.run(search.step, self.tol, self.max_iter)
             yield solution
             if solution.status is Status.STOPPED:
                 return
@@ -184,7 +184,7 @@ class InterleavedNewton(PathSolver):
 class _NewtonState:
     """The state of the iteration."""
 
-    tracker: Incumbent
+    incumbent: Incumbent
     settings: InterleavedNewton
     point: Expansion = field(init=False)
     center: Array = field(init=False)
@@ -196,7 +196,7 @@ class _NewtonState:
     @property
     def problem(self) -> Problem:
         """Return the problem."""
-        return self.tracker.problem
+        return self.incumbent.problem
 
     @property
     def regularizer(self) -> SquaredBlockNorm:
@@ -214,23 +214,23 @@ class _NewtonState:
             expansion = Expansion(np.zeros_like(y), images, np.zeros(n_kernels))
         elif init is not None and init.kernel_weights.any():
             weights = init.kernel_weights
-            self.excess = min(self.excess, self.tracker.gap)
+            self.excess = min(self.excess, self.incumbent.gap)
         self.point = expansion
         self._center_at(weights)
 
     def carry_on(self, other: "_NewtonState") -> None:
         """Begin where a search with another penalty has ended."""
         if not other.point.forms.any():
-            self.start(None, self.tracker.start(None))
+            self.start(None, self.incumbent.start(None))
             return
-        tracker, p = self.tracker, self.regularizer.p
-        self.point = tracker.carry(other.tracker.model, other.point)
+        incumbent, p = self.incumbent, self.regularizer.p
+        self.point = incumbent.carry(other.incumbent.model, other.point)
         self._center_at(other.center)
         if self.point.forms.any():
             ball = InnerBall(self.regularizer, self.center, max(p, 1.0 + self.excess))
             self._offer([self.center, ball.respond(self.point.forms)])
-        tracker.record()
-        self.excess = min(self.excess, tracker.gap)
+        incumbent.record()
+        self.excess = min(self.excess, incumbent.gap)
 
     def _center_at(self, weights: Array) -> None:
         # Above zero, so that a kernel can return.
@@ -242,24 +242,24 @@ class _NewtonState:
         if self.failed >= SETTINGS.failures:
             self._step_at_center()
             return
-        tracker, old, p = self.tracker, self.point, self.regularizer.p
+        incumbent, old, p = self.incumbent, self.point, self.regularizer.p
         ball = InnerBall(self.regularizer, self.center, max(p, 1.0 + self.excess))
         weights = ball.respond(old.forms) if old.forms.any() else self.center
         new = self._solve_model(ball, weights)
         share = best_share(self.problem, ball, old, new)
         self.point = between(self.problem, old, new, share)
-        gap = tracker.gap
+        gap = incumbent.gap
         best = self._offer(self._candidates(ball, old, weights))
         # Away from the optimum over this ball the weights that it answers with are
         # extreme: such a step moves rho, and the ball stays.
         if share >= SETTINGS.short:
             self._center_at(best)
         if ball.exponent > p:
-            self._let_return(0.1 * tracker.gap)
-        tracker.offer_dual(self.point.rho, self.point.forms)
+            self._let_return(0.1 * incumbent.gap)
+        incumbent.offer_dual(self.point.rho, self.point.forms)
         if p == 1.0:
-            thin(tracker, self.settings.tol)
-        factor = tracker.gap / gap
+            thin(incumbent, self.settings.tol)
+        factor = incumbent.gap / gap
         self.led_nowhere = factor > SETTINGS.in_vain
         in_vain = share < SETTINGS.short and self.led_nowhere
         self.failed = self.failed + 1 if in_vain else 0
@@ -274,7 +274,7 @@ class _NewtonState:
         `Alternating`: with kernels of very different scales, such steps lead to where
         the quadratic model holds again. They go on while they shrink the gap quickly.
         """
-        tracker, center, gap = self.tracker, self.center, self.tracker.gap
+        incumbent, center, gap = self.incumbent, self.center, self.incumbent.gap
         self.point = point = self._solve_model(None, center)
         scaled = center / self.regularizer.alpha
         self._offer_multiples(scaled)
@@ -283,8 +283,8 @@ class _NewtonState:
             # in one step, from which it could not return: see `LEFT`.
             weights = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
             self._center_at(np.maximum(weights, LEFT * center))
-        tracker.offer_dual(point.rho, point.forms)
-        factor = tracker.gap / gap
+        incumbent.offer_dual(point.rho, point.forms)
+        factor = incumbent.gap / gap
         self.led_nowhere = factor > SETTINGS.in_vain
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
@@ -311,7 +311,7 @@ class _NewtonState:
             softer = SETTINGS.softening * self.excess
             self.excess = min(SETTINGS.smoothest, softer)
         else:
-            sharper = SETTINGS.sharpening * max(self.excess, self.tracker.gap)
+            sharper = SETTINGS.sharpening * max(self.excess, self.incumbent.gap)
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
@@ -319,12 +319,12 @@ class _NewtonState:
 
         Without a ball the weights are fixed.
         """
-        problem, tracker, point = self.problem, self.tracker, self.point
+        problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels that all but vanish would cost a pass and change the model by nothing.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
-        alpha, b = self.regularizer.alpha, tracker.model.intercept
+        alpha, b = self.regularizer.alpha, incumbent.model.intercept
         f = point.decision_values(weights / alpha) + b
-        gap, objective = min(tracker.gap, FIRST_GAP), tracker.model.objective
+        gap, objective = min(incumbent.gap, FIRST_GAP), incumbent.model.objective
         few, many, fixed = SETTINGS.most_steps
         most = min(few * f.size, many * f.size + fixed)
         cache_bytes = self.settings.cache_bytes
@@ -343,7 +343,7 @@ class _NewtonState:
         start = MachineFit(point.rho[some], b, f[some], np.nan, 0, False)
         fit = fit_machine(machine, part, matrix, start)
         self.solved = fit.converged
-        tracker.recorder.inner_steps += fit.n_steps
+        incumbent.recorder.inner_steps += fit.n_steps
         rho = np.zeros_like(point.rho)
         rho[some] = feasible(part, matrix, fit)[0]
         return expand(problem.gram, rho)
@@ -383,4 +383,4 @@ class _NewtonState:
         """Offer the model weights[m] K_m rho at the point; return its objective."""
         point, f = self.point, self.point.decision_values(weights)
         model = model_of_multiples(self.problem, point.rho, weights, point.forms, f)
-        return self.tracker.offer(model)
+        return self.incumbent.offer(model)

@@ -78,37 +78,37 @@ class OraclePoint:
 class WeightOracle:
     """Evaluates J with a machine that starts from its last point.
 
-    Every evaluation is offered to the tracker, as a model and as a dual point.
+    Every evaluation is offered to the incumbent, as a model and as a dual point.
 
     Parameters
     ----------
-    tracker : Incumbent
+    incumbent : Incumbent
         Keeps the best points, and counts passes and steps.
     cache_bytes : int
         Memory of machines for entries of a combined kernel that is not held.
     """
 
-    tracker: Incumbent
+    incumbent: Incumbent
     cache_bytes: int
     last_rho: Array | None = None
 
     @property
     def problem(self) -> Problem:
         """Return the problem."""
-        return self.tracker.problem
+        return self.incumbent.problem
 
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
         """Run the machine for some weights: one weighted sum, and one pass.
 
         The machine's error should be far below the `gap`, which is a relative one.
         """
-        problem, tracker = self.problem, self.tracker
-        alpha, recorder = problem.regularizer.alpha, tracker.recorder
+        problem, incumbent = self.problem, self.incumbent
+        alpha, recorder = problem.regularizer.alpha, incumbent.recorder
         matrix = problem.gram.combine(weights / alpha)
         machine = machine_within(
-            problem, gap, tracker.model.objective, self.cache_bytes
+            problem, gap, incumbent.model.objective, self.cache_bytes
         )
-        b = tracker.model.intercept
+        b = incumbent.model.intercept
         start = None
         if self.last_rho is not None:
             start = warm_start(matrix, self.last_rho, intercept=b)
@@ -119,8 +119,8 @@ class WeightOracle:
         forms = np.maximum(forms, 0.0)
         recorder.inner_steps += fit.n_steps
         self.last_rho = rho
-        tracker.offer(model_of_multiples(problem, rho, weights / alpha, forms, f))
-        tracker.offer_dual(rho, forms)
+        incumbent.offer(model_of_multiples(problem, rho, weights / alpha, forms, f))
+        incumbent.offer_dual(rho, forms)
         conjugate = -float(problem.loss.conjugate(problem.y, -rho).sum())
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
@@ -176,11 +176,11 @@ class WeightSolver(ABC):
         """Solve the problem; see `Solver.solve`."""
         patience = self.patience, self.progress
         one = [problem.regularizer]
-        tracker = next(incumbents(self, problem, one, callback, *patience))
-        expansion = tracker.start(init)
-        oracle = WeightOracle(tracker, self.cache_bytes)
+        incumbent = next(incumbents(self, problem, one, callback, *patience))
+        expansion = incumbent.start(init)
+        oracle = WeightOracle(incumbent, self.cache_bytes)
         step = self._make_step(oracle, init, expansion)
-        return tracker.run(step, self.tol, self.max_iter)
+        return incumbent.run(step, self.tol, self.max_iter)
 
     @abstractmethod
     def _make_step(
