@@ -22,8 +22,12 @@ from multikernel.linalg import TINY
 from multikernel.problem import Solution, Status
 from multikernel.regularizers.squared_block_norm import p_norm
 from multikernel.solvers import CuttingPlane, InterleavedNewton
-from multikernel.solvers.lp.weight_solver import OraclePoint, WeightOracle
-from multikernel.solvers.lp.weight_solver import Step, WeightSolver
+from multikernel.solvers.lp.weight_solver import (
+    OraclePoint,
+    Step,
+    WeightOracle,
+    WeightSolver,
+)
 from multikernel.solvers.machine_runs import FIRST_GAP
 
 SIZES = (

@@ -60,8 +60,7 @@ class Incumbent:
     over_factors: DualCertificate = field(init=False)  # for the matrices of the stack
     refinement: Refinement | None = None
     _proved: Model | None = None  # the best of the models that were evaluated
-    _bound: float = -np.inf
-    _gap_of: tuple[tuple[Model, DualCertificate], float] | None = None
+    bound: float = -np.inf  # a lower bound on the optimum without a dual point
     _blurred: float = np.inf
 
     settled: ClassVar[float] = 0.9
@@ -156,10 +155,6 @@ class Incumbent:
             self.certificate = proof
         return own_proof.value
 
-    def raise_bound(self, value: float) -> None:
-        """Take note of a lower bound on the optimum without a dual point of its own."""
-        self._bound = max(self._bound, value)
-
     @property
     def gap(self) -> float:
         """Return the relative gap between the best primal and the best dual point.
@@ -177,7 +172,7 @@ class Incumbent:
     @property
     def bounded_gap(self) -> float:
         """Return the relative gap to the best lower bound known, proved or not."""
-        return min(self.gap, self._gap_to(self._bound))
+        return min(self.gap, self._gap_to(self.bound))
 
     def _gap_to(self, bound: float) -> float:
         return max(relative_gap(self.model.objective, bound), EPS)
@@ -278,11 +273,7 @@ class Incumbent:
     def _enlarged_gap(self, model: Model) -> float:
         """Return the gap of an evaluated model, rounding included."""
         assert model.worth is not None
-        key = model, self.certificate
-        if self._gap_of is None or self._gap_of[0] != key:
-            gap = enlarged_gap(self.problem, model.worth, self.certificate)
-            self._gap_of = key, gap
-        return self._gap_of[1]
+        return enlarged_gap(self.problem, model.worth, self.certificate)
 
     def _publish(self) -> float:
         """Evaluate the best model from its expansions, and return its gap.

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import NDArray
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Mask
 from multikernel.certificates import centred, constant_model, half_range
 from multikernel.certificates.progress import metered
 from multikernel.exceptions import UnsupportedProblemError
@@ -243,12 +242,15 @@ class GroupOMP:
             )
             for alpha in alphas
         ]
-        for step in range(self._limit(problem)):
+        n_kernels = problem.gram.shape[0]
+        for step in range(min(self.max_kernels or n_kernels, n_kernels)):
             growing = [path for path in all_paths if path.status is None]
             if not growing:
                 break
-            query = _query(growing, self._draw(problem, step))
-            choice = selector.best(query)
+            candidates = [
+                self._candidates(n_kernels, step, path.order) for path in growing
+            ]
+            choice = selector.best(_query(growing, candidates))
             for path, kernel, improvement in zip(
                 growing, choice.kernels, choice.improvements, strict=True
             ):
@@ -256,40 +258,19 @@ class GroupOMP:
                 path.extend(int(kernel), float(improvement))
         return [path.finish() for path in all_paths]
 
-    def _limit(self, problem: Problem) -> int:
-        """Return the largest number of kernels to select."""
-        n_kernels = problem.gram.shape[0]
-        return (
-            n_kernels if self.max_kernels is None else min(self.max_kernels, n_kernels)
-        )
+    def _candidates(self, n_kernels: int, step: int, selected: list[int]) -> Mask:
+        """Return the subsample of one step of the kernels that are not selected yet.
 
-    def _draw(self, problem: Problem, step: int) -> "_Subsample":
-        """Return the subsample of one step."""
-        n_kernels = problem.gram.shape[0]
-        if isinstance(self.subsample, Integral):
-            size = min(int(self.subsample), n_kernels)
-        else:
-            size = math.ceil(self.subsample * n_kernels)
-        if size == n_kernels:
-            return _Subsample(np.zeros(n_kernels), size)
-        rng = np.random.default_rng([self.random_state, step])
-        return _Subsample(rng.random(n_kernels), size)
-
-
-@dataclass(frozen=True, eq=False)
-class _Subsample:
-    """Random keys of the kernels; those with the smallest are looked at."""
-
-    keys: Array
-    size: int
-
-    def candidates(self, selected: list[int]) -> NDArray[np.bool_]:
-        """Return the subsample of the kernels that are not selected yet."""
-        is_candidate = np.ones(self.keys.size, dtype=bool)
-        if self.size < is_candidate.size:
-            keys = self.keys.copy()
+        Those with the smallest random keys are looked at.
+        """
+        size, is_number = self.subsample, isinstance(self.subsample, Integral)
+        size = int(size) if is_number else math.ceil(size * n_kernels)
+        is_candidate = np.ones(n_kernels, dtype=bool)
+        if size < n_kernels:
+            rng = np.random.default_rng([self.random_state, step])
+            keys = rng.random(n_kernels)
             keys[selected] = np.inf
-            is_candidate[np.argpartition(keys, self.size)[self.size :]] = False
+            is_candidate[np.argpartition(keys, size)[size:]] = False
         is_candidate[selected] = False
         return is_candidate
 
@@ -377,7 +358,7 @@ class _Growth:
         )
 
 
-def _query(growing: list[_Growth], subsample: _Subsample) -> Query:
+def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
     """Return the question that all growing paths ask together."""
     rows = [path.rows() for path in growing]
     sizes = np.array([len(block) for block in rows])
@@ -385,7 +366,7 @@ def _query(growing: list[_Growth], subsample: _Subsample) -> Query:
         rows=np.concatenate(rows),
         starts=np.cumsum(sizes) - sizes,
         shifts=np.array([path.shift for path in growing]),
-        candidates=np.stack([subsample.candidates(path.order) for path in growing]),
+        candidates=np.stack(candidates),
     )
 
 

@@ -225,7 +225,7 @@ class _PlaneSearch:
         )
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         master = central_master(heights, slopes, self._regularizer, slack, self.master)
-        incumbent.raise_bound(master.lower_bound)
+        incumbent.bound = max(incumbent.bound, master.lower_bound)
         self.master = master
         return master
 
