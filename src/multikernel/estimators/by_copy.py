@@ -57,7 +57,7 @@ class LearnsByCopy(BaseMKL):
         loss, codes, samples, settle = self._task(y, sample_weight)
         learner = self._learner(loss, samples, groups)
         targets = codes.astype(np.float64)
-        fit_estimator(learner, X, targets, sample_weight, callback)
+        fit_estimator(learner, X, targets, sample_weight, callback, groups)
         attributes = learnt(learner)
         settle(attributes, lambda: np.asarray(learner.linear_predictor(X)))
         publish(self, attributes)

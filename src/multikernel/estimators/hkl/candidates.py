@@ -20,7 +20,7 @@ from multikernel.estimators.hkl.method import (
 from multikernel.estimators.method import Candidates, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, was_stopped
-from multikernel.estimators.search.choice import no_better
+from multikernel.estimators.search.choice import RATE, no_better
 from multikernel.estimators.search.search import loosened
 from multikernel.solvers.hkl import HullSolution
 
@@ -108,7 +108,7 @@ class HullCandidates(Candidates):
 
     def on_share(self, share: float) -> Self:
         """Return the candidates with the strengths for a share of the samples."""
-        return replace(self, alphas=self.alphas / np.sqrt(share))
+        return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(
         self, data: HullData, watch: Watch

@@ -8,13 +8,11 @@ it keeps groups apart and the order of time.
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Indices
-from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import Folds
 from multikernel.estimators.search.scores import Scores, scored_folds
@@ -47,10 +45,9 @@ def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
 
 def growing_folds(folds: Folds) -> Iterator[Folds]:
     """Yield the folds on ever larger samples of the rows, as `sample_sizes` says."""
-    samples, model = folds.data.samples, folds.model
-    n_rows = samples.rows.size
+    model, n_rows = folds.model, folds.data.samples.rows.size
     sizes = sample_sizes(n_rows, model.max_search_rows)
-    draw = None if sizes == [n_rows] else drawing(samples, model.random_state)
+    draw = None if sizes == [n_rows] else drawing(folds)
     for size in sizes:
         part: Folds | None = folds
         if draw is not None and size < n_rows:
@@ -65,21 +62,27 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
             )
 
 
-def drawing(samples: Samples, random_state: Any) -> Callable[[int], Indices]:
+def drawing(folds: Folds) -> Callable[[int], Indices]:
     """Return a function from a number of rows to the samples drawn, ascending.
 
-    Groups are drawn whole; without groups every class has its share of the rows.
+    Groups are drawn whole; without groups classes and folds have their shares.
     """
+    samples = folds.data.samples
     n_rows = samples.rows.size
     units, strata = np.arange(n_rows), np.zeros(n_rows)
+    fold_of = np.zeros(n_rows)
+    for number, (_, test) in enumerate(folds.splits):
+        fold_of[test] = number
     if samples.groups is not None:
         groups = check_groups(samples.groups, samples.y.shape[0])[samples.rows]
         units = np.unique(groups, return_inverse=True)[1]
-        strata = np.zeros(units.max() + 1)
+        strata = fold_of = np.zeros(units.max() + 1)
     elif samples.classes is not None and not samples.several:
         strata = samples.labels
-    random = check_random_state(0 if random_state is None else random_state)
-    order = np.lexsort((random.permutation(strata.size), strata))
+    # HKL has no random_state.
+    seed = getattr(folds.model, "random_state", None)
+    random = check_random_state(0 if seed is None else seed)
+    order = np.lexsort((random.permutation(strata.size), fold_of, strata))
 
     def draw(size: int) -> Indices:
         n_drawn = -(-size * order.size // n_rows)

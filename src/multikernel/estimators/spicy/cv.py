@@ -24,7 +24,7 @@ from multikernel.estimators.method import Candidates, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of, target_scale
-from multikernel.estimators.search.choice import OF_A_TARGET, no_better
+from multikernel.estimators.search.choice import OF_A_TARGET, RATE, no_better
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.search import Search, SearchCV, loosened
 from multikernel.estimators.search.targets import (
@@ -101,7 +101,7 @@ class AlphaCandidates(Candidates):
 
     def on_share(self, share: float) -> Self:
         """Return the candidates with the strengths for a share of the samples."""
-        return replace(self, alphas=self.alphas / np.sqrt(share))
+        return replace(self, alphas=self.alphas * share**-RATE)
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid; none where the choice is at its closed end."""

@@ -1,0 +1,228 @@
+"""Searches of long tables score candidates on samples of the rows."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, TimeSeriesSplit
+
+from multikernel.estimators import (
+    FixedWeightsMKLRegressorCV,
+    GroupOMPRegressorCV,
+    HKLRegressorCV,
+    LocalRademacherMKLRegressorCV,
+    LpMKLRegressorCV,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    SpicyMKLSurvivalCV,
+    stack_grams,
+)
+from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+
+pytestmark = pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+
+KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], [0, 1, 2])
+SAMPLE = "multikernel.estimators.search.sample"
+
+
+def regression(n, noise=0.3, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 3))
+    return X, np.sin(2.0 * X[:, 0]) + noise * random.standard_normal(n)
+
+
+class Recorder:
+    """Scores by R2, and stores the rows of every validation side."""
+
+    def __init__(self):
+        self.rows = []
+
+    def __call__(self, model, X, y):
+        self.rows.append(frozenset(X[:, 2].astype(int).tolist()))
+        return r2_score(y, model.predict(X))
+
+    @property
+    def folds(self):
+        return [np.array(sorted(rows)) for rows in dict.fromkeys(self.rows)]
+
+
+def recorded(n_rows, *, groups=None, cv=None, **settings):
+    """Return a fitted search, and the validation rows of its folds."""
+    X, y = regression(n_rows)
+    # The last column numbers the rows; no kernel reads it.
+    X[:, 2] = np.arange(n_rows)
+    kernels, recorder = ParameterGrid([GaussianKernel(1.0)], [0, 1]), Recorder()
+    settings = {"alphas": [0.1, 0.03, 0.01], "tol": 1e-4} | settings
+    search = SpicyMKLRegressorCV(kernels, cv=cv, scoring=recorder, **settings)
+    return search.fit(X, y, groups=groups), recorder.folds, X, y
+
+
+def test_scores_are_those_of_fits_on_the_sample_with_carried_strengths():
+    search, folds, X, y = recorded(400, max_search_rows=100, cv=KFold(4, shuffle=True))
+    rows = np.concatenate(folds)
+    assert rows.size == np.unique(rows).size == search.fit_info_["search_rows"] == 100
+    for k, alpha in enumerate(search.cv_results_["param_alpha"]):
+        model = SpicyMKLRegressor(search.kernels, alpha=4.0**0.6 * alpha, tol=1e-4)
+        scores = []
+        for test in folds:
+            train = np.setdiff1d(rows, test)
+            model.fit(X[train], y[train])
+            scores.append(r2_score(y[test], model.predict(X[test])))
+        assert search.cv_results_["mean_test_score"][k] == pytest.approx(
+            np.mean(scores), abs=2e-3
+        )
+
+
+def test_the_chosen_model_is_fitted_on_all_rows():
+    X, y = regression(400)
+    search = SpicyMKLRegressorCV(KERNELS, max_search_rows=100).fit(X, y)
+    model = SpicyMKLRegressor(KERNELS, alpha=search.best_params_["alpha"]).fit(X, y)
+    assert search.alpha_ == pytest.approx(model.alpha_)
+    assert search.objective_ == pytest.approx(model.objective_, rel=2e-3)
+    assert search.duality_gap_ <= search.tol
+    assert search.dual_coef_.size == 400
+
+
+def test_short_tables_are_not_sampled():
+    X, y = regression(120)
+    search = SpicyMKLRegressorCV(KERNELS, n_alphas=5).fit(X, y)
+    every = clone(search).set_params(max_search_rows=None).fit(X, y)
+    assert search.fit_info_["search_rows"] == 120
+    np.testing.assert_array_equal(search.dual_coef_, every.dual_coef_)
+    for name in ("split0_test_score", "mean_n_active"):
+        np.testing.assert_array_equal(search.cv_results_[name], every.cv_results_[name])
+
+
+def test_random_state_alone_decides_which_rows_are_drawn():
+    def drawn(seed):
+        _, folds, *_ = recorded(300, max_search_rows=60, random_state=seed)
+        return np.unique(np.concatenate(folds)).tolist()
+
+    assert drawn(None) == drawn(None)
+    assert drawn(3) == drawn(3) != drawn(4)
+
+
+def test_groups_are_drawn_whole():
+    groups = np.random.default_rng(0).integers(0, 60, 600)
+    search, folds, *_ = recorded(600, groups=groups, max_search_rows=150)
+    rows = np.unique(np.concatenate(folds))
+    assert np.isin(groups, groups[rows]).sum() == rows.size
+    assert search.fit_info_["search_rows"] == rows.size
+    assert 100 < rows.size < 200
+    held = [set(groups[fold].tolist()) for fold in folds]
+    assert sum(map(len, held)) == len(set.union(*held))
+
+
+def test_the_order_of_time_is_kept():
+    n_rows = 300
+    _, folds, *_ = recorded(n_rows, cv=TimeSeriesSplit(3), max_search_rows=60)
+    expected = [test for _, test in TimeSeriesSplit(3).split(np.zeros(n_rows))]
+    for fold, whole in zip(folds, expected, strict=True):
+        assert set(fold.tolist()) < set(whole.tolist())
+
+
+def test_classes_have_their_shares():
+    X, _ = regression(400)
+    y = np.repeat(["a", "b", "c"], [300, 80, 20])
+    X[:, 0] += np.repeat([0.0, 1.0, 3.0], [300, 80, 20])
+    counts = {}
+
+    def score(model, X, y):
+        counts[tuple(X[:, 0])] = np.array([np.sum(y == name) for name in "abc"])
+        return np.mean(model.predict(X) == y)
+
+    search = SpicyMKLClassifierCV(
+        KERNELS, alphas=[0.1, 0.03], scoring=score, max_search_rows=100
+    )
+    search.fit(X, y)
+    assert np.abs(sum(counts.values()) - [75, 20, 5]).max() <= 1
+    with pytest.raises(ValueError, match=r"max_search_rows=20 is too small.*a class"):
+        search.set_params(max_search_rows=20).fit(X, y)
+
+
+@pytest.mark.parametrize(("noise", "n_rows"), [(0.01, 100), (1.0, 800)])
+def test_samples_grow_until_the_scores_of_rivals_differ(monkeypatch, noise, n_rows):
+    monkeypatch.setattr(f"{SAMPLE}.FIRST_ROWS", 100)
+    X, y = regression(800, noise)
+    search = SpicyMKLRegressorCV(KERNELS, alphas=[0.1, 0.03, 0.01]).fit(X, y)
+    assert search.fit_info_["search_rows"] == n_rows
+    results = search.cv_results_
+    folds = np.array([results[f"split{k}_test_score"] for k in range(5)])
+    behind = folds[:, [search.best_index_]] - folds
+    error = behind.std(axis=0, ddof=1) / np.sqrt(5)
+    rivals = behind.mean(axis=0) <= 2.0 * error
+    assert n_rows == 800 or error[rivals].max() <= 3e-3
+
+
+def test_a_single_validation_set_needs_all_rows(monkeypatch):
+    monkeypatch.setattr(f"{SAMPLE}.FIRST_ROWS", 50)
+    X, y = regression(200)
+    rows = np.arange(200)
+    search = SpicyMKLRegressorCV(
+        KERNELS, alphas=[0.1, 0.01], cv=[(rows[50:], rows[:50])]
+    )
+    assert search.fit(X, y).fit_info_["search_rows"] == 200
+
+
+SETTINGS = {"kernels": KERNELS, "cv": 3, "max_search_rows": 60}
+SEARCHES = [
+    SpicyMKLRegressorCV(**SETTINGS, n_alphas=4, storage="lazy"),
+    SpicyMKLRegressorCV(**SETTINGS, n_alphas=4, storage="low_rank"),
+    SpicyMKLRegressorCV(**SETTINGS, n_alphas=4, normalize="cosine", intervals=True),
+    LpMKLRegressorCV(**SETTINGS, ps=[2.0]),
+    FixedWeightsMKLRegressorCV(**SETTINGS),
+    LocalRademacherMKLRegressorCV(**SETTINGS, Cs=[1.0], thetas=[1]),
+    GroupOMPRegressorCV(**SETTINGS, max_kernels=2),
+    HKLRegressorCV(n_alphas=3, cv=3, max_search_rows=60),
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda each: type(each).__name__)
+def test_every_search_scores_on_a_sample(search):
+    X, y = regression(180, noise=0.1)
+    model = clone(search).fit(X, y)
+    assert model.fit_info_["search_rows"] == 60
+    assert model.score(X, y) > 0.05
+    if getattr(search, "intervals", False):
+        lower, upper = model.predict_interval(X)
+        assert np.mean((lower <= y) & (y <= upper)) > 0.8
+
+
+def test_precomputed_matrices_targets_and_times_are_sampled():
+    X, y = regression(180, noise=0.1)
+    alike = {"cv": 3, "n_alphas": 4, "max_search_rows": 60}
+    grams = stack_grams([np.exp(-((X[:, [c]] - X[:, c]) ** 2)) for c in range(3)])
+    given = SpicyMKLRegressorCV("precomputed", **alike).fit(grams, y)
+    several = SpicyMKLRegressorCV(KERNELS, **alike, selection="separate")
+    several.fit(X, np.column_stack([y, X[:, 1] ** 2]))
+    time = np.column_stack([np.ones(180), np.exp(y)])
+    groups = np.arange(180) // 3
+    survival = SpicyMKLSurvivalCV(KERNELS, **alike).fit(X, time, groups=groups)
+    for model in (given, several, survival):
+        assert model.fit_info_["search_rows"] == 60
+    assert given.best_score_ > 0.5
+    assert several.alpha_.shape == (2,)
+    assert survival.best_score_ > 0.7
+
+
+def test_a_search_on_a_sample_holds_less():
+    X, y = regression(500)
+
+    def peak(max_search_rows):
+        search = SpicyMKLRegressorCV(
+            KERNELS,
+            alphas=[0.1, 0.01],
+            normalize="center",
+            storage="dense",
+            max_search_rows=max_search_rows,
+        )
+        tracemalloc.start()
+        search.fit(X, y)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(100) < 0.6 * peak(None)
