@@ -24,7 +24,7 @@ from multikernel.gram.steps import (
     Step,
     inverse_roots,
 )
-from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.base import Kernel, KernelDictionary
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 
@@ -126,17 +126,21 @@ def _others(plan: Plan, X: Array, space: Space) -> Iterator[tuple[int, DeviceArr
     """Yield the numbers and the matrices of all other kernels."""
     samples = make_samples(X)
     for place, m in enumerate(plan.others.tolist()):
-        kernel = plan.dictionary[int(plan.sources[place])]
-        columns = X
-        if type(kernel) is ColumnKernel:
-            columns, kernel = select_columns(X, kernel.columns), kernel.kernel
-        if type(kernel) not in (LinearKernel, PolynomialKernel):
-            yield m, space.put(evaluate_other(plan, place, samples))
-            continue
-        Z = space.put(columns)
-        K = Z @ Z.T
-        if isinstance(kernel, PolynomialKernel):
-            K = (kernel.scale * K + kernel.offset) ** kernel.degree
-        if not bool(space.xp.all(space.xp.isfinite(K))):
-            evaluate_other(plan, place, samples)  # raises the error of the kernel
+        K = _inner_products(plan.dictionary[int(plan.sources[place])], X, space)
+        # NumPy's evaluation raises the error of a kernel that is not finite.
+        if K is None or not bool(space.xp.all(space.xp.isfinite(K))):
+            K = space.put(evaluate_other(plan, place, samples))
         yield m, K
+
+
+def _inner_products(kernel: Kernel, X: Array, space: Space) -> DeviceArray | None:
+    """Return the matrix of a linear or polynomial kernel; None for others."""
+    if type(kernel) is ColumnKernel:
+        X, kernel = select_columns(X, kernel.columns), kernel.kernel
+    if type(kernel) not in (LinearKernel, PolynomialKernel):
+        return None
+    Z = space.put(X)
+    K = Z @ Z.T
+    if isinstance(kernel, PolynomialKernel):
+        K = (kernel.scale * K + kernel.offset) ** kernel.degree
+    return K

@@ -43,8 +43,9 @@ class Device:
         Device of the library, such as ``"cuda:1"`` for PyTorch. None selects its
         current CUDA device, and the processor for NumPy.
     precision : {"float64", "float32"}, default="float64"
-        Precision of the stored matrices. With float32 entries are rounded to seven
-        digits, sums still use float64, and the duality gap includes the rounding.
+        Precision of whole matrices. With float32 entries are rounded to seven digits,
+        sums still use float64, and the duality gap includes the rounding. Factors
+        are always float64.
     factors : bool or None, default=None
         Whether interactions are stored as factors, whose passes run on the device,
         and not as whole main matrices. None selects what ``storage="auto"`` selects.
@@ -52,7 +53,7 @@ class Device:
     Raises
     ------
     ValueError
-        If a parameter has another value.
+        If a parameter has another value, or factors are asked for in float32.
 
     Examples
     --------
@@ -73,6 +74,10 @@ class Device:
         check_parameter("Device", "device", self.device, texts)
         check_parameter("Device", "precision", self.precision, PRECISION)
         check_parameter("Device", "factors", self.factors, AnyOf((NOTHING, FLAG)))
+        if self.factors and self.precision == "float32":
+            raise ValueError(
+                "Device: factors=True requires precision='float64', got 'float32'."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,9 +180,10 @@ def open_space(settings: Device) -> Space:
         device = _device_of(name, module, settings.device)
         xp.ones(1, dtype=xp.float64, device=device)
     except (TypeError, ValueError, RuntimeError, AssertionError) as error:
+        where = "its default device" if settings.device is None else settings.device
         raise ValueError(
-            f"Device: {name} has no device {settings.device!r} that stores float64 "
-            f"({error}). Choose another device, or None for the default."
+            f"Device: {name} cannot store float64 on {where} ({error}). Pass another "
+            "device; device='cpu' computes on the processor."
         ) from error
     return Space(xp, device, getattr(xp, settings.precision))
 
