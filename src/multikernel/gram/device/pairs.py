@@ -11,8 +11,8 @@ from multikernel.gram.factors.pairs import runs_of
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.largest import Numbers
 
-COLUMNS = 2048
-"""Columns of the factors in one block of a pass: products of two blocks take 32 MB."""
+COLUMNS = 1024
+"""Columns of the factors in one block of a pass: products of two blocks take 8 MB."""
 
 
 @dataclass(frozen=True, eq=False)
