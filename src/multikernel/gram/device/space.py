@@ -120,8 +120,12 @@ class Space:
 
     def cut(self, matrix: DeviceArray, rows: Indices, cols: Indices) -> DeviceArray:
         """Return some rows and columns of a matrix."""
-        some = self.xp.take(matrix, self.put_indices(rows), axis=0)
-        return self.xp.take(some, self.put_indices(cols), axis=1)
+        # The fewer ones first: the intermediate array is smaller.
+        for axis, some in sorted(
+            enumerate((rows, cols)), key=lambda pair: pair[1].size
+        ):
+            matrix = self.xp.take(matrix, self.put_indices(some), axis=axis)
+        return matrix
 
     def cholesky(self, system: DeviceArray) -> DeviceArray | None:
         """Return the Cholesky factor, None if a matrix is not positive definite."""
