@@ -128,7 +128,13 @@ class CenteredMains:
     def roots(self) -> Array:
         """Return roots of the diagonals of what is left of mains before centring."""
         residual = self.stack.residual
-        return np.zeros(self.stack.shape[:2]) if residual is None else residual.roots
+        nothing = np.broadcast_to(0.0, self.stack.shape[:2])
+        return nothing if residual is None else residual.roots
+
+    @property
+    def leave_nothing(self) -> bool:
+        """Return whether the factors of mains are exact."""
+        return self.stack.residual is None and not self.drifts.any()
 
     @property
     def centred_roots(self) -> Array:
@@ -153,15 +159,21 @@ class CenteredMains:
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
 
-    def product_diagonal(self, first: int, second: int) -> Array:
-        """Return a bound on the diagonal of K_i o K_j less the factors' product.
+    def left(self, first: int, second: int) -> tuple[Array | float, float]:
+        """Return a bound on the diagonal that a factor leaves, and its drift.
 
-        With the entries z^2 and y^2 of the factors, and e^2 and f^2 of what they leave,
-        it is (z^2 + e^2) (y^2 + f^2) - z^2 y^2.
+        Of a product with the entries z^2 and y^2 of the mains' factors, and e^2 and f^2
+        of what they leave, it is (z^2 + e^2) (y^2 + f^2) - z^2 y^2.
         """
+        if second < 0:
+            return self.roots[first] ** 2, float(self.drifts[first])
+        roots = self.product(first, second).roots
+        own = 0.0 if roots is None else roots**2
+        if self.leave_nothing:
+            return own, 0.0
         z, y = self.lengths[first], self.lengths[second]
         e, f = (self.roots[i] + self.drifts[i] for i in (first, second))
-        return np.asarray((z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2)
+        return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + own, 0.0
 
     def inner_products(self, mains: Indices, v: Array) -> Array:
         """Return Z^T diag(v) Z for the centred factors of some mains, side by side."""
@@ -197,10 +209,12 @@ class CenteredMains:
     # Products in use.
 
     def product(self, first: int, second: int) -> ProductFactor:
-        """Return the factor of a product, which is made once.
+        """Return the factor of a product, which is made once, or of a main alone.
 
         The products of few features are a factor that leaves nothing.
         """
+        if second < 0:
+            return ProductFactor(self.factor(first))
         key = first, second
         if key not in self.made:
             A, B = self.factor(first), self.factor(second)

@@ -32,7 +32,7 @@ from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.pairs import PairOrder, pair_order, run_of, runs_of
 from multikernel.gram.largest import Largest, Numbers
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.products import ProductsOfMains
+from multikernel.gram.products import LOOPS, ProductsOfMains
 from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.interactions import InteractionDictionary, Terms
@@ -40,8 +40,6 @@ from multikernel.kernels.products import CENTRING_ROWS
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import sizes_of
 from multikernel.linalg.threads import compiled
-
-LOOPS = "multikernel.gram.product_loops"
 
 FINER = 1e-3
 """What refinement multiplies the tolerance of products by."""
@@ -73,7 +71,7 @@ class ProductLandmarks(Landmarks):
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
         """Return how many features some kernels of a stack have."""
-        widths = stack.held_numbers()[kernels] / stack.shape[1]
+        widths = stack.once(kernels).held_numbers() / stack.shape[1]
         return tuple(widths.astype(int).tolist())
 
     def coefficients(
@@ -81,11 +79,7 @@ class ProductLandmarks(Landmarks):
     ) -> tuple[Array, Array]:
         """Return coefficients over features of the function K_m coefs."""
         assert isinstance(stack, FactoredProducts)
-        first, second = stack.terms[m].tolist()
-        if second < 0:
-            values = stack.mains.factor(first) @ coefs
-        else:
-            values = stack.mains.over_features(first, second, coefs)
+        values = stack.mains.over_features(*stack.terms[m].tolist(), coefs)
         return stack.scales[m] * values, np.zeros(coefs.shape[1])
 
 
@@ -120,8 +114,7 @@ class FactoredProducts(ProductsOfMains):
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        n_samples = self.mains.stack.shape[1]
-        return len(self.terms), n_samples, n_samples
+        return len(self.terms), *self.mains.stack.shape[1:]
 
     @cached_property
     def _order(self) -> PairOrder:
@@ -136,17 +129,12 @@ class FactoredProducts(ProductsOfMains):
 
     def _made(self) -> Iterator[tuple[int, ProductFactor, Array]]:
         """Yield (m, factor, roots) for the products whose factor leaves something."""
-        coarse = {
-            mains: made
-            for mains, made in self.mains.made.items()
-            if made.roots is not None
-        }
-        for m in self._pairs.tolist() if coarse else ():
-            first, second = self.terms[m].tolist()
-            if (first, second) in coarse:
-                made = coarse[first, second]
-                assert made.roots is not None
-                yield m, made, made.roots
+        made = self.mains.made
+        is_any = any(factor.roots is not None for factor in made.values())
+        for m in self._pairs.tolist() if is_any else ():
+            factor = made.get(tuple(self.terms[m].tolist()))
+            if factor is not None and factor.roots is not None:
+                yield m, factor, factor.roots
 
     @property
     def paired(self) -> Indices:
@@ -158,8 +146,7 @@ class FactoredProducts(ProductsOfMains):
         """Return whether the factors of mains and of all products are exact."""
         mains = self.mains.stack
         widest = int(mains.ranks[self.paired].max(initial=1))
-        exact = mains.residual is None and not self.mains.drifts.any()
-        return exact and widest**2 <= MOST_VALUES
+        return self.mains.leave_nothing and widest**2 <= MOST_VALUES
 
     def mains_alone(self) -> GramStack:
         """Return the kernels that are mains before they are centred."""
@@ -170,8 +157,10 @@ class FactoredProducts(ProductsOfMains):
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         forms = np.empty(self.shape[0])
-        for numbers, some in self.runs(v):
+        for numbers, some in self._runs(v):
             forms[numbers] = some
+        for m, made, _ in self._made():
+            forms[m] = self.scales[m] * np.sum((made.rows @ v) ** 2)
         return forms
 
     def _forms_of_mains(self, v: Array) -> Array:
@@ -183,12 +172,17 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(sums[self.terms[self.alone, 0]])
 
     def runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
-        """Yield the forms of mains alone, then of the products of some mains a time."""
+        """Yield the numbers and the forms of kernels, some at a time where exact."""
+        if self.leaves_nothing:
+            return self._runs(v)
+        return iter([(slice(0, self.shape[0]), self.quadratic_forms(v))])
+
+    def _runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
+        """Yield the forms of mains alone, then of the products of some at a time."""
         if self.alone.size:
             yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
         order, ends = self._order, self._ends
         add = compiled(LOOPS, "write_block_squares")
-        coarse = {m: np.sum((made.rows @ v) ** 2) for m, made, _ in self._made()}
         for run in runs_of(ends, TILE):
             squares = np.zeros(order.starts[run[1]] - order.starts[run[0]])
             if not squares.size:
@@ -196,9 +190,6 @@ class FactoredProducts(ProductsOfMains):
             for others, G in self.mains.blocks(order.mains, ends, run, v):
                 add(G, run, others, ends, order.starts, order.partners, squares)
             numbers = order.part(*run)
-            every = np.arange(self.shape[0])[numbers] if coarse else ()
-            for place, m in enumerate(every):
-                squares[place] = coarse.get(m, squares[place])
             squares *= self.scales[numbers]
             yield numbers, squares
 
@@ -240,16 +231,9 @@ class FactoredProducts(ProductsOfMains):
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         images = np.zeros(coefs.shape)
         for m in np.flatnonzero(coefs.reshape(len(coefs), -1).any(axis=1)).tolist():
-            rows = self._rows(m)
+            rows = self.mains.product(*self.terms[m].tolist()).rows
             images[m] = self.scales[m] * (rows.T @ (rows @ coefs[m]))
         return images
-
-    def _rows(self, m: int) -> Array:
-        """Return the factor of one kernel, transposed and not scaled."""
-        first, second = self.terms[m].tolist()
-        if second < 0:
-            return self.mains.factor(first)
-        return self.mains.product(first, second).rows
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -318,26 +302,17 @@ class FactoredProducts(ProductsOfMains):
 
     def held_numbers(self) -> Array:
         """Return how many numbers the features of each kernel are, (n_kernels,)."""
-        ranks = np.append(self.mains.stack.ranks, 1)
-        ranks_of_each = ranks[np.asarray(self.terms)]
-        return np.asarray(float(self.shape[1]) * np.prod(ranks_of_each, axis=1))
-
-    def pass_numbers(self) -> float:
-        """Return the numbers of the mains, which is all that a pass reads."""
-        return float(self.mains.stack.factors.size)
+        ranks = np.append(self.mains.stack.ranks, 1)[np.asarray(self.terms)]
+        return np.asarray(float(self.shape[1]) * np.prod(ranks, axis=1))
 
     # What factors leave.
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
-        mains = self.mains
-        if mains.stack.residual is None and not mains.drifts.any():
-            bounds = np.zeros(self.shape[0])
-        else:
-            sides = mains.product_sides(sizes_of(v))
-            bounds = self._of_each(mains.main_roots(v), *sides) ** 2
-            bounds *= self.scales
-        sizes = sizes_of(v)
+        mains, sizes, bounds = self.mains, sizes_of(v), np.zeros(self.shape[0])
+        if not mains.leave_nothing:
+            sides = mains.product_sides(sizes)
+            bounds = self.scales * self._of_each(mains.main_roots(v), *sides) ** 2
         for m, _, roots_of_one in self._made():
             bounds[m] += self.scales[m] * float(roots_of_one @ sizes) ** 2
         return bounds
@@ -419,26 +394,20 @@ class FactoredProducts(ProductsOfMains):
     def take(self, kernels: Indices) -> GramStack:
         """Return the factors of the chosen kernels."""
         kernels = np.arange(self.shape[0])[kernels]
-        mains, n_samples = self.mains, self.shape[1]
+        scales, n_samples = self.scales[kernels], self.shape[1]
+        terms = self.terms[kernels].tolist()
         residuals, drifts = np.zeros((kernels.size, n_samples)), np.zeros(kernels.size)
-        blocks = [self._rows(m) for m in kernels.tolist()]
+        blocks = [self.mains.product(*pair).rows for pair in terms]
         offsets = np.cumsum([0, *map(len, blocks)]).astype(np.intp)
         rows = np.empty((offsets[-1], n_samples))
-        for number, m in enumerate(kernels.tolist()):
+        for number, pair in enumerate(terms):
             out = rows[offsets[number] : offsets[number + 1]]
-            np.multiply(blocks[number], np.sqrt(self.scales[m]), out=out)
-            first, second = self.terms[m].tolist()
-            if second < 0:
-                residuals[number] = mains.roots[first] ** 2
-                drifts[number] = mains.drifts[first]
-            else:
-                residuals[number] = mains.product_diagonal(first, second)
-                roots = mains.product(first, second).roots
-                residuals[number] += 0.0 if roots is None else roots**2
-        residual = Residual(np.sqrt(residuals), drifts).scaled(self.scales[kernels])
+            np.multiply(blocks[number], np.sqrt(scales[number]), out=out)
+            residuals[number], drifts[number] = self.mains.left(*pair)
+        residual = Residual(np.sqrt(residuals), drifts).scaled(scales)
         return LowRankStack(rows.T, offsets, residual, None, self._numbers(kernels))
 
-    def once(self, kernels: Indices) -> GramStack:
+    def once(self, kernels: Indices) -> "FactoredProducts":
         """Return the stack of the chosen kernels for a single product."""
         return FactoredProducts(
             self.mains,
@@ -451,14 +420,14 @@ class FactoredProducts(ProductsOfMains):
     def among(self, kernels: Indices) -> "FactoredProducts":
         """Return the chosen kernels as if the dictionary had no others."""
         assert self.landmarks is not None
-        dictionary, terms = self.landmarks.dictionary, self.terms[kernels]
+        dictionary, some = self.landmarks.dictionary, self.once(kernels)
         assert isinstance(dictionary, InteractionDictionary)
         landmarks = replace(
             self.landmarks,
-            dictionary=replace(dictionary, terms=terms),
+            dictionary=replace(dictionary, terms=some.terms),
             kernels=self.landmarks.kernels[: kernels.size],
         )
-        return FactoredProducts(self.mains, terms, self.scales[kernels], landmarks)
+        return replace(some, landmarks=landmarks, chosen=None)
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples; the factors' rows are copied."""
@@ -469,7 +438,9 @@ class FactoredProducts(ProductsOfMains):
 
 
 makes_factors.register(FactoredProducts, lambda stack: True)
-pass_numbers.register(FactoredProducts, FactoredProducts.pass_numbers)
+pass_numbers.register(
+    FactoredProducts, lambda stack: float(stack.mains.stack.factors.size)
+)
 largest_forms.register(FactoredProducts, FactoredProducts.largest_forms)
 residual_traces.register(FactoredProducts, FactoredProducts.residual_traces)
 full_forms.register(FactoredProducts, FactoredProducts.full_forms)

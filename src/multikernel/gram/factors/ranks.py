@@ -1,5 +1,7 @@
 """Ranks of kernels, estimated on a few kernels and samples."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
@@ -11,7 +13,8 @@ from multikernel.gram.factors.growth import (
     without_landmarks,
 )
 from multikernel.gram.factors.landmarks import LowRank, kernel_features
-from multikernel.kernels.base import KernelDictionary, kernel_name
+from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.products import ProductKernel, uncentred
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
@@ -52,7 +55,7 @@ def _ranks_of(dictionary: KernelDictionary, X: Array, chosen: Indices) -> Indice
     sample = X[evenly_spaced(n_samples, SAMPLED_ROWS)]
     ranks = np.empty(chosen.size, dtype=np.intp)
     for number, m in enumerate(chosen.tolist()):
-        kernel = dictionary[m]
+        kernel = _before_centering(dictionary[m])
         features = kernel_features(kernel, X[:1])
         if features is not None:
             ranks[number] = min(features.shape[1], n_samples)
@@ -65,6 +68,13 @@ def _ranks_of(dictionary: KernelDictionary, X: Array, chosen: Indices) -> Indice
         rank = _rank_of_sample(columns, n_samples)
         ranks[number] = min(rank, n_samples)
     return ranks
+
+
+def _before_centering(kernel: Kernel) -> Kernel:
+    """Return a kernel whose rank is about the same, and whose columns cost no means."""
+    if not isinstance(kernel, ProductKernel):
+        return uncentred(kernel)
+    return replace(kernel, kernels=[uncentred(factor) for factor in kernel.kernels])
 
 
 def _rank_of_sample(columns: KernelColumns, full: int) -> int:
