@@ -74,6 +74,23 @@ def test_lists_are_saved_and_summed_up(tmp_path, monkeypatch):
     np.testing.assert_array_equal(load(tmp_path / "model").predict(X), short.predict(X))
 
 
+def test_nothing_is_computed_of_all_kernels_at_once(monkeypatch):
+    monkeypatch.setattr(every_product, "TILE", 4)
+    rows, sizes = interactions.EveryPair.rows, []
+
+    def noted(terms, numbers):
+        sizes.append(numbers.size)
+        return rows(terms, numbers)
+
+    monkeypatch.setattr(interactions.EveryPair, "rows", noted)
+    monkeypatch.setattr(listed, "FIRST", 2)
+    for module in (listed, interactions):
+        monkeypatch.setattr(module, "MANY", 10)
+    short = SpicyMKLClassifier(**COMMON, alpha="null").fit(X, y)
+    assert short.summary()["kernel"].tolist() == ["x0 × x1"]
+    assert 0 < max(sizes) < N_KERNELS / 3
+
+
 def test_tests_and_the_strength_of_noise_are_those_of_all_kernels(monkeypatch):
     options = {"n_permutations": 19, "analytic": False, "random_state": 0}
     pairs = Interactions(per_column(GaussianKernel("median"), 15), weight=1.0)

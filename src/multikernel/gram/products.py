@@ -198,7 +198,7 @@ class ProductStack(ProductsOfWhole):
 
     def mains_alone(self) -> GramStack:
         """Return the stack of the kernels that are mains."""
-        return PartStack(self.mains, self._places, self.terms[self.alone, 0])
+        return PartStack(self.mains, self._places, self.terms[self.alone][:, 0])
 
     # Forms.
 

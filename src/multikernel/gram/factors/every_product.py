@@ -106,10 +106,14 @@ class EveryProduct(FactoredProducts):
 
     def parts(self) -> Iterator[tuple[int, FactoredProducts]]:
         """Yield stacks of some products each, and the number of their first."""
+        for numbers in self._numbers_of_parts():
+            yield int(numbers[0]), self.once(numbers)
+
+    def _numbers_of_parts(self) -> Iterator[Indices]:
+        """Yield the numbers of kernels, about as many at a time as a tile has pairs."""
         step = max(1, TILE // 2 * self.paired.size)
         for start in range(0, self.shape[0], step):
-            numbers = np.arange(start, min(start + step, self.shape[0]))
-            yield start, self.once(numbers)
+            yield np.arange(start, min(start + step, self.shape[0]))
 
     def largest_forms(
         self, v: Array, level: float, most: int
@@ -122,8 +126,12 @@ class EveryProduct(FactoredProducts):
         return largest.result()
 
     def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero."""
-        zero = [start + zero_kernels(part) for start, part in self.parts()]
+        """Return the kernels whose matrix is zero before it is scaled."""
+        zero = []
+        for numbers in self._numbers_of_parts():
+            terms = self.terms[numbers]
+            part = FactoredProducts(self.mains, terms, np.ones(len(terms)))
+            zero.append(numbers[zero_kernels(part)])
         return np.concatenate(zero)
 
 

@@ -150,7 +150,7 @@ class FactoredProducts(ProductsOfMains):
 
     def mains_alone(self) -> GramStack:
         """Return the kernels that are mains before they are centred."""
-        return self.mains.stack.take(self.terms[self.alone, 0])
+        return self.mains.stack.take(self.terms[self.alone][:, 0])
 
     # Products.
 
@@ -169,7 +169,7 @@ class FactoredProducts(ProductsOfMains):
         u = columns @ stack.factors
         u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
         sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
-        return np.asarray(sums[self.terms[self.alone, 0]])
+        return np.asarray(sums[self.terms[self.alone][:, 0]])
 
     def runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
         """Yield the numbers and the forms of kernels, some at a time where exact."""
@@ -285,7 +285,7 @@ class FactoredProducts(ProductsOfMains):
         product of a row of `left` and one of `right`, (n_mains, n_columns).
         """
         numbers = np.empty(self.shape[0])
-        numbers[self.alone] = mains[self.terms[self.alone, 0]]
+        numbers[self.alone] = mains[self.terms[self.alone][:, 0]]
         order = self._order
         used = order.mains
         right = right[run_of(used)]
