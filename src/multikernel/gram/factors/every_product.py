@@ -126,13 +126,17 @@ class EveryProduct(FactoredProducts):
         return largest.result()
 
     def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero before it is scaled."""
-        zero = []
+        """Return mains alone and products whose matrix is zero.
+
+        Constant products, which are scaled by zero, are not looked for: that would take
+        a pass.
+        """
+        zero = [self.alone[zero_kernels(self.once(self.alone))]]
         for numbers in self._numbers_of_parts():
             terms = self.terms[numbers]
             part = FactoredProducts(self.mains, terms, np.ones(len(terms)))
             zero.append(numbers[zero_kernels(part)])
-        return np.concatenate(zero)
+        return np.unique(np.concatenate(zero))
 
 
 largest_forms.register(EveryProduct, EveryProduct.largest_forms)
