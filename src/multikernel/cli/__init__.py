@@ -11,7 +11,7 @@ from multikernel.cli._start import (
 
 
 def main() -> None:
-    """Run the command line; say what to install if its libraries are missing."""
+    """Run the command line; if its libraries are missing, print what to install."""
     replace_closed_streams()
     write_any_text()
     try:
@@ -19,7 +19,7 @@ def main() -> None:
             from multikernel.cli.app import app
     except ImportError as error:
         if error.__cause__ is None:
-            raise  # a defect of the program
+            raise  # a bug, not a missing library
         print(f"Error: {error}", file=sys.stderr)
         raise SystemExit(1) from error
     with ended_by_sigterm():

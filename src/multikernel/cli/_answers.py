@@ -15,13 +15,13 @@ from multikernel.inspection.pipelines import data_at_model, last_step
 
 
 def answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.DataFrame:
-    """Return predictions behind ids, with further answers where these are asked for."""
+    """Return the predictions with ids before them and the columns that options add."""
     estimator, X = ask.model, ask.X
     (before, model), times = last_step(estimator), asked.later or []
     predicted = ask("predict")
     frame = pd.DataFrame(predicted, columns=_heads(model, predicted, "prediction"))
     if is_outlier_detector(estimator):
-        frame["decision"] = estimator.decision_function(X)  # to rank them by
+        frame["decision"] = estimator.decision_function(X)
     if predicts_times(model):
         reached = data_at_model(before, X)
         frame["median_time"] = model.predict_median(reached)
@@ -44,13 +44,13 @@ def answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.Dat
 
 
 def _heads(model: Any, predicted: Any, head: str) -> list[str]:
-    """Return the names of columns, one for each output."""
+    """Return the column names of predictions, one per output."""
     several = np.ndim(predicted) > 1
     return [f"{head}_{name}" for name in model.output_names_] if several else [head]
 
 
 def _intervals(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
-    """Return the ends of intervals, or no columns where none are asked for."""
+    """Return the ends of prediction intervals; no columns without --interval."""
     if asked.interval is None:
         return pd.DataFrame()
     if getattr(model._state, "folds", None) is None:
@@ -68,7 +68,7 @@ def _intervals(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
 
 
 def _terms(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
-    """Return contributions, and the intercept, or no columns if not asked for."""
+    """Return contributions and intercepts; no columns without --contributions."""
     if asked.contributions is None:
         return pd.DataFrame()
     check_choice("--contributions", asked.contributions, ("kernel", "view", "column"))

@@ -1,4 +1,4 @@
-"""Columns on the command line: views, categories, groups, and sequences (FASTA)."""
+"""Column options: views, categories, groups, and sequences (FASTA)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,10 +50,7 @@ class ColumnChoice:
     unused: tuple[str, ...] = ()
 
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
-        """Return the columns of every view asked for, and note those that are in none.
-
-        A pattern that fits no column is refused.
-        """
+        """Return the columns of each view; raise for a pattern without matches."""
         by_view: dict[str, list[str]] = {}
         for view, text in self.views.items():
             fits: set[str] = set()
@@ -75,7 +72,7 @@ class ColumnChoice:
 
 
 def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
-    """Return names that commas part; what is a column as a whole stays whole.
+    """Split comma-separated names; a column name that contains commas stays whole.
 
     >>> from multikernel.cli._columns import parted
     >>> parted(["age,dose, daily", "site"], ["age", "dose, daily", "site"])
@@ -89,7 +86,7 @@ def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
         parts = text.split(",")
         while parts:
             wholes = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
-            # Blanks at its ends may be part of the name of a column.
+            # A column name may begin or end with blanks.
             fits = (
                 w
                 for whole in wholes
@@ -103,7 +100,7 @@ def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
 
 
 def say_ignored(why: str, columns: Sequence[str]) -> None:
-    """Note columns that are not used, on standard error."""
+    """Print a note that names ignored columns and the reason."""
     if columns:
         more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         names = ", ".join(columns[:5])
@@ -114,7 +111,7 @@ KernelSet = tuple[Sequence[Kernel], bool]
 """Kernels, and whether each column gets its own."""
 
 PLAIN = ColumnChoice()
-"""What holds where the command line says nothing."""
+"""Column options of a command without column options."""
 
 
 def parse_views(views: Iterable[str]) -> dict[str, str]:
@@ -138,7 +135,7 @@ def parse_views(views: Iterable[str]) -> dict[str, str]:
 
 
 def kernels_on(numbers: Sequence[str], chosen: KernelSet) -> list[Kernel]:
-    """Return kernels on columns of numbers, on each or on all: none without columns."""
+    """Return kernels on each numeric column or on all of them; none without columns."""
     kernels, per_column = chosen
     sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
     return [ColumnKernel(kernel, each) for each in sets for kernel in kernels]
@@ -157,27 +154,27 @@ def view_kernels(
         on_numbers = kernels_on([c for c in columns if c not in categories], chosen)
         if words:
             on_numbers.append(ColumnKernel(CategoryKernel(), words))
-        # One set of all columns needs no name of its own.
+        # Kernels on all columns of a view need no column names.
         alone = not per_column and not words
         kernels_of_views[view] = (columns, list(kernels) if alone else on_numbers)
     return kernels_of_views
 
 
 COLUMN = "sequence"
-"""What the letters of a FASTA file are called as a column."""
+"""Column name of the sequences in a FASTA file."""
 
 NAME = "name"
-"""What the names of its records are called, beside predictions."""
+"""Column name of the record names, in the output of predict."""
 
 LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
-"""Words of the longest spectrum: some thousand of them, as many as memory allows."""
+"""Longest words of the spectra of each alphabet: a few thousand different words."""
 
 CHOICES = ("default", "spectrum", "dna", "protein")
 
 
 @dataclass(frozen=True)
 class SequenceChoice:
-    """What the command line says about sequences; no alphabet: the first that fits."""
+    """Sequence options; if `alphabet` is None, the letters determine it."""
 
     kernels: str = "default"
     alphabet: str | None = None
@@ -185,7 +182,7 @@ class SequenceChoice:
     ignore_case: bool = False
 
     def find(self, frame: pd.DataFrame, column: str) -> list[Kernel]:
-        """Return the kernels for a column of sequences; a choice must be one."""
+        """Return the kernels for a column of sequences."""
         check_choice("--sequence-kernels", self.kernels, CHOICES)
         name = self._alphabet(frame, column)
         alphabet = Alphabet(
@@ -238,15 +235,15 @@ class SequenceChoice:
 
 
 SPECTRA = SequenceChoice()
-"""What holds where the command line says nothing."""
+"""Sequence options of a command without sequence options."""
 
 
 CLASS = "class"
-"""The column that the names of several FASTA files make."""
+"""Name of the target column made from the names of several FASTA files."""
 
 
 def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return the records of FASTA files; of several files each is a class."""
+    """Return the records of FASTA files; if there are several, each file is a class."""
     frames = [_read_fasta_frame(path) for path in paths]
     if len(frames) == 1:
         return frames[0]
@@ -263,15 +260,12 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
             "Two FASTA files have the same name, which is their class: rename one of "
             "them."
         )
-    # Fields that only some files have are no columns.
+    # Only fields that all files have become columns.
     return pd.concat(frames, join="inner")
 
 
 def _read_fasta_frame(path: Path) -> pd.DataFrame:
-    """Return the records of a FASTA file: a column of sequences, and one a field.
-
-    The index holds their names.
-    """
+    """Return the records of a FASTA file, one column per field, indexed by name."""
     records = read_fasta(path)
     index = pd.Index(records.names, name=NAME)
     frame = pd.DataFrame({COLUMN: records.sequences}, index=index)

@@ -1,4 +1,4 @@
-"""What `multikernel compare` does."""
+"""The command `multikernel compare`."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -17,7 +17,7 @@ from multikernel.estimators import ProgressBar
 
 
 def run_compare(asked: Compare) -> None:
-    """Score methods on the same folds, and say which does how well."""
+    """Score several methods on the same folds, and print a table or JSON."""
     find_output(None, asked.data)
     if asked.task in SPECIAL:
         raise ValueError(
@@ -50,7 +50,7 @@ def run_compare(asked: Compare) -> None:
 
 
 def _suited(task: str, table: Table) -> list[str]:
-    """Return the methods for a task and what they learn from."""
+    """Return the methods that support a task and the columns of a table."""
     others = [table.views, table.sequences, table.categories, table.unpenalized]
     special = table.precomputed or table.offset is not None or any(others)
     return [
@@ -61,14 +61,11 @@ def _suited(task: str, table: Table) -> list[str]:
 
 
 def _model(asked: Compare, method: Entry, table: Table) -> Any:
-    """Return the estimator of a method, in a pipeline that prepares its data.
-
-    With --cv it searches over its strength on that many folds, if it has a search.
-    """
+    """Return the pipeline of a method; with --cv it searches its strength."""
     searches = asked.cv is not None and method.search is not None
     if method.graphs:
-        # The kernels asked for are for the other methods: a method on graphs takes its
-        # default graph, which contains all interactions already.
+        # --kernels and --interactions apply to the other methods: the default graph
+        # contains all interactions already.
         asked = replace(asked, kernels="default", interactions=False)
     simplest = _training.simplest(asked)
     strength = {"cv": asked.cv, **simplest} if searches else {}
@@ -79,7 +76,7 @@ def _model(asked: Compare, method: Entry, table: Table) -> Any:
 
 
 def _splits(table: Table, task: str, folds: int) -> list[Any]:
-    """Return the folds: shuffled, or whole groups."""
+    """Return the folds: whole groups, or shuffled (stratified for classes)."""
     if table.groups is not None:
         splitter: Any = GroupKFold(folds)
     elif task == "classification" and table.y.ndim == 1:
@@ -92,11 +89,11 @@ def _splits(table: Table, task: str, folds: int) -> list[Any]:
 def _line(
     asked: Compare, name: str, model: Any, table: Table, splits: list[Any]
 ) -> dict[str, Any]:
-    """Return what is said of one method."""
+    """Cross-validate one method and return its line of the report."""
     searched = asked.cv is not None and "cv" in model["model"].get_params()
     parts = {"groups": table.groups if searched else None, "offset": table.offset}
     given = {key: part for key, part in parts.items() if part is not None}
-    # Routing alone hands offsets on to the scores of folds.
+    # Only metadata routing passes offsets to the scorers of folds.
     with config_context(enable_metadata_routing=True):
         model["model"].set_fit_request(**dict.fromkeys(given, True))
         if table.offset is not None:

@@ -1,4 +1,4 @@
-"""What `multikernel demo` does."""
+"""The command `multikernel demo`."""
 
 import warnings
 from contextlib import closing
@@ -27,7 +27,7 @@ from multikernel.persistence.places import find_place
 
 
 def run_demo(asked: Demo) -> None:
-    """Train a model, say what it is, and draw it."""
+    """Train a model on the breast cancer data, print a report, and plot it."""
     _check_folder(asked.output)
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(
@@ -35,7 +35,7 @@ def run_demo(asked: Demo) -> None:
     )
     table = Table(X_train, y_train)
     model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=0.02, tol=1e-4)
-    # Of the paper's widths a few are too narrow for these data: it is no news here.
+    # A few of the paper's widths are too narrow for these data, as expected.
     warnings.simplefilter("ignore", DictionaryWarning)
     pipeline, facts = fit_table(model, table, scale=True, title="SpicyMKL")
     report = {
@@ -55,7 +55,7 @@ def run_demo(asked: Demo) -> None:
 
 
 def _check_folder(output: Path) -> None:
-    """Raise unless a path is a folder, or one can be made."""
+    """Raise unless a path is a folder or can become one."""
     if str(output) == "-" or (output.exists() and not output.is_dir()):
         raise NotADirectoryError(
             f"Cannot write the plots into {output}, which is not a folder: pass a "
@@ -79,7 +79,7 @@ def _show_demo(report: dict[str, Any]) -> None:
 
 
 def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
-    """Write the three pictures and return their paths, none without matplotlib."""
+    """Write the three plots and return their paths; none without matplotlib."""
     try:
         _report.off_screen()
     except ImportError as error:

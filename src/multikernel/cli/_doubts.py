@@ -221,7 +221,7 @@ def _refuse_points(
 
 
 def keep_codes(frame: pd.DataFrame, wanted: Wanted, written: pd.DataFrame) -> None:
-    """Restore the text of categories that numbers do not preserve; note other columns.
+    """Restore categories that numbers do not preserve; note other such columns.
 
     `written` holds the numeric columns as text.
     """
@@ -264,10 +264,7 @@ def _lost(cells: Sequence[str]) -> str | None:
 
 
 def leave_out(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
-    """Return a table without unnamed columns that are empty or hold row numbers.
-
-    Columns named by an option stay.
-    """
+    """Return a table without unnamed columns that are empty or number the rows."""
     while len(frame.columns) and (name := frame.columns[0]) not in wanted.named:
         if not row_numbers(name, frame.iloc[:, 0]):
             break
@@ -291,7 +288,7 @@ def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:
     numbers = [kind.kind in "iuf" for kind in features.dtypes]
     head = features.loc[:, numbers].iloc[:10]
     if len(head) < 10:
-        return  # so few increasing numbers are no row ids
+        return  # few values increase by chance
     first = _counts(head.to_numpy(np.float64))
     ids = [
         name

@@ -1,4 +1,4 @@
-"""What `multikernel fit` does."""
+"""The command `multikernel fit`."""
 
 import time
 from contextlib import closing
@@ -27,11 +27,11 @@ from multikernel.persistence.places import write_to
 
 
 def run_fit(asked: Fit) -> None:
-    """Train a model, save it where that is asked for, and say what it is."""
+    """Train a model, save it if --output is given, and print a report."""
     method = find_method(asked.method)
     targets = _training.asked_targets(asked, method)
     strength = strength_parameters(asked, method)
-    # Rather now than after the work.
+    # A wrong output path must fail before the fit.
     destination = find_output(asked.output, asked.data, json=asked.json)
     with _large.on_cluster(asked.dask):
         table = _read(asked, method, targets)
@@ -59,7 +59,7 @@ def run_fit(asked: Fit) -> None:
 
 
 def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
-    """Return the table, in partitions or whole."""
+    """Return the table, whole or in partitions."""
     first, drop = asked.data[0], [*(asked.drop or []), *(asked.id or [])]
     choice = _training.asked_columns(asked)
     if asked.dask is not None:
@@ -73,7 +73,7 @@ def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
 
 
 def _in_partitions(asked: Fit, method: Entry, targets: list[str]) -> bool:
-    """Return whether the file is read in partitions, which SpicyMKL alone takes."""
+    """Return whether to read the file in partitions, which only SpicyMKL supports."""
     choice = _training.asked_columns(asked)
     numbers_only = not (
         choice.views
@@ -107,7 +107,7 @@ def _in_partitions(asked: Fit, method: Entry, targets: list[str]) -> bool:
 def fit_table(
     estimator: Any, table: Table, *, scale: bool, title: str, impute: str | None = None
 ) -> tuple[Pipeline, dict[str, Any]]:
-    """Return the fitted pipeline, the seconds that it took, and its score."""
+    """Return the fitted pipeline, and its seconds and training score."""
     start = time.perf_counter()
     if impute is not None and isinstance(table, _large.PartitionedTable):
         raise ValueError("--impute requires the whole file: add --no-stream.")
@@ -128,21 +128,21 @@ def fit_table(
 
 
 def _score(pipeline: Pipeline, table: Table) -> float:
-    """Return the training score; without targets the share of samples inside."""
+    """Return the training score; without targets, the share of samples inside."""
     if table.y is None:
         return float(np.mean(pipeline.predict(table.X) == 1))
     ask = Answers(pipeline, table.X, table.offset)
     if not is_classifier(pipeline):
         return float(ask("score", table.y))
     predicted = ask("predict")
-    if not hasattr(pipeline[-1], "best_index_"):  # a search has said so itself
+    if not hasattr(pipeline[-1], "best_index_"):  # a search has already warned
         for text in one_class(pipeline[-1], predicted):
             warn_user(text, SearchWarning)
     return float(accuracy_score(table.y, predicted))
 
 
 def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
-    """Return the parameters that say how strong to regularize, or how to choose it."""
+    """Return the parameters that set the regularization strength or its search."""
     strength = _strength(asked, method)
     if asked.scoring is not None:
         if asked.cv is None:
@@ -165,13 +165,13 @@ def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
     given = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}
     fixed: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
     folds: dict[str, Any] = {} if asked.cv is None else {"cv": asked.cv}
-    if method.always:  # It searches whatever C is, and takes a list of these.
+    if method.always:  # always a search, which requires a list
         Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}
         return fixed | Cs | folds
     if not folds:
         return fixed
     if "p" in fixed and method.stem == "LpMKL":
-        folds["ps"] = [fixed.pop("p")]  # Only these searches choose p, from a list.
+        folds["ps"] = [fixed.pop("p")]  # this search chooses p from a list
     elif "p" in fixed:
         folds["p"] = fixed.pop("p")
     for name in fixed:

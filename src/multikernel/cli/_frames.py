@@ -1,4 +1,4 @@
-"""Tables as they are in CSV, TSV and Parquet files, without repairs in silence."""
+"""CSV, TSV and Parquet files as data frames, without silent repairs."""
 
 import re
 import warnings
@@ -30,7 +30,7 @@ from multikernel.datasets.csv_form import (
 )
 
 NUMBERS = "biuf"
-"""Kinds of arrays that hold real numbers, as numpy writes them."""
+"""NumPy kinds of real numbers."""
 
 EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 """The error message of pandas for a row with too many fields."""
@@ -54,7 +54,7 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
         raise ValueError(not_utf8(path, error)) from error
     except Exception as error:
         if getattr(error, "filename", None) is not None:
-            raise  # the system says that it cannot be opened, and why
+            raise  # the operating system's message names the file and the reason
         reason = " ".join(str(error).split())
         if match := EXTRA.search(reason):
             expected, line, seen = match.groups()
@@ -146,12 +146,12 @@ def say_form(path: Path, form: CsvForm) -> None:
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that is there more than once."""
+    """Return the first name that occurs more than once, or None."""
     return next((name for name, n in Counter(names).items() if n > 1), None)
 
 
 def refuse_empty(numbers: pd.DataFrame, counts: Any) -> None:
-    """Raise for a column without a number, from the count of each column's numbers."""
+    """Raise if a column has no number; `counts` are the numbers per column."""
     empty = [*numbers.columns[counts == 0]]
     if empty:
         raise ValueError(
@@ -161,12 +161,9 @@ def refuse_empty(numbers: pd.DataFrame, counts: Any) -> None:
 
 
 def check_reach(path: Path, numbers: pd.DataFrame) -> None:
-    """Raise for a number that is too large to be squared, or infinite.
-
-    Standardising a column would make all of it missing values.
-    """
+    """Raise for numbers too large to square, which scaling would turn into NaN."""
     values = numbers.to_numpy()
-    beyond = np.abs(values) > LARGEST_VALUE  # not so where there is no value
+    beyond = np.abs(values) > LARGEST_VALUE  # False for NaN
     if beyond.any():
         column = int(np.argmax(beyond.any(axis=0)))
         row = int(np.argmax(beyond[:, column]))
@@ -179,5 +176,5 @@ def check_reach(path: Path, numbers: pd.DataFrame) -> None:
 
 
 def dropping(names: Iterable[Any]) -> str:
-    """Return how columns are left out on the command line."""
+    """Return the options that ignore columns."""
     return " with " + " ".join(f"--drop '{name}'" for name in names)

@@ -1,4 +1,4 @@
-"""Files larger than memory: partitions, on threads of this process or on a cluster."""
+"""Files larger than memory, read in partitions by threads or a Dask cluster."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -35,17 +35,16 @@ from multikernel.gram.memory import available_bytes
 from multikernel.inspection.pipelines import final_estimator
 
 LOOK_ROWS = 10_000
-"""Rows from which the kinds of columns are told."""
+"""Number of rows that determine the kinds of columns."""
 
 BLOCK_BYTES = 2**24
-"""Bytes of a file in one partition; groups of rows of Parquet files stay whole."""
+"""Bytes of a CSV file in one partition; row groups of Parquet files stay whole."""
 
 
 def in_partitions(path: Path, asked: bool | None, *, folder: bool = False) -> bool:
-    """Return whether a file is to be read in partitions.
+    """Return whether to read a file in partitions.
 
-    None leaves it to its size, and to whether there is a `folder` for large files.
-    Asked for, a file that cannot be divided raises.
+    If `asked` is None, the file size decides, and whether there is a `folder`.
     """
     if path.suffix.lower() not in STREAMED:
         if asked:
@@ -56,15 +55,15 @@ def in_partitions(path: Path, asked: bool | None, *, folder: bool = False) -> bo
         return False
     if asked is not None or not path.exists():
         return bool(asked)
-    # Reading a file whole takes three times its size, and kernels need memory too.
+    # Reading a file takes three times its size, and kernels need memory too.
     return folder or 8 * path.stat().st_size > available_bytes()
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTable(Table):
-    """A table whose `X` is a data frame of Dask, read from `path`.
+    """A table whose `X` is a Dask data frame, read from `path`.
 
-    Factors are stored in the `folder`, or on a cluster for None.
+    Factors are stored in `folder`, or on the cluster if it is None.
     """
 
     path: Path = field(kw_only=True)
@@ -75,7 +74,7 @@ class PartitionedTable(Table):
         return len(self.y)
 
     def fitted(self, model: Any, *, scale: bool, watch: Any) -> tuple[Pipeline, float]:
-        """Fit a model; return it behind its scaler, with its score."""
+        """Fit a model; return the pipeline and its training score."""
         X = self.X
         if self.folder is not None and model.storage in ("auto", "low_rank"):
             model.set_params(storage=LowRank(folder=str(self.folder)))
@@ -84,7 +83,7 @@ class PartitionedTable(Table):
             mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
             if not np.isfinite(mean + deviation).all():
                 check_reach(self.path, X.abs().max().compute().to_frame().T)
-            # Two rows with the mean and the variance of all.
+            # Two rows with the mean and the variance of all rows.
             pair = pd.DataFrame([mean - deviation, mean + deviation])
             X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)
         model.fit(X, self.y, callback=watch)
@@ -92,7 +91,7 @@ class PartitionedTable(Table):
 
 
 def one_target(target: list[str], reader: str) -> str:
-    """Return the column of targets where a reader takes one at most."""
+    """Return the single target; raise if there are several."""
     if len(target) > 1:
         raise ValueError(f"{reader} supports one --target, got {', '.join(target)}.")
     return target[0]
@@ -107,16 +106,12 @@ def score_of(model: Any, y: Any, predicted: Any) -> float:
 
 
 LOCAL = "local"
-"""What stands for a cluster on this machine, in place of an address."""
+"""Value of --dask for a cluster on this machine."""
 
 
 @contextmanager
 def on_cluster(where: str | None) -> Iterator[None]:
-    """Have a client of a cluster while a command runs.
-
-    `where` is "local" for workers of one thread each on this machine, or the address of
-    a scheduler; None is no cluster.
-    """
+    """Connect to a Dask cluster ("local" or a scheduler address) during a command."""
     if where is None:
         yield
         return
@@ -126,7 +121,7 @@ def on_cluster(where: str | None) -> Iterator[None]:
     except ImportError as error:
         raise ValueError(f"--dask requires Dask: {how_to_install('cli')}.") from error
     with ExitStack() as stack:
-        # Errors alone: else Dask warns of a missing dashboard, which nobody needs.
+        # Errors only: Dask would warn that its dashboard is missing.
         stack.enter_context(dask.config.set({"distributed.logging.distributed": 40}))
         try:
             if where == LOCAL:
@@ -147,9 +142,8 @@ def opened(
     """Return the partitions of files, their first rows, and the ignored columns.
 
     The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of Parquet
-    files. This function prints the notes on reading, which depend on the first rows
-    only. Columns in `text` are not converted. Partitions are `small` for this process;
-    else Dask settles their size.
+    files. Columns in `text` are not converted. If not `small`, Dask chooses the
+    partition size.
     """
     blocksize = BLOCK_BYTES if small else "default"
     try:
@@ -185,10 +179,7 @@ def read_partitions(
     choice: ColumnChoice = PLAIN,
     folder: Path | None = None,
 ) -> PartitionedTable:
-    """Open CSV or Parquet files as partitions, and fetch the targets.
-
-    A column without numbers is found in the first rows.
-    """
+    """Open CSV or Parquet files as partitions, and load the targets."""
     plan = partial(find_wanted, drop=drop, target=[target], choice=choice, only=None)
     frame, head, ignored = opened(path, plan, small=folder is not None)
     named = [*parted(drop, frame.columns), target]
@@ -206,7 +197,7 @@ def read_partitions(
 
 
 def _refuse_texts(path: Path, features: pd.DataFrame) -> None:
-    """Raise for columns of text, which partitions do not take."""
+    """Raise for text columns, which partitions do not support."""
     kinds = zip(features, kinds_of(features), strict=True)
     texts = [str(name) for name, kind in kinds if kind in TEXTS]
     if texts:
@@ -219,7 +210,7 @@ def _refuse_texts(path: Path, features: pd.DataFrame) -> None:
 
 
 def _pandas_settings(path: Path, text: Sequence[str]) -> dict[str, Any]:
-    """Return settings with which pandas agrees with the reader of whole files."""
+    """Return the settings with which pandas reads a file as `read_frame` does."""
     with path.open("rb") as file:
         form = find_form(file, path)
         rows = parsed(file, form, dtype=str, nrows=LOOK_ROWS)
@@ -236,7 +227,7 @@ def _pandas_settings(path: Path, text: Sequence[str]) -> dict[str, Any]:
         "sep": form.separator,
         "decimal": "," if commas else ".",
         "thousands": "." if commas else None,
-        "sample": min(BLOCK_BYTES, 2**18),  # bytes that Dask looks at
+        "sample": min(BLOCK_BYTES, 2**18),  # bytes from which Dask infers types
         "header": None,
         "names": list(form.names),
         "index_col": False,

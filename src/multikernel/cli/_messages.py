@@ -1,7 +1,4 @@
-"""What is said to the user: sentences, errors and warnings.
-
-What commands are described with imports nothing that takes long to load.
-"""
+"""Messages to the user. This module imports nothing slow."""
 
 import functools
 import re
@@ -20,7 +17,7 @@ FILL = (
     "Fit with --impute median (or mean), which also fills missing values in new rows, "
     "or remove the rows."
 )
-"""What to do about missing values, in the words of the command line."""
+"""Advice on missing values for the command line."""
 
 OPTIONS = {
     r"scoring='(\w+)'": r"--scoring \1",
@@ -28,35 +25,35 @@ OPTIONS = {
     r"\border=(\[[^]]*\])": r"--set 'order=\1'",
     r"call predict\(X, offset=.*": "--offset names the column of the offset.",
 }
-"""What parameters in warnings are called on the command line."""
+"""Replacements for parameter names in warnings, by pattern."""
 
 LETTERS = {
     r"Alphabet\('\w+', unknown='skip'\) ": "fit with --skip-letters, which ",
     r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
 }
-"""Options of the command line that replace Python's advice on letters."""
+"""Command-line options that replace Python's advice on letters, by pattern."""
 
 TRUSTED = re.compile(r"load it with trusted=\[(.*)\]\.")
-"""Advice on types in a model file, in the words of Python."""
+"""Python's advice on types in a model file."""
 
 LINE_ENDS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
-"""Other blanks are part of names, and what a sentence is about."""
+"""Line breaks, which a message must not contain."""
 
-# What bad input, missing files and missing libraries raise. Anything else is a defect
-# of the program and keeps its traceback.
+# Errors caused by input, files or missing libraries. Other errors are bugs and keep
+# their traceback.
 USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console to which names of files and of classes are no markup."""
+    """Return a console that prints text literally, without markup."""
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def say(
     message: object, label: str = "", style: str = "", *, stderr: bool = False
 ) -> None:
-    """Write one line: a label in a style of rich, and a message without line breaks."""
-    # Names of files may hold bytes that are no text.
+    """Print a message on one line, after a label in a style of rich."""
+    # File names may contain bytes that are not valid text.
     plain = LINE_ENDS.sub(" ", str(message).strip())
     plain = plain.encode("utf-8", "backslashreplace").decode()
     line = Text.assemble((label, style), " " if label else "", plain)
@@ -68,7 +65,7 @@ def user_errors(
 ) -> Callable[P, None]:
     """Wrap a command: its errors become a sentence on stderr and exit code 1.
 
-    Warnings name those parameters as `options` that the command has.
+    Warnings name parameters as `options`.
     """
 
     @functools.wraps(command)
@@ -79,8 +76,8 @@ def user_errors(
                 command(*args, **kwargs)
                 sys.stdout.flush()
             except BrokenPipeError:
-                raise  # nobody reads on: typer ends without a word
-            except EOFError as error:  # which click takes for Ctrl-D
+                raise  # typer exits silently
+            except EOFError as error:  # click would treat it as Ctrl-D
                 say(
                     f"A file is truncated ({error}): the model file, or a file in "
                     "numba's cache folder. Save the model again, or delete the cache "
@@ -98,7 +95,7 @@ def user_errors(
 
 
 def _for_the_shell(error: BaseException) -> str:
-    """Return an error's message, its Python advice replaced by options."""
+    """Return an error's message with Python advice replaced by options."""
     from multikernel.estimators.read.numbers import IMPUTE
 
     text = str(error)
@@ -129,7 +126,7 @@ def _show_warning(
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
-    """Raise unless an option of the command line has one of a few values."""
+    """Raise unless the value of an option is one of the choices."""
     if value not in choices:
         listed = ", ".join(choices)
         raise ValueError(f"{option} must be one of {listed}, got {value!r}.")

@@ -1,4 +1,4 @@
-"""The methods that the command line offers: one entry each."""
+"""The methods of the command line, one entry each."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ ENDINGS: Mapping[str, str] = {
     "survival": "Survival",
     "ordinal": "Ordinal",
 }
-"""What the names of the estimators of a task end with."""
+"""Endings of estimator names by task."""
 TASKS = (*ENDINGS,)
 
 
 SPECIAL = {"survival": "times to an event", "ordinal": "ordered classes"}
-"""Tasks that one method alone is for, with losses of their own, and what they learn."""
+"""Tasks that only SpicyMKL supports, and their targets."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,19 @@ class Entry:
     Parameters
     ----------
     title : str
-        The method's name in its paper.
+        Name of the method in its paper.
     stem : str
-        What the names of its estimators begin with.
+        First part of its estimator names.
     tasks : sequence of str, default=("classification", "regression")
-        What it can do; nothing where there are no targets.
+        Supported tasks; empty if the method has no targets.
     search : str or None, default="CV"
-        What the names of its searches end with; None where it has none.
+        Ending of the names of its searches; None if it has none.
     graphs : bool, default=False
         Whether its kernels are the nodes of a graph.
     always : bool, default=False
         Whether it always is a search.
     parameters : dict, default={}
-        The parameters of its estimators that make them this method.
+        Estimator parameters that define the method.
     """
 
     title: str
@@ -61,7 +61,7 @@ class Entry:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
-        """Return the estimator of a task, or the one that also cross-validates."""
+        """Return the estimator class for a task, or its search if `cv`."""
         if self.tasks and task not in self.tasks:
             raise ValueError(
                 f"{self.title} supports {' and '.join(self.tasks)}, not {task}: "
@@ -79,7 +79,7 @@ class Entry:
 
 
 def _weighted(weights: str, title: str, **more: Any) -> Entry:
-    """Return a method whose kernel weights are fixed before it is fitted."""
+    """Return a method whose kernel weights are fixed before the fit."""
     fixed = {"kernel_weights": weights}
     return Entry(title, "FixedWeightsMKL", parameters=fixed, **more)
 
@@ -105,7 +105,7 @@ def find_method(name: str) -> Entry:
 
 
 def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
-    """Return the columns of the targets, none for a method that takes none."""
+    """Return the target columns; raise if they are missing or not supported."""
     if method.tasks and not target:
         raise ValueError("Missing option --target: the column to predict.")
     if target and not method.tasks:
@@ -117,11 +117,10 @@ def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
 
 
 def find_task(task: str | None, loss: str | None, y: Any) -> str:
-    """Return whether to classify or to regress: as asked for, or as the targets are.
+    """Return the task that the options or the targets determine.
 
-    Most losses settle it. Words, truth values and up to 20 different whole numbers are
-    classes, anything else is a quantity. Several targets are labels where all are zeros
-    and ones. Without any it does not matter.
+    Without options, text, booleans and up to 20 different whole numbers are classes.
+    Several targets are labels if all values are 0 or 1.
     """
     if task in SPECIAL:
         if loss is not None:
@@ -156,7 +155,7 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
 
 
 def with_event(targets: list[str], event: str | None) -> list[str]:
-    """Return the columns of the targets, with the one of whether events were seen."""
+    """Return the target columns and, if given, the event column."""
     if event is None:
         return targets
     if not targets:
@@ -181,7 +180,7 @@ def _task_of_targets(y: Any) -> str:
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:
-    """Turn ``name=value`` pairs into parameters; values are read as JSON or words.
+    """Convert ``name=value`` pairs to parameters; values are JSON or text.
 
     >>> from multikernel.cli._methods import parse_settings
     >>> parse_settings(["l1_ratio=0.5", "normalize=cosine", "fit_intercept=false"])
@@ -211,10 +210,7 @@ def _parsed_value(name: str, text: str) -> Any:
 
 
 def label_keys(weights: Any, y: Any) -> Any:
-    """Return class weights with labels as keys, which JSON can only write as words.
-
-    Every key of a dict that reads as a class label is replaced by it, "true" and
-    "false" too; anything else is returned as it is.
+    """Return class weights with labels as keys, because JSON keys are always text.
 
     >>> import numpy as np
     >>> from multikernel.cli._methods import label_keys

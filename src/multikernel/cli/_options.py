@@ -1,6 +1,6 @@
-"""How a command gets its options from the fields of a dataclass, its request.
+"""Command options from the fields of a dataclass (the request).
 
-Of the library nothing is imported: help is to be there before that is loaded.
+This module imports nothing of the library, so that help appears at once.
 """
 
 import inspect
@@ -16,21 +16,21 @@ from multikernel.cli._start import loading
 
 
 def option(help: str, *names: str, default: Any = None, **more: Any) -> Any:
-    """Return the field of an option; a field that is made otherwise is none."""
+    """Return a dataclass field with an option; fields without it are no options."""
     made = typer.Option(default, *names, help=help, **more)
     return field(default=default, metadata={"option": made})
 
 
 def argument(help: str) -> Any:
-    """Return the field of an argument, which has to be given."""
+    """Return a dataclass field with a required argument."""
     made = typer.Argument(..., help=help, show_default=False)
     return field(metadata={"option": made})
 
 
 def command(request: type, function: str) -> Callable[..., None]:
-    """Return a command, which makes a request and hands it to a function.
+    """Return a command that passes a request to a function.
 
-    The docstring of the request is its help. The function is loaded when it is called.
+    The function is loaded when called. The docstring of the request is the help text.
     """
 
     def made(**options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where commands write, settled before they do anything else, and tables written."""
+"""Output files: validated before a command starts, and tables written to them."""
 
 import contextlib
 import sys
@@ -20,7 +20,7 @@ from multikernel.persistence.places import (
 )
 
 DASH = "-"
-"""Standard input where a file is read, standard output where one is written."""
+"""Name of standard input or standard output in place of a file."""
 
 
 def find_output(
@@ -30,10 +30,10 @@ def find_output(
     *,
     json: bool = False,
 ) -> Place:
-    """Return where an output goes, or say why nothing can be written there.
+    """Return the output place; raise if it cannot be written.
 
-    None and - are standard output, which cannot take JSON as well. The name of a file
-    ends in one of the `formats`; pipes and standard output need no such name.
+    None and ``-`` are standard output, which cannot be combined with JSON. File names
+    must end in one of the `formats`.
     """
     files = ["/dev/stdin" if str(path) == DASH else path for path in inputs]
     if output is None:
@@ -55,24 +55,24 @@ def find_output(
 
 
 def ending(place: Place, formats: Sequence[str]) -> str:
-    """Return in which format to write, the first where a pipe has no name for one."""
+    """Return the suffix of the output format: of the file, or the first format."""
     suffix = place.path.suffix.lower()
     return suffix if suffix in formats else formats[0]
 
 
 def file_name(output: Path | None, place: Place) -> str | None:
-    """Return the file or the pipe that was written, None for standard output."""
+    """Return the name of the output file, None for standard output."""
     return None if place.is_standard_output else str(output)
 
 
 def beside(place: Place, output: Path | None) -> AbstractContextManager[object]:
-    """Have tables on standard error where standard output takes what was asked for."""
+    """Redirect tables to standard error if standard output receives a file."""
     taken = output is not None and place.is_standard_output
     return contextlib.redirect_stdout(sys.stderr) if taken else contextlib.nullcontext()
 
 
 Write = Callable[[pd.DataFrame], None]
-"""Writes rows below the rows before."""
+"""Function that appends rows to a table."""
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
         if kind == ".csv":
             frame.to_csv(file, mode="wb", index=False, header=next(headers))
         elif kind == ".npz":
-            # By way of lists: words become arrays of text, which need no pickle.
+            # Lists of text become arrays of text, which need no pickle.
             arrays: dict[str, Any] = {
                 str(k): np.array(frame[k].to_list()) for k in frame
             }

@@ -1,4 +1,4 @@
-"""What `multikernel path` does."""
+"""The command `multikernel path`."""
 
 import time
 from contextlib import closing
@@ -17,7 +17,7 @@ from multikernel.estimators import NamedPath, ProgressBar, regularization_path
 
 
 def run_path(asked: FollowPath) -> None:
-    """Follow a path, draw it if asked for, and report which kernels enter."""
+    """Compute a regularization path, plot it if --plot is given, and print it."""
     method = find_method(asked.method)
     if not method.tasks:
         raise ValueError(
@@ -29,7 +29,7 @@ def run_path(asked: FollowPath) -> None:
             "with --cv."
         )
     targets = _training.asked_targets(asked, method)
-    # The file's name is checked before the work. One without an ending is a PNG.
+    # The file name is checked before the fit. A name without suffix is a PNG.
     formats = [] if asked.plot is None else [*_report.picture_formats(), ""]
     picture = find_output(asked.plot, asked.data, formats, json=asked.json)
     table = _training.read_whole(asked, targets)
@@ -66,7 +66,7 @@ def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
 
 
 def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
-    """Return one line per alpha, with the kernels that came in there."""
+    """Return a dictionary for each alpha, with the kernels that enter there."""
     in_use = path.norms() > 0
     seen = np.logical_or.accumulate(in_use, axis=0)
     new = seen & ~np.vstack([np.zeros_like(seen[:1]), seen[:-1]])

@@ -1,4 +1,4 @@
-"""What is told of a fitted model: tables for people, JSON for machines, pictures."""
+"""Reports on fitted models: tables, JSON and plots."""
 
 import io
 import json
@@ -20,22 +20,19 @@ from multikernel.inspection.pipelines import final_estimator
 from multikernel.persistence.places import Place, write_to
 
 CHOSEN = ("alpha", "C", "p", "theta")
-"""What cross-validation may have chosen."""
+"""Parameters that cross-validation may choose."""
 
 
 def model_report(estimator: Any) -> dict[str, Any]:
-    """Collect what a fitted model, alone or in a pipeline, has to say of itself.
+    """Return the facts about a fitted model, alone or in a pipeline.
 
-    The list ``kernels`` has each active kernel, the largest weight first (norm, for the
-    nodes of a hull) or, where kernels were selected one after the other, in that order;
-    for several classes it also has ``class``, and for several targets with separate
-    selections ``target``; diagnostics then have one value for each. If there are views,
-    ``views`` are the sums over each. A search has what it chose (such as ``alpha``),
-    its mean ``score`` and what that is, ``scoring``.
+    ``kernels`` lists the active kernels by decreasing weight (by norm for hulls, by
+    order of selection for greedy methods). Entries carry ``class`` or ``target`` if
+    there are several outputs.
     """
     model = final_estimator(estimator)
     names = model.kernel_names_
-    # Weights of the nodes of a graph fall with depth, whatever their functions do.
+    # Weights of graph nodes decrease with depth, so norms are reported instead.
     graph = hasattr(model, "hull_")
     weights = np.atleast_2d(model.node_norms_ if graph else model.kernel_weights_)
     measure = "norm" if graph else "weight"
@@ -46,7 +43,7 @@ def model_report(estimator: Any) -> dict[str, Any]:
     kernels = []
     for output, label in enumerate(summary.output_labels(model, len(weights))):
         row = weights[output]
-        # Selected kernels all weigh the same: theirs is the order of selection.
+        # Greedily selected kernels have equal weights and a selection order.
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
         kernels += [
             {
@@ -106,7 +103,7 @@ def score_name(model: Any) -> str:
 
 
 def task_of(model: Any) -> str:
-    """Return what a fitted model is for."""
+    """Return the task of a fitted model, a key of `SCORES`."""
     if is_outlier_detector(model):
         return "novelty detection"
     if summary.predicts_times(model):
@@ -117,17 +114,14 @@ def task_of(model: Any) -> str:
 
 
 def _plain_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters that are numbers or words; kernels have their own list."""
+    """Return the parameters that are numbers, strings or booleans."""
     plain = (str, int, float, bool)
     parameters = model.get_params(deep=False)
     return {key: value for key, value in parameters.items() if isinstance(value, plain)}
 
 
 def print_json(report: Mapping[str, Any]) -> None:
-    """Write a report to standard output as JSON; numbers that are none become null.
-
-    Infinity, a value of p, is written as text.
-    """
+    """Write a report as JSON: NaN becomes null, infinity becomes text."""
     sys.stdout.write(json.dumps(_jsonable(report), indent=2, allow_nan=False) + "\n")
 
 
@@ -153,7 +147,7 @@ def right(*heads: str) -> list[Column]:
 def print_table(
     title: str, columns: Sequence[str | Column], rows: Iterable[Sequence[str | Text]]
 ) -> None:
-    """Write a table to standard output; what is too long goes on in a further line."""
+    """Write a table to standard output; long cells are wrapped."""
     table = Table(*columns, title=title, title_justify="left")
     for column in table.columns:
         column.overflow = "fold"
@@ -163,7 +157,7 @@ def print_table(
 
 
 def print_facts(facts: Mapping[str, Any], title: str) -> None:
-    """Write names and values to standard output, aligned."""
+    """Write aligned names and values to standard output."""
     table = Table(title=title, title_justify="left", box=None, show_header=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
@@ -173,7 +167,7 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
 
 
 def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return strengths, and how good they are if a cross-validation chose them."""
+    """Return the strengths, and the cross-validated score if a search chose them."""
     ending = " chosen" if report["score"] is not None else ""
     words = {f"{name}{ending}": report[name] for name in CHOSEN if name in report}
     if report["score"] is not None:
@@ -182,10 +176,7 @@ def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def print_kernels(report: Mapping[str, Any], most: int = summary.MOST_ROWS) -> None:
-    """Write a table of the selected kernels; rows after the first ones are counted.
-
-    Where there are views, a table of sums over each stands above.
-    """
+    """Write tables of views, unpenalized columns, and the first active kernels."""
     if report["views"]:
         heads = [key.replace("_", " ") for key in report["views"][0]]
         rows = [[_readable(value) for value in row.values()] for row in report["views"]]
@@ -198,7 +189,7 @@ def print_kernels(report: Mapping[str, Any], most: int = summary.MOST_ROWS) -> N
     first = kernels[0] if kernels else {}
     output = [key for key in ("class", "target") if key in first]
     measure = "norm" if "norm" in first else "weight"
-    # Weights that are all the same say nothing.
+    # If all weights are equal, bars show the shares.
     equal = len({kernel[measure] for kernel in kernels}) == 1
     lengths = "variance_share" if equal else measure
     largest = max((abs(kernel[lengths]) for kernel in kernels), default=0.0) or 1.0
@@ -220,14 +211,14 @@ def print_kernels(report: Mapping[str, Any], most: int = summary.MOST_ROWS) -> N
 
 
 def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lines that say how well a model was fitted."""
+    """Return the objective, gap, tolerance, iterations and status by display name."""
     gap = {"relative duality gap": report["duality_gap"]}
     if report.get("reduced_gap") is not None:
         gap = {
             "relative duality gap, whole graph": report["duality_gap"],
-            "relative duality gap, kernels looked at": report["reduced_gap"],
+            "relative duality gap, visited kernels": report["reduced_gap"],
         }
-    if np.all(np.isnan(report["duality_gap"])):  # nothing is proved
+    if np.all(np.isnan(report["duality_gap"])):  # a heuristic without certificate
         gap = {"gap of the machine": report.get("machine_gap")}
     return {
         "objective": report["objective"],
@@ -247,14 +238,14 @@ def _readable(value: Any) -> str:
 
 
 def off_screen() -> Any:
-    """Return pyplot, drawing into files only: the command line opens no windows."""
+    """Return pyplot with a backend that draws into files only."""
     plt = pyplot()
     plt.switch_backend("Agg")
     return plt
 
 
 def picture_formats() -> list[str]:
-    """Return the endings of pictures that can be drawn, the usual one first."""
+    """Return the suffixes of the supported plot formats, PNG first."""
     off_screen()
     from matplotlib.backend_bases import FigureCanvasBase
 
@@ -265,7 +256,7 @@ def picture_formats() -> list[str]:
 
 
 def save_plot(display: Any, place: Place) -> None:
-    """Draw a display into a place, whose ending decides the format: PNG, PDF, SVG."""
+    """Write a plot to a file; the suffix (.png, .pdf, .svg) selects the format."""
     plt = off_screen()
     figure = display.plot().figure_
     picture = io.BytesIO()

@@ -47,7 +47,7 @@ class Demo:
 class Training:
     """Options of the commands that train on a file.
 
-    A command without an option has a plain value in its field.
+    A subclass removes an option by giving its field a plain value.
     """
 
     data: list[Path] = argument(SEVERAL)

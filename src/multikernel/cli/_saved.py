@@ -1,4 +1,4 @@
-"""What commands on a saved model do."""
+"""Commands on a saved model: predict, score, inspect and report."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -78,7 +78,7 @@ def run_predict(asked: Predict) -> None:
 
 
 def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
-    """Predict a file read as a whole; return the number of rows, and a score."""
+    """Predict a file in memory; return the number of rows, and the score or None."""
     target = find_output(
         asked.output, [asked.model, asked.data], _tables.FORMATS, json=asked.json
     )
@@ -101,7 +101,7 @@ def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
 
 
 def _predicted_in_partitions(asked: Predict) -> tuple[int, float | None]:
-    """Predict and write partitions in turn; return the number of rows, and a score."""
+    """Predict a file in partitions; return the row count, and the score or None."""
     names = asked.target or []
     target = one_target(names, "Predicting in partitions") if names else None
     destination = find_output(asked.output, [asked.model, asked.data], STREAMED)
@@ -129,7 +129,7 @@ def _predicted_in_partitions(asked: Predict) -> tuple[int, float | None]:
 def _answers_in_partitions(
     estimator: Any, asked: Predict, target: str | None
 ) -> Iterator[tuple[pd.DataFrame, Any]]:
-    """Yield the predictions for each partition of a file, and its targets."""
+    """Yield the predictions and the targets of each partition of a file."""
     texts, only = _known_texts(estimator), _known_features(estimator)
     targets = [target] if target else []
     choice = _known_choice(final_estimator(estimator), estimator, targets, asked)
@@ -172,7 +172,7 @@ def _known_table(
     data: Sequence[Path],
     target: list[str],
 ) -> _tables.Table:
-    """Read the columns that a model was fitted on, as what it took them for."""
+    """Read the columns that a model was fitted on, with the types of the fit."""
     model = final_estimator(estimator)
     if asked.event is not None and not predicts_times(model):
         raise ValueError(
@@ -193,7 +193,7 @@ def _known_table(
 
 
 def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of sequences and of categories that a model was fitted on."""
+    """Return the sequence columns and the category columns of a fitted model."""
     model = final_estimator(estimator)
 
     def names(attribute: str) -> tuple[str, ...]:
@@ -225,13 +225,13 @@ def _known_choice(
 
 
 def _known_dates(estimator: Any) -> tuple[str, ...]:
-    """Return the columns that a model was fitted on as dates."""
+    """Return the date columns of a fitted model."""
     step = getattr(estimator, "named_steps", {}).get("dates")
     return () if step is None else tuple(step.transformers_[0][2])
 
 
 def _known_features(estimator: Any) -> list[str] | None:
-    """Return the names of the columns that a model takes, None without names."""
+    """Return the column names of a fitted model, or None if it has none."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
@@ -261,7 +261,7 @@ def run_score(asked: Score) -> None:
 
 
 def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, str]:
-    """Return the score of a model, and what it is."""
+    """Return the score of a model and the name of the score."""
     name = asked.scoring
     if name is None:
         measure = _report.score_name(final_estimator(estimator))
@@ -285,7 +285,7 @@ def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, 
 
 
 def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]:
-    """Return the score of each of several targets or labels, by name."""
+    """Return the score of each target or label, by name."""
     columns = zip(np.asarray(table.y).T, estimator.predict(table.X).T, strict=True)
     names = final_estimator(estimator).output_names_
     scores = [score_of(estimator, target, answer) for target, answer in columns]
@@ -293,7 +293,7 @@ def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]
 
 
 def run_inspect(asked: Inspect) -> None:
-    """Say what a model is."""
+    """Print the facts, parameters and kernels of a saved model."""
     find_output(None, [asked.model])
     with opened_model(asked) as estimator:
         report = _report.model_report(estimator)
@@ -307,7 +307,7 @@ def run_inspect(asked: Inspect) -> None:
 
 
 def run_report(asked: Report) -> None:
-    """Write a model as a page."""
+    """Write the HTML report of a saved model."""
     destination = find_output(asked.output, [asked.model, asked.data])
     with opened_model(asked) as estimator:
         table = _known_table(estimator, asked, [asked.data], asked.target or [])

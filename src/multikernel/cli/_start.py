@@ -1,4 +1,4 @@
-"""What holds before the libraries are loaded: streams, signals, a first word."""
+"""Setup before the libraries are loaded: streams, signals, and a loading message."""
 
 import codecs
 import io
@@ -15,17 +15,16 @@ from typing import Any
 from multikernel._install import how_to_install
 
 PLAIN = {"\u2588": "#", "\u2026": ".", "\u00b7": "-", "\u00d7": "x", "\u2022": "*"}
-"""Letters in place of glyphs, of the same width: tables stay aligned."""
+"""ASCII letters that replace glyphs of the same width."""
 
 CLOSED = "Error: Standard output is closed: redirect it to a file."
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Say on a terminal that libraries are loaded, which takes a second or more.
+    """Print a loading message on terminals, and name a missing library.
 
-    Ctrl-C just ends the process meanwhile: there is nothing to tidy up, and half-loaded
-    modules would answer with tracebacks. A library that is missing is named.
+    Ctrl-C ends the process without a traceback during loading.
     """
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if terminal:
@@ -45,7 +44,7 @@ def loading() -> Iterator[None]:
 
 
 def ended_by_sigterm() -> AbstractContextManager[None]:
-    """Let SIGTERM end what runs as Ctrl-C does, so that temporary files are removed."""
+    """Make SIGTERM raise SystemExit, so that temporary files are removed."""
 
     def end(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -55,7 +54,7 @@ def ended_by_sigterm() -> AbstractContextManager[None]:
 
 @contextmanager
 def handled(number: int, usual: Any, handler: Any) -> Iterator[None]:
-    """Have a handler for a signal, where that is handled as usual and may be."""
+    """Replace the `usual` handler of a signal by another, in the main thread only."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(number) != usual:
         yield
@@ -83,7 +82,7 @@ def _as_plain(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def write_any_text() -> None:
-    """Make streams of any encoding accept all text: simplify glyphs, escape names."""
+    """Make both output streams accept all text, by replacing what cannot be encoded."""
     codecs.register_error("multikernel", _as_plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -91,10 +90,9 @@ def write_any_text() -> None:
 
 
 def replace_closed_streams() -> None:
-    """Have something in the place of closed streams; without output there is no use.
+    """Replace closed streams by the null device; exit if standard output is closed.
 
-    A file that is opened later would have the number of a closed stream, and get what
-    is written to that.
+    Otherwise a file opened later would get the number of a closed stream.
     """
     closed = sys.stdout is None
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:

@@ -1,4 +1,4 @@
-"""Reading data files into features and targets."""
+"""Features and targets from data files."""
 
 import io
 import sys
@@ -59,28 +59,28 @@ EMPTY: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features and, where the file has them, targets.
+    """Features, and targets if the file has them.
 
     Parameters
     ----------
     X : DataFrame or ndarray of shape (n_samples, n_samples, n_kernels)
-        The features as a data frame, or precomputed Gram matrices, samples first.
+        Features, or Gram matrices with samples first.
     y : ndarray of shape (n_samples,), DataFrame or None
-        The targets; several as a data frame with their names.
+        Targets; a data frame if there are several.
     sequences : tuple of str
-        Columns of `X` that hold sequences.
+        Sequence columns of `X`.
     categories : tuple of str
-        Columns of `X` that hold categories.
+        Category columns of `X`.
     views : mapping from str to list of str
-        The columns of each view, where there are any.
+        Columns of each view.
     groups : ndarray of shape (n_samples,) or None
-        The groups of the samples.
+        Groups of the samples.
     offset : ndarray of shape (n_samples,) or None
         Known parts of the decision values.
     ids : DataFrame or None
-        Columns of ids, as they are in the file.
+        Id columns of the file.
     dates : mapping from str to list of str
-        Columns of dates, and the columns that they become.
+        Encoded columns of each date column.
     periods : tuple of str
         Periods of all dates.
     unpenalized : tuple of str
@@ -105,12 +105,12 @@ class Table:
 
     @property
     def numbers(self) -> list[str]:
-        """Return the columns of numbers, once dates are numbers."""
+        """Return the numeric columns, including encoded dates."""
         texts = {*self.sequences, *self.categories}
         return self.encoded([str(name) for name in self.X if name not in texts])
 
     def encoded(self, columns: Iterable[str]) -> list[str]:
-        """Return the columns that some columns become, dates among them."""
+        """Return the columns after the encoding of dates."""
         return [name for each in columns for name in self.dates.get(each, [each])]
 
     @property
@@ -127,15 +127,13 @@ def read_table(
     only: Sequence[str] | None = None,
     others: Sequence[Path] = (),
 ) -> Table:
-    """Read a CSV, TSV, Parquet, FASTA or npz file; refuse what is not whole.
+    """Read a CSV, TSV, Parquet, FASTA or npz file; ``-`` is CSV on standard input.
 
-    An npz file is a table of `scipy.sparse.save_npz`, or ``X`` holds the features (and
-    ``feature_names`` their names), or ``K`` the Gram matrices, of shape (n_kernels,
-    n_rows, n_samples). The letters of a FASTA
-    file are always a column of sequences; columns of text in a view are categories,
-    other text is what estimators take it for. `only` are the features where they are
-    known: others are left out, with a note. `others` are the FASTA files of other
-    classes. The path ``-`` is CSV on standard input.
+    An npz file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
+    ``feature_names``) or ``K``, Gram matrices of shape (n_kernels, n_rows, n_samples).
+    Sequences of FASTA files form one column. `only` are the features of a saved model;
+    other columns are ignored with a note. `others` are further FASTA files, one per
+    class.
     """
     source = None
     if str(path) == "-":
@@ -196,7 +194,7 @@ def _table_of(
     strings, words, doubts = strings + found[0], words + found[1], found[2]
     skip = (*strings, *words, *dates)
     X = features_of(path, features, skip, doubts, known=only is not None)
-    # The type by which estimators know categories, numbers among them.
+    # This type makes numeric columns categories for estimators.
     if words:
         X = X.astype(dict.fromkeys(words, "category"))
     if only is None:
@@ -220,10 +218,7 @@ def _table_of(
 def _texts_of(
     features: pd.DataFrame, taken: Sequence[str], words: Sequence[str], *, known: bool
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
-    """Return further columns of sequences and of categories, and doubts about others.
-
-    Text in `words` is categories; a model that is `known` has settled other text.
-    """
+    """Return further sequence and category columns, and doubts about others."""
     kinds = zip(map(str, features), kinds_of(features), strict=True)
     texts = [name for name, kind in kinds if kind in TEXTS and name not in taken]
     found = [name for name in texts if name in words]
@@ -237,7 +232,7 @@ def _texts_of(
 
 
 def as_times(table: Table, event: str | None) -> Table:
-    """Return a table whose targets have the names by which times are known."""
+    """Return a table whose targets have the columns event and time."""
     if event is None:
         return table
     named = [name for name in table.y if name != event]
@@ -258,9 +253,9 @@ def known_part(
     unused: Sequence[str] = (),
     tell: bool = True,
 ) -> pd.DataFrame:
-    """Return the columns that a model takes, all for None, and note the others.
+    """Return the columns of a saved model, and note ignored columns.
 
-    Columns that are `unused` by its kernels may be absent, and are zeros then.
+    If `only` is None, return all columns. Absent `unused` columns become zeros.
     """
     if only is None:
         return frame
@@ -331,7 +326,7 @@ def _read_npz(
 
 
 def _sparse_table(path: Path, arrays: Mapping[str, Any]) -> csr_array:
-    """Return the table of a file of `scipy.sparse.save_npz`, in rows."""
+    """Return the CSR table of a `scipy.sparse.save_npz` file."""
     if arrays.get("format", np.array(b"csr")).item() != b"csr":
         raise ValueError(
             f"{path} holds a sparse table that is not in CSR format: save "
@@ -351,17 +346,17 @@ def features_of(
     *,
     known: bool = False,
 ) -> pd.DataFrame:
-    """Return the features as numbers, apart from columns of text.
+    """Return the features as numbers, except text columns.
 
     `doubts` are reasons why the kind of a text column is uncertain; `known` is True if
-    a model determines the columns.
+    a saved model determines the columns.
     """
     if not len(frame):
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
         raise ValueError(f"{path} has no features: options use or ignore every column.")
     pairs = [*zip(frame, kinds_of(frame), strict=True)]
-    # Dates that are named are among the columns of text.
+    # Columns of --date are in `sequences` but have the kind of dates.
     checked = [p for p in pairs if p[0] not in sequences or p[1] != DATES]
     out = dropping([name for name, kind in checked if kind in ADVICE])
     names, kinds = [name for name, _ in checked], [kind for _, kind in checked]
@@ -409,10 +404,8 @@ def _refuse_texts(
 def _with_numbers(
     path: Path, frame: pd.DataFrame, numbers: Sequence[Any]
 ) -> pd.DataFrame:
-    """Return a table with some columns as float64, refusing numbers out of reach.
-
-    All are changed together: pandas takes half a millisecond for a single column.
-    """
+    """Return a table with numeric columns as float64; raise for values out of range."""
+    # pandas needs half a millisecond per column, so convert all together.
     numeric = frame if len(numbers) == frame.shape[1] else frame[list(numbers)]
     array = numeric.to_numpy(np.float64, na_value=np.nan)
     values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
@@ -423,7 +416,7 @@ def _with_numbers(
 
 
 def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:
-    """Return the names if there is one for each, all different."""
+    """Return the names; raise unless there are `count` different names."""
     if given.shape != (count,):
         raise ValueError(f"{key} of {path} holds {given.size} names, expected {count}.")
     names = [str(name) for name in given]

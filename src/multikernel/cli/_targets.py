@@ -55,7 +55,7 @@ def read_targets(
 
 
 def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
-    """Return the numbers of an offset, or raise for a cell that is no number."""
+    """Return the numbers of an offset column; raise for other cells."""
     numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
@@ -122,9 +122,9 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
 
 
 def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
-    """Raise for a column of text that means numbers or dates, as a few cells show.
+    """Raise for a text column that holds mostly numbers or dates.
 
-    Columns that are `known` to a model cannot be left out.
+    Columns that are `known` to a model cannot be ignored.
     """
     kinds = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, kind in kinds if kind.kind not in NUMBERS + "mM"]:

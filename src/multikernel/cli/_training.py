@@ -1,4 +1,4 @@
-"""From options to a fitted model, as `fit` and `path` need it."""
+"""Estimators and data from the options of fit, path and compare."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -59,12 +59,12 @@ from multikernel.kernels.graph import (
 from multikernel.kernels.sequence.tables import SEQUENCES
 
 OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
-"""Parameters of some methods that have an option of their own."""
+"""Options of the regularization parameters."""
 
 IMPUTE = ("mean", "median")
-"""What can take the place of missing numbers; categories take the most frequent."""
+"""Ways to fill missing numbers; categories get the most frequent value."""
 
-# For standardized columns, from wiggly to nearly linear.
+# Widths for standardized columns, from wiggly to nearly linear functions.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
 # Kernels, and whether each column gets its own; None is the estimators' own choice.
 KERNELS: Mapping[str, KernelSet | None] = {
@@ -91,7 +91,7 @@ def asked_estimator(
     *,
     cv: bool = False,
 ) -> Any:
-    """Return the estimator for these data, with parameters for its strength."""
+    """Return the estimator that the options and the table determine."""
     task = find_task(asked_task(asked), asked.loss, table.y)
     storage = configured_storage(asked)
     wanted = {"loss": asked.loss, "tol": asked.tol, "storage": storage}
@@ -112,7 +112,7 @@ def asked_estimator(
 
 @contextmanager
 def blaming_settings(asked: Training) -> Iterator[None]:
-    """Lay errors about types on the settings, the only values without a type."""
+    """Attribute type errors to --set, whose values are the only unchecked ones."""
     try:
         yield
     except TypeError as error:
@@ -122,7 +122,7 @@ def blaming_settings(asked: Training) -> Iterator[None]:
 
 
 def configured_storage(asked: Training) -> Storage | None:
-    """Return the storage with its rank and its folder."""
+    """Return the storage with its rank and folder."""
     if asked.max_rank is not None and asked.storage != "low_rank":
         raise ValueError("--max-rank requires --storage low_rank.")
     if asked.folder is None and asked.max_rank is None:
@@ -134,7 +134,7 @@ def configured_storage(asked: Training) -> Storage | None:
 
 
 def simplest(asked: Fit | Compare) -> dict[str, str]:
-    """Return the parameter of a search that chooses the simplest of the best."""
+    """Return the search parameter for the rule of one standard error, if asked for."""
     if not asked.one_standard_error:
         return {}
     if asked.cv is None:
@@ -143,14 +143,14 @@ def simplest(asked: Fit | Compare) -> dict[str, str]:
 
 
 def asked_targets(asked: Training, method: Entry) -> list[str]:
-    """Return the columns of the targets, none for a method that takes none."""
-    asked_task(asked)  # which refuses a task rather now than after reading
+    """Return the target columns; raise if they are missing or not supported."""
+    asked_task(asked)  # raises before the file is read
     targets = needed_targets(asked.target or default_target(asked.data), method)
     return with_event(targets, asked.event)
 
 
 def asked_task(asked: Training) -> str | None:
-    """Return the task where the options settle it."""
+    """Return the task if the options determine it, else None."""
     if asked.event is None:
         return asked.task
     if asked.task not in (None, "survival"):
@@ -161,7 +161,7 @@ def asked_task(asked: Training) -> str | None:
 
 
 def asked_columns(asked: Training) -> ColumnChoice:
-    """Return the views, categories, groups and sequences that a command names."""
+    """Return the column options of a command."""
     views = parse_views(asked.view or ())
     categories, sequences = tuple(asked.category or ()), tuple(asked.sequence or ())
     labels, option = _labels(asked)
@@ -181,7 +181,7 @@ def asked_columns(asked: Training) -> ColumnChoice:
 
 
 def _periods(asked: Training) -> tuple[str, ...]:
-    """Return the periods of dates, which must be known."""
+    """Return the periods of dates; raise for unknown ones."""
     for period in asked.period or ():
         check_choice("--period", period, PERIODS)
     if asked.period and not asked.date:
@@ -202,7 +202,7 @@ def _labels(asked: Training) -> tuple[bool, str]:
 
 
 def read_whole(asked: Training, targets: list[str]) -> Table:
-    """Read the files of a command as a whole."""
+    """Read the files of a command into memory."""
     first, *others = asked.data
     choice = asked_columns(asked)
     table = read_table(first, targets, asked.drop or [], choice, others=others)
@@ -222,10 +222,10 @@ def find_kernels(
     *,
     graphs: bool = False,
 ) -> Any:
-    """Return the ``kernels`` parameter for a choice on the command line.
+    """Return the ``kernels`` parameter for --kernels.
 
-    The choice has no effect where the data are Gram matrices; `graphs` says that the
-    method takes a graph of kernels.
+    Precomputed matrices ignore the option; `graphs` means that the method requires a
+    graph.
     """
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if table.precomputed:
@@ -264,7 +264,7 @@ def find_kernels(
 
 
 def _free_view(table: Table) -> dict[str, Unpenalized]:
-    """Return a view of the columns without a penalty, none without any."""
+    """Return a view of the unpenalized columns, empty without such columns."""
     columns = table.encoded(table.unpenalized)
     return {"unpenalized": Unpenalized(columns)} if columns else {}
 
@@ -272,7 +272,7 @@ def _free_view(table: Table) -> dict[str, Unpenalized]:
 def _beside_unpenalized(
     table: Table, sequences: SequenceChoice, entry: KernelSet | None
 ) -> dict[str, Any]:
-    """Return views: the columns without a penalty, sequences, and all other columns."""
+    """Return views: unpenalized columns, each sequence, and all other columns."""
     views: dict[str, Any] = {
         c: (c, sequences.find(table.X, c)) for c in table.sequences
     }
@@ -287,7 +287,7 @@ def _beside_unpenalized(
 def with_interactions(
     kernels: Any, name: str, table: Table, *, graphs: bool
 ) -> Interactions:
-    """Return the ``kernels`` parameter for some kernels and their interactions."""
+    """Return the ``kernels`` parameter with interactions."""
     if graphs:
         raise ValueError(
             "--interactions cannot be used with --method hkl, whose graphs already "
@@ -307,11 +307,7 @@ def with_interactions(
 
 
 def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
-    """Return what the estimators choose by themselves, None, wherever they can.
-
-    Where they have to be told about sequences, every column of sequences is a view, and
-    all other columns together are one, with the kernels that it has by default.
-    """
+    """Return None if the estimator's default applies, else views of the columns."""
     if not table.sequences:
         return None
     kinds, _ = default_texts(Sheet(table.X))
@@ -326,7 +322,7 @@ def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
 
 
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
-    """Return an estimator, or say which parameter it does not have."""
+    """Return an estimator; raise ValueError for an unknown parameter."""
     try:
         return kind(**parameters)
     except TypeError as error:
@@ -334,17 +330,14 @@ def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
 
 
 def scaler(table: Table) -> Any:
-    """Return a scaler of the numbers of a table, but for unpenalized columns.
-
-    Their coefficients stay in the units of the columns.
-    """
+    """Return a scaler of the numeric columns, except unpenalized ones."""
     free = {*table.encoded(table.unpenalized)}
     numbers = [name for name in table.numbers if name not in free]
     return _of_numbers(StandardScaler(), table, numbers)
 
 
 def _filler(table: Table, strategy: str) -> Any:
-    """Return what fills gaps: in categories the most frequent one takes them."""
+    """Return a step that fills missing numbers and categories."""
     numbers = SimpleImputer(strategy=strategy, keep_empty_features=True)
     every = max(2, len(table.X))
     words = TableEncoder((), every, "most_frequent")
@@ -352,7 +345,7 @@ def _filler(table: Table, strategy: str) -> Any:
 
 
 def _dates(table: Table) -> Any:
-    """Return a step that makes numbers of dates."""
+    """Return a step that encodes dates as numbers."""
     encoder = TableEncoder(table.periods)
     step = ColumnTransformer(
         [("dates", encoder, [*table.dates])],
@@ -365,7 +358,7 @@ def _dates(table: Table) -> Any:
 def _of_numbers(
     step: Any, table: Table, numbers: list[str], words: Any = "passthrough"
 ) -> Any:
-    """Return a step that hands data frames on: kernels are named after columns."""
+    """Return a step for the numeric columns that keeps column names."""
     if table.sequences or table.categories or len(numbers) < len(table.numbers):
         step = ColumnTransformer(
             [("numbers", step, numbers), ("words", words, [*table.categories])],
@@ -378,10 +371,7 @@ def _of_numbers(
 def preparation(
     table: Table, *, scale: bool, impute: str | None = None
 ) -> list[tuple[str, Any]]:
-    """Return the steps before a model, none for Gram matrices.
-
-    `impute` names what takes the place of missing numbers.
-    """
+    """Return the pipeline steps before a model; none for Gram matrices."""
     if impute is not None:
         check_choice("--impute", impute, IMPUTE)
     if table.precomputed:
@@ -396,7 +386,7 @@ def preparation(
 
 
 def prepared(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
-    """Return the features as a model behind such steps sees them."""
+    """Return the features after the preparation steps."""
     steps = with_scaling("passthrough", table, scale=scale, impute=impute)
     return steps.fit_transform(table.X)
 
@@ -404,7 +394,7 @@ def prepared(table: Table, *, scale: bool = True, impute: str | None = None) -> 
 def with_scaling(
     estimator: Any, table: Table, *, scale: bool, impute: str | None = None
 ) -> Pipeline:
-    """Return a pipeline of the estimator, behind what prepares its data."""
+    """Return a pipeline of the preparation steps and the estimator."""
     return Pipeline(
         [*preparation(table, scale=scale, impute=impute), ("model", estimator)]
     )

@@ -10,7 +10,7 @@ from multikernel import __version__
 from multikernel.cli import _requests as requests
 from multikernel.cli._options import command
 
-# Defects of the program keep Python's own traceback; users' errors never show one.
+# Bugs keep Python's traceback; user errors become a sentence (`user_errors`).
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 

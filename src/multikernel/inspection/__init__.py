@@ -1,4 +1,4 @@
-"""What to think of a fitted model: stability, intervals, importance."""
+"""Tools for fitted models: tests, stability, intervals, importance, explanations."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-r"""Is a kernel associated with the targets? Score tests from the first pass.
+r"""Score tests of the association between kernels and targets.
 
-With :math:`\rho_0` minus the slope of the loss at the model without kernels, the score
-statistic of a kernel is :math:`Q_m = \rho_0^\top K_m \rho_0`. Its square root is the
-dual norm that tells from which strength on a sparse model uses the kernel.
+With :math:`\rho_0` minus the gradient of the loss at the model without kernels, the
+score statistic of a kernel is :math:`Q_m = \rho_0^\top K_m \rho_0`. Its square root is
+the dual norm, the strength below which a sparse model uses the kernel.
 """
 
 import copy
@@ -62,9 +62,10 @@ OWNER = "kernel_tests"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelTests:
-    """Statistics and p-values of all kernels, above a million of the largest ones.
+    """Score statistics and p-values of kernels.
 
-    Arrays have one entry for each of the `n_tested` kernels that are listed.
+    Above a million kernels, only those with the largest statistics are listed. Arrays
+    have one entry for each of the `n_tested` listed kernels.
 
     Parameters
     ----------
@@ -73,32 +74,29 @@ class KernelTests:
     statistics : ndarray of shape (n_tested,)
         The score statistics Q_m, summed over outputs.
     p_values : ndarray of shape (n_tested,)
-        Analytic p-values; nan where there is none.
+        Analytic p-values; NaN if not available.
     permutation_p : ndarray of shape (n_tested,)
-        The share of permutations, the data themselves among them, with a statistic as
-        large.
+        P-values by permutation; the data count as one permutation.
     family_wise_p : ndarray of shape (n_tested,)
-        The share of them whose largest standardised statistic of all kernels is as
-        large: the probability of any false one, if all are called with as small a
-        value.
+        Share of permutations whose largest standardized statistic is at least that of
+        the kernel. It bounds the probability of any false discovery.
     q_values : ndarray of shape (n_tested,)
-        The rate of false ones among all with as small a p-value, by Benjamini and
-        Hochberg's rule from analytic p-values, or those by permutation without.
+        False discovery rates by Benjamini and Hochberg, from analytic p-values or else
+        from those by permutation.
     views : tuple of str or None
-        The view of every kernel.
+        View of every kernel.
     view_p : mapping of str to (float, float)
-        For each view the p-value and the family-wise one of its largest standardised
-        statistic.
+        P-value and family-wise p-value of each view's largest standardized statistic.
     strengths : ndarray of shape (n_permutations,)
-        Of every permutation the alpha from which on no kernel enters, ascending.
+        For each permutation, the alpha above which no kernel enters, ascending.
     kernel_index : ndarray of shape (n_tested,)
-        Numbers of the listed kernels among all; all of them up to a million.
+        Indices of the listed kernels.
     n_kernels : int
-        Number of kernels that p-values account for.
+        Number of tested kernels, for which p-values are corrected.
 
     See Also
     --------
-    kernel_tests : Makes it.
+    kernel_tests : Function that returns this object.
     """
 
     kernel_names: tuple[str, ...]
@@ -122,7 +120,7 @@ class KernelTests:
         return printable("\n".join([head, *lines]))
 
     def null_alpha(self, level: float = 0.05) -> float:
-        """Return the strength at which noise lets no kernel in.
+        """Return the strength at which no kernel enters under the null hypothesis.
 
         Parameters
         ----------
@@ -132,9 +130,9 @@ class KernelTests:
         Returns
         -------
         alpha : float
-            An ``alpha`` of `SpicyMKLClassifier` or `SpicyMKLRegressor`: the quantile
-            universal threshold [1]_. Signal makes it larger, so that it is
-            conservative.
+            An ``alpha`` for `SpicyMKLClassifier` or `SpicyMKLRegressor`, the quantile
+            universal threshold [1]_. It is conservative, because signal makes it
+            larger.
 
         References
         ----------
@@ -152,12 +150,12 @@ class KernelTests:
         return float(self.strengths[rank - 1])
 
     def summary(self, by: str = "kernel") -> Any:
-        """Return a data frame, its smallest p-values first.
+        """Return a data frame, sorted by p-value.
 
         Parameters
         ----------
         by : {"kernel", "view"}, default="kernel"
-            What a row is about.
+            Unit of a row.
 
         Returns
         -------
@@ -169,7 +167,7 @@ class KernelTests:
         Raises
         ------
         ValueError
-            If `by` is something else, or kernels have no views.
+            If `by` is invalid, or kernels have no views.
         """
         if by == "view" and self.views is not None:
             rows = sorted(self.view_p.items(), key=lambda row: row[1][::-1])
@@ -203,7 +201,7 @@ class KernelTests:
 
     @property
     def _order(self) -> Indices:
-        """Return the kernels, the smallest p-values first."""
+        """Return the kernels, sorted by p-value."""
         keys = [self.p_values, self.permutation_p, self.family_wise_p]
         return np.lexsort(keys)
 
@@ -221,27 +219,27 @@ def kernel_tests(
     analytic: bool = True,
     random_state: Any = None,
 ) -> KernelTests:
-    r"""Test of every kernel whether it is associated with the targets.
+    r"""Test every kernel for association with the targets.
 
-    The hypothesis of kernel m is that targets depend on the covariates alone. Its
-    statistic is :math:`Q_m = \rho_0^\top K_m \rho_0`, SKAT's [1]_ for the squared and
-    the logistic loss. One reading of the matrices is enough for all permutations.
+    The null hypothesis of kernel m is that targets depend on the covariates only. The
+    statistic is :math:`Q_m = \rho_0^\top K_m \rho_0`, which is that of SKAT [1]_ for
+    the squared and the logistic loss. All permutations share one pass over the
+    matrices.
 
     Parameters
     ----------
     model : estimator or kernels
-        A multiple kernel model, fitted or not, or a pipeline that ends in one: its
-        kernels, loss and normalisation count. Or what the parameter ``kernels`` takes;
-        then the loss is the squared or, for classes (words, or up to 20 different
-        whole numbers), the logistic one.
+        A multiple kernel model, fitted or not, or a pipeline that ends in one, which
+        defines kernels, loss and normalization; or a value of the ``kernels``
+        parameter, with the squared loss or, for text and up to 20 different whole
+        numbers, the logistic loss.
     X : array-like or data frame of shape (n_samples, n_features)
-        Data, as ``fit`` takes them.
+        Data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Targets.
     covariates : array-like or data frame, default=None
-        What targets may depend on without any kernel, (n_samples, n_covariates):
-        numbers, and in a data frame of pandas categories, which are coded. Unpenalized
-        columns of the model are covariates too.
+        Variables of the null model, (n_samples, n_covariates): numbers, or categories
+        in a pandas data frame. Unpenalized columns of the model are also covariates.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values, as in ``fit``, such as log(exposure).
     n_permutations : int, default=999
@@ -249,15 +247,15 @@ def kernel_tests(
     groups : array-like of shape (n_samples,), default=None
         A label for each sample, such as its batch or its patient.
     permute : {"within", "groups"}, default="within"
-        "within" permutes samples within each group; use it for batches, which may
-        differ from one another. "groups" permutes whole groups of equal size and keeps
-        the order of rows within a group; use it for patients with several dependent
-        rows. Without `groups`, "within" permutes all samples, and "groups" raises.
+        "within" permutes samples within each group, for example within batches.
+        "groups" permutes whole groups of equal size, for example patients with several
+        dependent rows, and keeps the order of their rows. Without `groups`, "within"
+        permutes all samples, and "groups" raises an error.
     analytic : bool, default=True
-        Whether to compute p-values without permutations as well. They exist only for
-        one output and without groups, and require the eigenvalues of every kernel.
+        Whether to compute analytic p-values as well. They require one output, no
+        groups, and the eigenvalues of every kernel.
     random_state : int, RandomState or None, default=None
-        Draws the permutations.
+        Seed of the permutations.
 
     Returns
     -------
@@ -277,31 +275,28 @@ def kernel_tests(
 
     Notes
     -----
-    Statistics that differ only by rounding count as ties, and a tie counts as at least
-    as large. A kernel whose statistic no permutation changes, such as a kernel on a
-    constant column, has p-values of 1.
+    Ties, including those up to rounding, count as at least as large. A kernel whose
+    statistic is the same in all permutations, such as one on a constant column, has
+    p-values of 1.
 
-    With ``permute="within"`` the null hypothesis is that residuals are exchangeable
-    within every group; groups may differ from one another. With ``permute="groups"``
-    the null hypothesis is that whole groups of equal size are exchangeable; residuals
-    within a group may be dependent. A group of unique size stays in place.
+    With ``permute="within"``, the null hypothesis is that residuals are exchangeable
+    within every group. With ``permute="groups"``, it is that whole groups of equal size
+    are exchangeable; a group of unique size stays in place.
 
-    Residuals are permuted (Freedman and Lane), projected beside the covariates, and
-    keep their length. P-values by permutation are exact without covariates, or for
-    residuals whose order means nothing; with covariates they are approximate. The
-    analytic ones are exact for the squared loss and normal noise of unknown size,
-    :math:`\Pr(\sum_j (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`; for classes and
-    counts they hold for many samples, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q_m)`,
-    and other losses are treated as the squared one. With
-    factors of kernels, as ``storage`` may choose for many samples, statistics are of
-    these factors.
+    Residuals beside the covariates are permuted (Freedman and Lane). P-values by
+    permutation are exact without covariates, and approximate with covariates. Analytic
+    p-values are exact for the squared loss with normal noise, :math:`\Pr(\sum_j
+    (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`, and asymptotic for classes and
+    counts, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q_m)`. Other losses use the
+    formula of the squared loss. If ``storage`` chooses factors, statistics are those of
+    the factors.
 
-    Above one million kernels, each permutation is one pass that keeps its largest
-    statistic, and ``n_permutations=19`` is enough for a level of 0.05. Statistics are
-    compared as they are, not standardized. Results list the kernels that reach the
-    smallest of these maxima, at most the 1000 largest. The family-wise p-value of every
-    other kernel is 1, or at least the largest listed one if 1000 are listed. q-values
-    count kernels that are not listed with p = 1, and there are no views.
+    Above one million kernels, statistics are not standardized, and each permutation is
+    one pass that stores its largest statistic; ``n_permutations=19`` is enough for a
+    level of 0.05. Only kernels that reach the smallest of these maxima are listed, at
+    most 1000. Kernels that are not listed have a family-wise p-value of 1 (or at least
+    the largest listed one, if 1000 are listed), and p = 1 in q-values. There are no
+    views.
 
     References
     ----------
@@ -380,17 +375,17 @@ def _warn_constant(training: Training, found: PermutationTests) -> None:
 
 
 def _is_quantity(y: Any) -> bool:
-    """Return whether targets are numbers that are no classes."""
+    """Return whether targets are numbers and not classes."""
     values = np.asarray(y)
-    # As at the command line: measurements that are rounded are no classes.
+    # As in the command line, over 20 different integers are measurements.
     many = values.dtype.kind in "iuf" and np.unique(values).size > 20
     return many or type_of_target(y).startswith("continuous")
 
 
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
-    """Return the estimator that says what kernels and loss are, and its data.
+    """Return the estimator with kernels and loss, its data, and a `Naming`.
 
-    Times to an event become row numbers of a loss that holds them, as in their models.
+    Survival targets become row numbers of a loss that stores the times.
     """
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         kind = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
@@ -407,7 +402,7 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
 
 
 def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
-    """Return the samples and their matrices, every sample by itself."""
+    """Return the samples and their matrices, without merging equal samples."""
     source = estimator._method().source
     if not isinstance(source, GramSource):
         raise ValueError(
@@ -426,7 +421,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
 def _null_model(
     training: Training, estimator: Any, covariates: Any
 ) -> scores.NullModel:
-    """Return the model of the covariates alone, of every output."""
+    """Return the model with the covariates only, for every output."""
     if getattr(estimator, "loss", None) is None:
         raise ValueError(
             f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "

@@ -1,4 +1,4 @@
-"""Covariates of tests: columns that targets may depend on without any kernel."""
+"""Covariates of tests: columns of the model without kernels."""
 
 from typing import Any
 
@@ -12,10 +12,7 @@ from multikernel.estimators.read.unpenalized import check_independent
 
 
 def covariates_of(owner: str, training: Training, covariates: Any) -> Array | None:
-    """Return the unpenalized columns of the model and the covariates; None if neither.
-
-    Their values are exact for columns far from zero, whose origins are subtracted.
-    """
+    """Return the model's unpenalized columns and the covariates; None if neither."""
     design, n_samples = training.design, training.stack.shape[1]
     free = None if design is None else design(training.X)
     if covariates is None:
@@ -28,7 +25,7 @@ def covariates_of(owner: str, training: Training, covariates: Any) -> Array | No
 
 
 def _coded(owner: str, covariates: Any, n_samples: int) -> tuple[Array, list[str]]:
-    """Return covariates as numbers, categories coded, and the names of the columns."""
+    """Return covariates as numbers, with coded categories, and their names."""
     if hasattr(covariates, "iloc") and covariates.ndim == 2:
         number = make_column_selector(dtype_include=["number", "bool"])
         other = make_column_selector(dtype_exclude=["number", "bool"])

@@ -1,4 +1,4 @@
-r"""Held-out deviance, split among the terms of a model."""
+"""Split of the held-out deviance among the terms of a model."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ from multikernel.losses.base import is_smooth
 OWNER = "deviance_split"
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
-"""Points of Gauss's rule on the way from the constant to the model. Shares of logistic
-models with values up to 20 move by 1e-9 with twice as many."""
+"""Gauss-Legendre rule on the line from the constant to the model; twice as many nodes
+change shares by 1e-9."""
 
 
 def deviance_split(
@@ -43,40 +43,40 @@ def deviance_split(
 ) -> VarianceSplit:
     r"""Split the explained deviance of a fitted model by kernel, view or column.
 
-    On the straight way :math:`f_t = c + t (f - c)` from the best constant c to the
-    decision values f the loss falls by what the terms do, each at its slope: term m has
-    the share
+    On the line :math:`f_t = c + t (f - c)` from the best constant c to the decision
+    values f, each term lowers the loss according to its gradient. Term m has the share
 
     .. math:: -\frac{\sum_i w_i \int_0^1 \ell'(y_i, f_{t,i}) \, dt \; f_{m,i}}
         {\sum_i w_i \ell(y_i, c)},
 
-    where terms have mean zero (the split of Aumann and Shapley [1]_). With an offset,
-    it is added to c and f. For the squared
-    loss it is `r2_score_split`. Shares and the share of the level of predictions, which
-    no term answers for, sum to D²: one minus the loss over the constant's loss.
+    where terms have mean zero (the split of Aumann and Shapley [1]_). An offset is
+    added to c and f. For the squared loss, this is `r2_score_split`. The shares sum to
+    D², one minus the loss divided by the constant's loss, except for the part of the
+    mean prediction.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted model of this library, a classifier or a regressor, or a pipeline or
-        search that ends in one. Its loss must be smooth.
+        A fitted classifier or regressor of this library with a smooth loss, or a
+        pipeline or search that ends in one.
     X : array-like or data frame of shape (n_samples, n_features)
         Data that the model has not seen.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets or classes. More than two classes are an output each, one against
-        the rest, or one output together where the model shares a selection.
+        Targets or classes. Each of more than two classes is an output (one against the
+        rest), unless the model has a shared selection.
     by : {"kernel", "view", "column"}, default="kernel"
-        What the deviance is split among, as in `variance_split`.
+        Unit of a share, as in `variance_split`.
     n_resamples : int, default=1000
-        Resamples of the samples, for intervals; the constant is of all samples.
+        Number of resamples of the samples, for intervals. The constant is that of all
+        samples.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
     groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient: resamples are of whole groups.
+        A label for each sample, such as its patient; whole groups are resampled.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values, as in ``predict``.
     random_state : int, RandomState or None, default=None
-        Draws the resamples.
+        Seed of the resamples.
 
     Returns
     -------
@@ -86,14 +86,14 @@ def deviance_split(
     Raises
     ------
     TypeError
-        If the estimator is no multiple kernel model.
+        If the estimator is not a multiple kernel model.
     ValueError
-        If data or parameters are wrong, the loss is piecewise linear, or all targets
-        are one class or value.
+        If data or parameters are invalid, the loss is piecewise linear, or all targets
+        are equal.
 
     See Also
     --------
-    variance_split : The same for R².
+    variance_split : The same split of R².
 
     References
     ----------
@@ -141,7 +141,7 @@ def deviance_split(
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
-    """Return the loss, and targets as it takes them, (n_samples, n_outputs)."""
+    """Return the loss, and its targets, shape (n_samples, n_outputs)."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
@@ -168,11 +168,11 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 def _falls(
     loss: Loss, y: Array, terms: Array, f: Array, weights: Array, offset: Array
 ) -> tuple[Array, Array, Array]:
-    """Return by how much each term lowers the loss of each sample, and losses.
+    """Return the decrease of each sample's loss by each term, and both losses.
 
-    They are (n_samples, n_outputs, n_terms), and for the constant and the model
-    (n_samples, n_outputs); of all outputs together where the loss couples them. The
-    constant and the decision values `f` are both beside the offset.
+    Shapes are (n_samples, n_outputs, n_terms), and (n_samples, n_outputs) for the
+    losses of the constant and the model, with one output if the loss couples all. `f`
+    is without the offset.
     """
     together = is_coupled(loss)
     columns = y if together or y.shape[1] > 1 else y[:, 0]

@@ -1,4 +1,4 @@
-"""The terms of a fitted model as expansions in kernels, whatever its storage."""
+"""Terms of a fitted model as kernel expansions, for every storage."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ from multikernel.linalg.tables import equal_shares
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A term as ``constant + sum_t coefs[t] * k(x, points[t])``.
+    """A term ``constant + sum_t coefs[t] * k(x, points[t])``.
 
     With `cosine` the kernel is divided by the root of its diagonal at x.
     """
@@ -41,7 +41,7 @@ class Expansion:
 
 
 def _source(grams: Any, position: int) -> tuple[CrossGrams, int]:
-    """Return the matrices that a reordered view is of, and the place of a kernel."""
+    """Return the matrices behind a reordered view, and the position of a kernel."""
     while hasattr(grams, "positions"):
         grams, position = grams.grams, int(grams.positions[position])
     return grams, position
@@ -58,7 +58,7 @@ def kernel_of(grams: CrossGrams, position: int) -> Kernel:
 
 
 def expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
-    """Return a term as an expansion in its kernel, None if it is no such sum."""
+    """Return a term as an expansion in its kernel, or None if it has none."""
     kernel, coefs = kernel_of(model.grams, position), model.coefs[position]
     grams, place = _source(model.grams, position)
     if isinstance(grams, LandmarkGrams):
@@ -75,7 +75,7 @@ def expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
         if isinstance(step, CosineStep):
             cosine = True
         elif isinstance(step, ScaleStep):
-            # The root of the diagonal divides by earlier factors.
+            # The cosine normalization cancels earlier factors.
             coefs = coefs if cosine else coefs * step.factors[place]
         elif isinstance(step, CenterStep) and not cosine:
             total = coefs.sum(axis=0)
@@ -88,7 +88,7 @@ def expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
 
 
 def _widened(values: Array, kernel: ColumnKernel) -> Array:
-    """Return rows of the columns of a kernel as rows of a table, nan elsewhere."""
+    """Return rows of a kernel's columns as rows of a table, NaN elsewhere."""
     places = np.array(kernel.columns, dtype=np.intp)
     table = np.full((len(values), places.max() + 1), np.nan)
     table[:, places] = values
@@ -97,7 +97,7 @@ def _widened(values: Array, kernel: ColumnKernel) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ChosenFeatures:
-    """Chosen features of a kernel, in place of its values at points."""
+    """Chosen features of a kernel, instead of its values at points."""
 
     kernel: Kernel
     chosen: Indices | slice
@@ -114,14 +114,14 @@ Factor = Kernel | ChosenFeatures
 
 
 def factor_kernels(kernel: Kernel) -> tuple[Kernel, ...]:
-    """Return the factors of a product, also of one of features."""
+    """Return the factors of a product of kernels or of features."""
     if isinstance(kernel, ProductFeatures):
         return kernel.first, kernel.second
     return factors_of(kernel)
 
 
 def _inner(kernel: Kernel) -> Kernel:
-    """Return a kernel without its choice of columns and its centering."""
+    """Return a kernel without its column selection and centering."""
     while isinstance(kernel, ColumnKernel | CenteredKernel):
         kernel = kernel.kernel
     return kernel
@@ -138,7 +138,7 @@ def is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
 
 
 def uncentered(term: Expansion) -> Expansion:
-    """Return the expansion of a term in a Gaussian kernel that is not centered."""
+    """Return the expansion of a term in the uncentered Gaussian kernel."""
     kernel = term.kernel
     if not isinstance(kernel, ColumnKernel):
         return term
@@ -147,7 +147,7 @@ def uncentered(term: Expansion) -> Expansion:
         return term
     if type(centered.kernel) is not GaussianKernel or centered.samples is None:
         return term
-    # k(x, t) - m(x) is an expansion over t and the samples that m is a mean over.
+    # k(x, t) - m(x) is an expansion over t and the samples of the mean m.
     shares = equal_shares(len(centered.samples), centered.weights)
     samples = np.zeros((len(shares), term.points.shape[1]))
     samples[:, np.array(kernel.columns, dtype=np.intp)] = centered.samples

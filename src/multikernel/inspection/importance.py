@@ -1,4 +1,4 @@
-"""Permutation importance of groups of columns: of views, or of kernels."""
+"""Permutation importance of groups of columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from multikernel.estimators.read.targets import check_groups, known_targets
 from multikernel.inspection import pipelines
 
 Groups = Mapping[str, Sequence[Any]]
-"""From the name of a group to its columns, by position or name."""
+"""Mapping from group names to columns, by position or name."""
 
 
 def group_permutation_importance(
@@ -31,40 +31,40 @@ def group_permutation_importance(
     offset: Any = None,
     random_state: Any = None,
 ) -> Bunch:
-    """Return by how much the score falls where columns are shuffled together.
+    """Return the decrease of the score when groups of columns are shuffled.
 
-    `sklearn.inspection.permutation_importance` shuffles one column at a time. Columns
-    of one view carry the same information several times over, so that none seems to
-    matter alone; here all columns of a group are shuffled by one permutation.
+    All columns of a group are shuffled by the same permutation.
+    `sklearn.inspection.permutation_importance` shuffles single columns, which
+    underestimates redundant columns of a view.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted multiple kernel model, or a pipeline that ends in one; columns are
-        counted in the data that reach the model.
+        A fitted multiple kernel model, or a pipeline that ends in one. Columns refer to
+        the data that reach the model.
     X : array-like or data frame of shape (n_samples, n_features)
-        Data to score on, best not those that it was fitted on; with
-        ``kernels="precomputed"`` of shape (n_samples, n_fit_samples, n_kernels).
+        Data to score on, preferably unseen; with ``kernels="precomputed"`` of shape
+        (n_samples, n_fit_samples, n_kernels).
     y : array-like of shape (n_samples,)
         Targets.
     groups : {"kernel", "view"} or mapping, default="kernel"
-        "kernel" for the columns of every kernel in use, once for kernels of the same
-        columns; "view" for the columns of every view; or columns, by position or name,
-        under the names of groups. Of precomputed kernels, each is a group.
+        "kernel": the columns of each active kernel (kernels on the same columns are one
+        group); "view": the columns of each view; or a mapping from group names to
+        columns, by position or name. Precomputed kernels are one group each.
     n_repeats : int, default=5
-        How often every group is shuffled.
+        Number of permutations of each group.
     scoring : str, callable or None, default=None
-        The score; the estimator's own when None.
+        Score; None uses the estimator's own score.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the score.
     sample_groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient. Then whole groups are permuted:
-        the rows of a group get the columns of another group's rows, in their order,
-        and from the first one again in a longer group.
+        A label for each sample, such as its patient. Whole groups are permuted: the
+        rows of a group get the columns of another group's rows in order, repeated if
+        the group is longer.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values, for the estimator's own score.
     random_state : int, RandomState or None, default=None
-        Draws the permutations.
+        Seed of the permutations.
 
     Returns
     -------
@@ -75,8 +75,8 @@ def group_permutation_importance(
     Raises
     ------
     ValueError
-        If a group is empty, a column is unknown, there is no group, or `offset` comes
-        with `scoring`.
+        If a group is empty, a column is unknown, there is no group, or `offset` is
+        combined with `scoring`.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def group_permutation_importance(
 def _orders(
     owner: str, groups: Any, n_samples: int, random: np.random.RandomState
 ) -> Callable[[], Indices]:
-    """Return a function that draws where each sample gets its columns from."""
+    """Return a function that draws the source row of each sample's columns."""
     if groups is None:
         return lambda: random.permutation(n_samples)
     labels = check_groups(groups, n_samples)
@@ -196,14 +196,14 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
 
 
 def _columns_of(model: Any, kernel: int) -> Indices:
-    """Return the columns of a kernel in use; given matrices are a column each."""
+    """Return the columns of an active kernel; a given matrix is one column."""
     if model._state.precomputed:
         return np.array([kernel])
     return pipelines.kernel_columns(model, kernel)
 
 
 def _kernel_groups(model: Any) -> dict[str, Indices]:
-    """Return the columns of every kernel in use, once for kernels on the same ones."""
+    """Return the columns of every active kernel, without duplicates."""
     shared: dict[tuple[int, ...], list[str]] = {}
     for m in model.active_kernels_.tolist():
         columns = tuple(_columns_of(model, m).tolist())
@@ -217,7 +217,7 @@ def _kernel_groups(model: Any) -> dict[str, Indices]:
 
 
 def _view_groups(owner: str, model: Any) -> dict[str, Indices]:
-    """Return the columns of the kernels in use of every view."""
+    """Return the columns of the active kernels of every view."""
     views = list(getattr(model, "kernel_views_", ()))
     columns_of: dict[str, list[Indices]] = {}
     for m in model.active_kernels_.tolist() if any(views) else ():
@@ -233,7 +233,7 @@ def _view_groups(owner: str, model: Any) -> dict[str, Indices]:
 
 
 def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
-    """Return data with some of the columns in another order of the samples."""
+    """Return data with some columns in another order."""
     if hasattr(X, "iloc"):
         mixed = X.copy()
         for column in columns.tolist():
@@ -250,6 +250,6 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
     mixed = np.array(X)
     if mixed.ndim == 1:
         return mixed[order]  # one column of sequences
-    # Precomputed kernels are the last axis as well.
+    # Precomputed kernels are also on the last axis.
     mixed[..., columns] = mixed[order][..., columns]
     return mixed

@@ -1,4 +1,4 @@
-"""How far shares, weights and functions of a model move from sample to sample."""
+"""Bootstrap of the shares, weights and functions of a model."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -21,30 +21,30 @@ from multikernel.inspection.resampling import (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap:
-    """Fits of one model on samples that were drawn with replacement.
+    """Fits of one model on samples drawn with replacement.
 
     Parameters
     ----------
     kernel_names : tuple of str
         Names of all kernels.
     variance_shares : ndarray of shape (n_resamples, [n_outputs, ]n_kernels)
-        Shares of the kernels in the variance of every fit, on its own samples.
+        Variance shares of the kernels in every fit, on its own samples.
     kernel_weights : ndarray of shape (n_resamples, [n_outputs, ]n_kernels)
         Kernel weights of every fit.
     active_kernels : tuple of ndarray
-        Kernels in use in every fit.
+        Active kernels of every fit.
     models : tuple of AdditiveModel
-        What predicts, of every fit.
+        Model of every fit.
     kernel_views : tuple of str or None, default=None
-        The view of every kernel, where there are views.
+        View of every kernel, if there are views.
     output_names : tuple of str, default=()
-        Names of the outputs, where there are several.
+        Names of the outputs, if there are several.
 
     See Also
     --------
-    bootstrap : Makes it.
-    multikernel.display.KernelWeightsDisplay : Draws its intervals.
-    multikernel.display.ContributionDisplay : Draws its bands.
+    bootstrap : Function that returns this object.
+    multikernel.display.KernelWeightsDisplay : Plots its intervals.
+    multikernel.display.ContributionDisplay : Plots its bands.
     """
 
     kernel_names: tuple[str, ...]
@@ -56,7 +56,7 @@ class Bootstrap:
     output_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the shares that are largest: arrays of all fits would fill pages."""
+        """Return the largest shares with their 90 % intervals."""
         n_fits, n_kernels = len(self.models), len(self.kernel_names)
         head = f"{n_fits} fits of {n_kernels} kernels on samples drawn with replacement"
         what = "variance_shares" if self.kernel_views is None else "view_shares"
@@ -72,7 +72,7 @@ class Bootstrap:
         return printable("\n".join(lines))
 
     def _lines(self, middle: Array, low: Array, high: Array) -> list[str]:
-        """Return the largest shares of an output and their ranges, a line each."""
+        """Return one line for each of the largest shares of an output."""
         names = self.kernel_names if self.kernel_views is None else self.view_names
         order = np.argsort(-np.abs(middle), kind="stable")[:MOST_ROWS]
         return [
@@ -83,7 +83,7 @@ class Bootstrap:
 
     @property
     def view_names(self) -> tuple[str, ...]:
-        """Return the views in the order of their shares."""
+        """Return the names of the views, in the order of view shares."""
         if self.kernel_views is None:
             raise ValueError(
                 "The model was fitted without views: pass kernels as a mapping from "
@@ -92,7 +92,7 @@ class Bootstrap:
         return tuple(view_members(self.kernel_views))
 
     def _values(self, what: str) -> Array:
-        """Return values of all fits, of kernels or of views along the last axis."""
+        """Return the values of all fits, with kernels or views on the last axis."""
         if what in ("variance_shares", "kernel_weights"):
             values: Array = getattr(self, what)
             return values
@@ -103,19 +103,19 @@ class Bootstrap:
     def interval(
         self, what: str = "variance_shares", level: float = 0.9
     ) -> tuple[Array, Array]:
-        """Return the range that holds the middle of the values of each kernel or view.
+        r"""Return percentile intervals of the values of each kernel or view.
 
-        Percentiles of the bootstrap: they tell how much chance there is in a value,
-        and do not undo the shrinkage of a penalty.
+        They measure sampling variation, and do not correct for the shrinkage of a
+        penalty.
 
         Parameters
         ----------
         what : {"variance_shares", "kernel_weights", "view_shares"}, \
                 default="variance_shares"
-            The values; "view_shares" are sums of shares over the kernels of a view,
-            in the order of `view_names`.
+            Values; "view_shares" are sums of shares over each view, in the order of
+            `view_names`.
         level : float, default=0.9
-            Share of the fits that lie inside.
+            Share of the fits inside the interval.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class Bootstrap:
         Raises
         ------
         ValueError
-            If `what` or `level` is something else, or the model has no views.
+            If `what` or `level` is invalid, or the model has no views.
         """
         names = OneOf(("variance_shares", "kernel_weights", "view_shares"))
         check_parameter(type(self).__name__, "what", what, names)
@@ -135,20 +135,19 @@ class Bootstrap:
     def band(
         self, X: Rows, kernels: Any, level: float = 0.9, center: Rows | None = None
     ) -> tuple[Array, Array]:
-        """Return the range that holds the middle of a function's values.
+        """Return pointwise percentile intervals of a function.
 
         Parameters
         ----------
         X : ndarray or data frame of numbers, shape (n_samples, n_features)
-            Points at which the function is evaluated, after the transformers of a
-            pipeline.
+            Points, after the transformers of a pipeline.
         kernels : sequence of int
-            The function is the sum of these kernels' terms; a fit that uses
-            no such kernel has zero there.
+            Kernels whose terms sum to the function; terms that a fit does not use are
+            zero.
         level : float, default=0.9
-            Share of the fits that lie inside, at each sample.
+            Share of the fits inside the interval, at each point.
         center : ndarray of shape (n_others, n_features), default=None
-            Samples over which every fit's function is to have mean zero.
+            Samples over which every fit's function is centered.
 
         Returns
         -------
@@ -165,7 +164,7 @@ class Bootstrap:
 
 
 def _as_rows(X: Any) -> Rows:
-    """Return data as a table of rows; the values of a data frame of numbers."""
+    """Return data as an array; data frames must be numeric."""
     if not hasattr(X, "columns"):
         rows: Rows = X
         return rows
@@ -201,16 +200,16 @@ def bootstrap(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Bootstrap:
-    """Fit a model on samples drawn with replacement, as many as there are.
+    """Fit a model to bootstrap samples (drawn with replacement).
 
-    Of two classes and more, every one keeps its number of samples. Kernels are computed
-    once, and fits start from the model on all samples, as in `stability_selection`.
+    Every class keeps its number of samples. Kernels are computed once, and each fit
+    starts from the model on all samples.
 
     Parameters
     ----------
     estimator : estimator
         A multiple kernel model with fixed parameters, or a pipeline that ends in one,
-        whose other steps are fitted on all samples. It is neither fitted nor changed.
+        whose transformers are fitted to all samples. It is not changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,)
@@ -220,27 +219,26 @@ def bootstrap(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights, as in ``fit``.
     groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient. Whole groups are drawn
-        then, as many as there are; resamples that lack a class are drawn again.
+        A label for each sample, such as its patient; whole groups are drawn. Resamples
+        without some class are drawn again.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values, as in ``fit``.
     n_jobs : int, default=None
-        Fits that are solved at a time, on threads that share the kernels; -1 for as
-        many as there are cores.
+        Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None
-        Draws the samples.
+        Seed of the resamples.
 
     Raises
     ------
     TypeError
-        If the estimator is none that can be fitted on parts of one stack.
+        If the estimator is not a multiple kernel model with a fixed list of kernels.
     ValueError
-        If a parameter or the data are wrong.
+        If a parameter or the data are invalid.
 
     Warns
     -----
     ConvergenceWarning
-        If fits stopped above the tolerance; the message says how many.
+        If fits stopped above the tolerance; the message counts them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Nested cross-validation: scores beyond a search, and how often kernels are in use."""
+"""Nested cross-validation: unbiased scores of a search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,32 +32,31 @@ OWNER = "nested_cross_validate"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NestedScores:
-    """Scores of a whole search on outer folds, and the kernels that it used there.
+    """Scores of a search on outer folds, and the kernels used there.
 
     Parameters
     ----------
     scores : ndarray of shape (n_folds,)
-        Scores on the validation side of each outer fold.
+        Scores on the validation set of each outer fold.
     scoring : str
-        What the scores are.
+        Name of the score.
     best_params : tuple of dict
-        The parameters that the search chose in each fold; empty without a search.
+        Parameters that the search chose in each fold; empty without a search.
     kernel_names : tuple of str
-        Kernels in use in at least one fold. A name is that of the first such fold:
-        widths learnt from the samples differ between folds.
+        Kernels active in at least one fold, with their name in the first such fold
+        (learned widths differ between folds).
     selections : ndarray of bool of shape (n_folds, n_kernels)
-        The kernels in use in each fold.
+        Active kernels of each fold.
     variance_shares : ndarray of shape (n_folds, n_kernels)
-        Their shares of the variance of the model of each fold, on its training
-        samples; means over several outputs.
+        Variance shares in each fold, on its training samples; means over outputs.
     kernel_views : tuple of str or None, default=None
-        The view of each of these kernels, where there are views.
+        View of each kernel, if there are views.
     view_names : tuple of str, default=()
-        All views, in use or not.
+        All views, active or not.
 
     See Also
     --------
-    nested_cross_validate : Makes it.
+    nested_cross_validate : Function that returns this object.
     """
 
     scores: Array
@@ -76,31 +75,28 @@ class NestedScores:
 
     @property
     def spread(self) -> float:
-        """Return the standard deviation of the scores over the outer folds.
-
-        It is nan for a single fold.
-        """
+        """Return the standard deviation over outer folds; NaN for a single fold."""
         return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else np.nan
 
     def summary(self, by: str = "kernel") -> Any:
-        """Return how often each kernel or view was in use, as a data frame.
+        """Return how often each kernel or view was active, as a data frame.
 
         Parameters
         ----------
         by : {"kernel", "view"}, default="kernel"
-            What a row is about.
+            Unit of a row.
 
         Returns
         -------
         table : pandas DataFrame
-            ``kernel`` or ``view`` its name, ``in_use`` the share of the outer folds
-            whose model used it, and mean, smallest and largest ``variance_share`` over
-            the folds, zero where it is not in use. Rows are sorted by ``in_use``.
+            Columns: ``kernel`` or ``view``; ``in_use``, the share of folds in which it
+            is active; and the mean, smallest and largest ``variance_share`` over folds
+            (zero if not active). Rows are sorted by ``in_use``.
 
         Raises
         ------
         ValueError
-            If `by` is something else, or the model has no views.
+            If `by` is invalid, or the model has no views.
         ImportError
             If pandas is not installed.
         """
@@ -112,7 +108,7 @@ class NestedScores:
         Parameters
         ----------
         by : {"kernel", "view"}, default="kernel"
-            What a row is about.
+            Unit of a row.
 
         Returns
         -------
@@ -141,7 +137,7 @@ class NestedScores:
         }
 
     def __repr__(self) -> str:
-        """Return the scores, and how often views or kernels were in use."""
+        """Return the scores, and how often views or kernels were active."""
         n_folds, by = (
             len(self.scores),
             "kernel" if self.kernel_views is None else "view",
@@ -170,37 +166,34 @@ def nested_cross_validate(
     groups: Any = None,
     offset: Any = None,
 ) -> NestedScores:
-    """Score a search on outer folds, each with a search of its own on the rest.
+    """Score a search on outer folds, with a separate search on each training set.
 
-    The score that a search reports is that of the best of many candidates, on the folds
-    that it was chosen by, and too good on average. Here samples that score a model had
-    no part in its choice.
+    The score of a search itself is too optimistic, because it is the best of many
+    candidates on the same folds. In nested cross-validation, the scored samples do not
+    influence the choice.
 
     Parameters
     ----------
     estimator : estimator
-        A search of this library, or a pipeline that ends in one, whose steps are fitted
-        in every fold as well; or a search of scikit-learn over models of this library.
-        It is neither fitted nor changed. A model with fixed parameters gives a plain
-        cross-validation.
+        A search of this library, a pipeline that ends in one, or a search of
+        scikit-learn over models of this library. A model with fixed parameters gives
+        plain cross-validation. The estimator is not changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Targets, as in ``fit``.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The outer folds; None stands for five. The ``cv`` of the search are the inner
-        ones.
+        Outer folds; None means five. Inner folds are the ``cv`` of the search.
     scoring : str, callable or None, default=None
-        The score of outer folds; that of the estimator when None. What the search
-        chooses by is its own ``scoring``.
+        Score of the outer folds; None uses the estimator's score. The search maximizes
+        its own ``scoring``.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples, for fits, and for scores if `scoring` is None.
+        Weights of the samples in fits, and in scores if `scoring` is None.
     groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient. Inner and outer folds keep each
-        group together, as in ``fit`` of a search.
+        A label for each sample, such as its patient. Inner and outer folds keep groups
+        together.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Known parts of the decision values, as in ``fit``, for the estimator's own
-        score.
+        Known parts of the decision values, as in ``fit``; requires ``scoring=None``.
 
     Returns
     -------
@@ -209,10 +202,10 @@ def nested_cross_validate(
     Raises
     ------
     TypeError
-        If the estimator is no multiple kernel model, nor a pipeline that ends in one,
-        nor a search over these.
+        If the estimator is not a multiple kernel model, a pipeline that ends in one, or
+        a search over these.
     ValueError
-        If data or parameters are wrong, or `offset` comes with `scoring`.
+        If data or parameters are invalid, or `offset` is combined with `scoring`.
 
     Examples
     --------
@@ -228,7 +221,7 @@ def nested_cross_validate(
     >>> nested.summary("view")["view"].tolist()
     ['signal', 'noise']
     """
-    # Without its best estimator, a search of scikit-learn is its own last step.
+    # A clone has no best_estimator_, so a search of scikit-learn is the last step.
     estimator = clone(estimator)
     _, inner = last_step(estimator)
     searched = getattr(inner, "estimator", None)
@@ -266,7 +259,7 @@ def nested_cross_validate(
 def _fitted(
     estimator: Any, X: Any, y: Any, given: Mapping[str, Any], train: Indices
 ) -> Any:
-    """Return a copy of an estimator that is fitted on some of the samples."""
+    """Return a copy of an estimator fitted to some of the samples."""
     prefix, model = "", estimator
     while hasattr(model, "steps"):
         name, model = model.steps[-1]
@@ -279,7 +272,7 @@ def _fitted(
 def _score(
     fitted: Any, held_out: Any, scoring: Any, given: Mapping[str, Any], test: Indices
 ) -> float:
-    """Return the score of a model on the samples that a fold left out."""
+    """Return the score of a model on the validation set of a fold."""
     X, y = held_out
     if scoring is not None:
         return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
@@ -293,10 +286,10 @@ def _score(
 def _uses(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
-    """Return names, uses, shares and views of the kernels in use in any fold.
+    """Return names, uses, shares and views of the kernels active in any fold.
 
-    Kernels of two folds are the same if they have the same number, or in graphs and
-    where folds have different numbers of kernels, the same name.
+    Kernels of two folds are matched by index or, for graphs and different numbers of
+    kernels, by name.
     """
     sizes = {model._state.names.n_kernels for model in models}
     by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)

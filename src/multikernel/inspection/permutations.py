@@ -16,14 +16,14 @@ from multikernel.gram import GramStack
 from multikernel.gram.capabilities import largest_forms
 
 Draw = Callable[[int, np.random.RandomState], Iterator[Indices]]
-"""Maps a number of draws and a random state to orders of the samples."""
+"""Function of a number of draws and a random state that yields sample orders."""
 
 LISTED = 1000
-"""Kernels that are listed at most where all are too many: each p-value alone costs the
-products of one kernel with every permutation."""
+"""Maximum number of listed kernels if there are too many to test all."""
 
 MARGIN = 1e-6
-"""Share by which two computations of a form may differ; it only lists more kernels."""
+"""Relative difference allowed between two computations of a form; larger values only
+list more kernels."""
 
 
 def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Draw:
@@ -67,27 +67,27 @@ def _group_codes(owner: str, groups: Any, n_samples: int) -> Indices:
 
 
 def _shares(draws: Array, values: Array) -> Array:
-    """Return the share of draws, (n_draws,), at least each value."""
+    """Return the share of the draws, shape (n_draws,), that are at least each value."""
     below = np.searchsorted(np.sort(draws), values)
     return np.asarray((draws.size - below) / draws.size)
 
 
 @dataclass(frozen=True, eq=False)
 class PermutationTests:
-    """Permutation tests of some kernels, with the maxima over all.
+    """Permutation tests of some kernels, with maxima over all kernels.
 
     Parameters
     ----------
     kernels : ndarray of shape (n_tested,)
-        The kernels, ascending.
+        Indices of the kernels, ascending.
     statistics, alone, family_wise : ndarray of shape (n_tested,)
-        Their statistics, and the two p-values of each.
+        Statistics, p-values and family-wise p-values.
     largest : ndarray of shape (n_draws,)
-        The largest statistic of all kernels in each draw.
+        Largest statistic over all kernels in each draw.
     varies : ndarray of shape (n_tested,)
-        Whether draws change a statistic by more than rounding.
+        Whether a statistic varies over draws by more than rounding.
     view_p : mapping of str to (float, float)
-        The two p-values of the largest standardized statistic of each view.
+        P-value and family-wise p-value of each view's largest standardized statistic.
     """
 
     kernels: Indices
@@ -102,10 +102,9 @@ class PermutationTests:
 def tests_of_all(
     stack: GramStack, draws: Array, views: Sequence[str] | None
 ) -> PermutationTests:
-    """Return the tests of all kernels by standardized statistics.
+    """Return the tests of all kernels, with standardized statistics.
 
-    `draws` are (n_samples, n_draws, n_outputs), the data first. Forms of some kernels
-    at a time are held; each view has its maximum in every draw.
+    `draws` have shape (n_samples, n_draws, n_outputs), with the data as first draw.
     """
     n_kernels, n_draws = stack.shape[0], draws.shape[1]
     names, codes = _coded(views, n_kernels)
@@ -123,7 +122,7 @@ def tests_of_all(
         least[some] = forms[:, 0] - rounding[some] / spread
         _raise_maxima(maxima, codes[some], forms)
     family = _shares(maxima.max(axis=0), least)
-    # Sorted by view, the largest statistic first: the first of each view is its best.
+    # Sorted by view and decreasing statistic, so each view's first kernel is its best.
     starts = np.unique(np.sort(codes), return_index=True)[1]
     best = np.lexsort([-first, codes])[starts]
     of_views = (maxima >= least[best, None]).mean(axis=1).tolist()
@@ -134,7 +133,7 @@ def tests_of_all(
 
 
 def _coded(views: Sequence[str] | None, n_kernels: int) -> tuple[list[str], Indices]:
-    """Return the names of views and the number of each kernel's; one view if None."""
+    """Return the names of views and each kernel's view number; one view if None."""
     if views is None:
         return [""], np.zeros(n_kernels, dtype=np.intp)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(views))}
@@ -142,10 +141,7 @@ def _coded(views: Sequence[str] | None, n_kernels: int) -> tuple[list[str], Indi
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize each kernel's forms in place; return whether they vary, and spreads.
-
-    A constant statistic becomes zero in every draw.
-    """
+    """Standardize each kernel's forms in place; return whether they vary, and stds."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)
@@ -154,20 +150,20 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 
 def _raise_maxima(maxima: Array, codes: Indices, forms: Array) -> None:
-    """Raise the maxima, (n_views, n_draws), to the forms of kernels of these views."""
+    """Update the maxima, (n_views, n_draws), by the forms of kernels of these views."""
     order = np.argsort(codes, kind="stable")
     views, starts = np.unique(codes[order], return_index=True)
-    # A copy of the forms is made only for several views.
+    # Only several views require a copy of the forms.
     ordered = forms if views.size == 1 else forms[order]
     largest = np.maximum.reduceat(ordered, starts, axis=0)
     maxima[views] = np.maximum(maxima[views], largest)
 
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
-    """Return the tests of the kernels with the largest statistics.
+    """Return the tests of the kernels with the largest statistics, not standardized.
 
-    They reach the smallest of the maxima of all draws, the data's included: family-wise
-    p-values of all other kernels are 1. Statistics are not standardized.
+    These reach the smallest maximum of all draws; all other kernels have a family-wise
+    p-value of 1.
     """
     largest = scores.largest_of_each(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
@@ -191,6 +187,6 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
 
 
 def false_discovery(p_values: Array, n_kernels: int) -> Array:
-    """Return Benjamini and Hochberg's rates, p-values of kernels not listed being 1."""
+    """Return Benjamini-Hochberg rates; kernels not listed have a p-value of 1."""
     rates = false_discovery_control(np.clip(p_values, 0.0, 1.0))
     return np.minimum(rates * (n_kernels / p_values.size), 1.0)

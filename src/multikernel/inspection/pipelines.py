@@ -1,4 +1,4 @@
-"""Models inside pipelines and searches: finding them, and the data that reach them."""
+"""Models inside pipelines and searches, and the data that reach them."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -23,10 +23,10 @@ from multikernel.estimators.read.dictionary import KernelNames
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
-    """Return the transformers of a pipeline, or None, and its final model.
+    """Return the transformers of a pipeline (or None) and its final model.
 
-    Searches are replaced by their best estimator; searches and pipelines may be nested.
-    If the model was fitted without column names, it gets those of the transformers.
+    Searches are replaced by their best estimator, also if nested. A model fitted
+    without column names gets those of the transformers.
     """
     *outer, model = _layers(estimator)
     steps = [
@@ -54,7 +54,7 @@ def _named(model: Any, before: Any) -> Any:
 
 
 def _layers(estimator: Any) -> list[Any]:
-    """Return an estimator, and inwards the best ones of searches, the last of steps."""
+    """Return an estimator and all nested ones: best estimators and last steps."""
     layers = [estimator]
     while True:
         steps = getattr(layers[-1], "steps", None)
@@ -66,7 +66,7 @@ def _layers(estimator: Any) -> list[Any]:
 
 
 def check_model(owner: str, model: Any) -> None:
-    """Raise unless the last step is a multiple kernel model."""
+    """Raise unless an object is a multiple kernel model."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
             f"{owner} requires a multiple kernel model of this library, or a pipeline "
@@ -75,7 +75,7 @@ def check_model(owner: str, model: Any) -> None:
 
 
 def data_at_model(before: Any, X: Any) -> Any:
-    """Return data as they reach the model behind some fitted steps."""
+    """Return data after the fitted transformers."""
     return X if before is None else before.transform(X)
 
 
@@ -84,10 +84,7 @@ Naming = Callable[[KernelNames], KernelNames]
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
-    """Fit a copy of some steps to data; return the transformed data and a `Naming`.
-
-    The `Naming` puts the names of the transformed columns into kernel names.
-    """
+    """Return data transformed by a fitted copy of the steps, and a `Naming`."""
     if before is None:
         return X, lambda names: names
     steps = clone(before)
@@ -98,10 +95,9 @@ def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
 
 
 def kernel_columns(model: Any, kernel: int) -> Indices:
-    """Return the columns that an active kernel of a fitted model reads, ascending.
+    """Return the columns of an active kernel, ascending.
 
-    A kernel that is not in use, whose matrix was given, or that is a node of a graph is
-    refused.
+    Raise for inactive kernels, precomputed matrices, and nodes of a graph.
     """
     if model._state.precomputed:
         raise ValueError(
@@ -126,8 +122,8 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
 def final_estimator(estimator: Any) -> Any:
     """Return the fitted model inside a pipeline or a search.
 
-    What is not fitted, no multiple kernel model, or a search that has not kept one, is
-    refused.
+    Raise if it is not fitted, not a multiple kernel model, or fitted with
+    ``refit=False``.
     """
     model = innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):
@@ -155,14 +151,14 @@ def model_with(attribute: str, estimator: Any, expected: str) -> Any:
 
 
 def output_heads(model: Any) -> list[str]:
-    """Return the names of outputs as pictures write them, where classes say so."""
+    """Return the titles of outputs in plots, such as "class a"."""
     names = list(model.output_names_)
     classes = [str(label) for label in getattr(model, "classes_", ())]
     return [f"class {name}" for name in names] if names == classes else names
 
 
 def innermost(estimator: Any, attribute: str) -> Any:
-    """Return the innermost of nested estimators, of those with an attribute if any."""
+    """Return the innermost nested estimator, if possible one with an attribute."""
     layers = _layers(estimator)
     having = [model for model in layers if hasattr(model, attribute)]
     if not having and hasattr(layers[-1], "fit"):
@@ -172,18 +168,18 @@ def innermost(estimator: Any, attribute: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SearchScores:
-    """What a search has tried, read off its ``cv_results_`` alone.
+    """The candidates and scores of a search, from ``cv_results_``.
 
     Parameters
     ----------
     model : estimator
-        The innermost search that an estimator holds, with or without a final model.
+        The innermost search.
     columns : dict of ndarray of shape (n_candidates,)
-        The values of the parameters that were asked for.
+        Values of the requested parameters.
     folds : ndarray of shape (n_candidates, n_folds)
         All scores.
     best : int
-        Number of the chosen candidate; the last of those that targets have chosen.
+        Index of the chosen candidate; the largest one if targets chose separately.
     """
 
     model: Any
@@ -193,7 +189,7 @@ class SearchScores:
 
     @property
     def name(self) -> str:
-        """Return what the scores are: the metric, and over how many folds."""
+        """Return the name of the score and the number of folds."""
         scoring: Any = getattr(self.model, "scoring", None)
         metric = search_score(self.model).replace("r2", "R²").replace("d2", "D²")
         if isinstance(scoring, str):
@@ -205,7 +201,7 @@ class SearchScores:
 
     @classmethod
     def of(cls, estimator: Any, names: Sequence[str]) -> "SearchScores":
-        """Return the scores of a search, with its columns of some parameters."""
+        """Return the scores of a search, with columns of some parameters."""
         model = innermost(estimator, "cv_results_")
         results = getattr(model, "cv_results_", {})
         columns = {}
@@ -221,7 +217,7 @@ class SearchScores:
 
 
 def output_place(model: Any, output: Any) -> int:
-    """Return the number of an output."""
+    """Return the index of an output, given by class, name, or None if there is one."""
     n_outputs = model._state.model.coefs.shape[2]
     if n_outputs == 1:
         return 0
@@ -231,9 +227,8 @@ def output_place(model: Any, output: Any) -> int:
         if output in heads:
             return heads.index(output)
     what = "classes" if hasattr(model, "classes_") else "targets"
-    asked = "say which one" if output is None else f"{output!r} is none of them"
+    other_names = "" if list(map(str, labels)) == names else f" (or {listed(names)})"
     raise ValueError(
-        f"The model has {n_outputs} {what}, and a picture is of one: {asked}, by "
-        f"output={labels[0]!r} for example, of {listed(labels)}"
-        + ("." if list(map(str, labels)) == names else f" (or {listed(names)}).")
+        f"output={output!r} must be one of the {n_outputs} {what}, because a plot "
+        f"shows one: pass {listed(labels)}{other_names}."
     )

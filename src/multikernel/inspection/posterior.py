@@ -1,4 +1,4 @@
-"""How sure a model is of each term, given the kernel weights: bands in closed form."""
+"""Posterior bands of the terms of a model, given the kernel weights."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,47 +23,44 @@ from multikernel.linalg.tables import row_chunks
 OWNER = "term_posterior"
 
 AGREEMENT = 0.1
-"""How far residuals may be from the dual points that a fit has published, as a share,
-and a term from its kernel times these. At the default tolerance residuals were off by
-0.03 at most (30 fits of four methods), and by 0.58 at least with samples or targets in
-another order, or targets that were shifted by half their deviation."""
+"""Largest relative difference between residuals and published dual points, and between
+a term and its form. Fits at the default tolerance reach 0.03; other samples or
+targets give at least 0.58."""
 
 
 ROUNDING = 16.0 * EPS
-"""Rounding error of a posterior variance, as a share of the prior one."""
+"""Rounding error of a posterior variance relative to the prior variance."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermPosterior:
-    """The terms of a model as Gaussian processes, given the weights of the kernels.
+    """Terms of a model as Gaussian processes, given the kernel weights.
 
     Parameters
     ----------
     model : AdditiveModel
-        The model that predicts; its terms are the posterior means.
+        The fitted model; its terms are the posterior means.
     active_kernels : ndarray of shape (n_active,)
         The active kernels.
     X : ndarray of shape (n_train, n_features)
         The training samples, in the model's own columns.
     prior_weights : ndarray of shape (n_outputs, n_active)
-        The prior covariance of a term is its kernel times this weight times the
-        variance of the noise.
+        Factors of the kernels in the prior covariance, relative to the noise variance.
     factor : ndarray of shape (n_outputs, n_train, n_train)
-        Lower Cholesky factor L of the covariance of the targets over the variance of
-        the noise.
+        Lower Cholesky factor L of the covariance of the targets, relative to the noise
+        variance.
     free : ndarray of shape (n_outputs, n_train, n_free)
-        Orthonormal basis of the intercept and the columns without a penalty, divided
-        by L.
+        Orthonormal basis of L^-1 B, with B the intercept and the unpenalized columns.
     noise_variance : ndarray of shape (n_outputs,)
-        Variance of the noise of samples of weight one.
+        Noise variance of samples with weight one.
     read : callable
-        Converts a data frame to an array with the model's own columns.
+        Function that converts a data frame to the model's own columns.
 
     See Also
     --------
-    term_posterior : Makes it.
-    multikernel.display.ContributionDisplay : Draws its bands.
-    multikernel.display.ExplanationDisplay : Draws its bands at a sample.
+    term_posterior : Function that returns this object.
+    multikernel.display.ContributionDisplay : Plots its bands.
+    multikernel.display.ExplanationDisplay : Plots its bands at a sample.
     """
 
     model: AdditiveModel
@@ -76,7 +73,7 @@ class TermPosterior:
     read: Callable[[Any], Array]
 
     def __repr__(self) -> str:
-        """Return the deviation of the noise: matrices fill pages."""
+        """Return the number of terms, and the standard deviation of the noise."""
         noise = ", ".join(f"{deviation:.3g}" for deviation in self.noise_variance**0.5)
         return (
             f"Posterior of {len(self.active_kernels)} terms given {len(self.X)} "
@@ -86,20 +83,19 @@ class TermPosterior:
     def band(
         self, X: Any, kernels: Any, level: float = 0.9, center: Any = None
     ) -> tuple[Array, Array]:
-        """Return the range that holds a function's value with some probability.
+        """Return pointwise credible intervals of a function.
 
         Parameters
         ----------
         X : ndarray or data frame of shape (n_samples, n_features)
-            Points at which the function is evaluated: an array with the model's own
-            columns, or a data frame that ``predict`` of the estimator accepts.
+            Points: an array with the model's own columns, or a data frame as in
+            ``predict``.
         kernels : sequence of int
-            The function is the sum of these kernels' terms; a kernel that is not in
-            use adds nothing.
+            Kernels whose terms sum to the function; inactive kernels add nothing.
         level : float, default=0.9
-            The probability, at each sample.
+            Probability at each point.
         center : ndarray or data frame of shape (n_others, n_features), default=None
-            Samples over which the function is to have mean zero.
+            Samples over which the function is centered.
 
         Returns
         -------
@@ -108,8 +104,7 @@ class TermPosterior:
         Raises
         ------
         ValueError
-            If posterior variances are lost in rounding, because weak regularization
-            makes prior variances far larger than the noise variance.
+            If regularization is so weak that posterior variances are lost in rounding.
         """
         X, center = self._table(X), None if center is None else self._table(center)
         _, end = interval_ends(type(self).__name__, level)
@@ -123,25 +118,24 @@ class TermPosterior:
     def predict_deviation(self, X: Any) -> Array:
         """Return the standard deviation of new targets, given the kernel weights.
 
-        It is the root of the variance of the noise plus the posterior variance of the
-        prediction about its mean over the training samples. It grows with the distance
-        from the training samples, up to that of the prior, so that it also says where
-        a model is not applicable.
+        The variance is the noise variance plus the posterior variance of the prediction
+        relative to its mean over the training samples. It grows with the distance from
+        the training samples, up to the prior variance, and so detects extrapolation.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples, as ``predict`` of the estimator accepts them.
+            Samples, as in ``predict``.
 
         Returns
         -------
         deviation : ndarray of shape (n_samples, n_outputs)
-            In the units of the targets, for samples of weight one.
+            In the units of the targets, for samples with weight one.
         """
         return self.row_deviations(self.read(X))
 
     def row_deviations(self, rows: Array) -> Array:
-        """Return `predict_deviation` of the rows that `read` makes of samples."""
+        """Return `predict_deviation` of rows returned by `read`."""
         everything = list(range(len(self.active_kernels)))
         variances = self._variances(rows, everything, self.X)
         return np.asarray(np.sqrt(self.noise_variance + variances))
@@ -178,11 +172,11 @@ class TermPosterior:
 def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
     """Raise if rounding of prior variances hides digits of posterior variances.
 
-    Variances are in units of the noise variance; a posterior variance is at least about
+    Variances are relative to the noise variance; a posterior variance is at least about
     1 / `n_train`.
     """
     least = np.maximum(variances, 1.0 / n_train)
-    # Standard deviations have four digits.
+    # Standard deviations must have four correct digits.
     if np.any(ROUNDING * prior > 2e-4 * least):
         raise ValueError(
             f"{OWNER}: posterior variances are lost in rounding because prior "
@@ -193,27 +187,27 @@ def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """The prior covariance of a sum of terms over the variance of the noise."""
+    """Prior covariance of a sum of terms, relative to the noise variance."""
 
     model: AdditiveModel
     weights: Array
     positions: list[int]
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        """Return it between samples, shape (n_rows, n_cols)."""
+        """Return the covariance between samples, shape (n_rows, n_cols)."""
         K = np.zeros((len(X), len(Y)))
         for position in self.positions:
             K += self.weights[position] * self.model.grams.between(X, Y, position)
         return K
 
     def diagonal(self, X: Array) -> Array:
-        """Return the values of samples with themselves."""
-        # Blocks along the diagonal: kernels are normalised by what a block holds.
+        """Return the variance of every sample."""
+        # Blocks along the diagonal, because matrices include the normalization.
         blocks = [X[start : start + 32] for start in range(0, len(X), 32)]
         return np.concatenate([np.diag(self(each, each)) for each in blocks])
 
     def mean_row(self, X: Array, Y: Array) -> Array:
-        """Return the mean over rows, shape (n_cols,)."""
+        """Return the mean over the rows, shape (n_cols,)."""
         chunks = row_chunks(len(X), len(Y))
         sums = [self(X[rows], Y).sum(axis=0) for rows in chunks]
         return np.asarray(np.sum(sums, axis=0) / len(X))
@@ -224,29 +218,26 @@ def term_posterior(
 ) -> TermPosterior:
     r"""Return the posterior of each term of a regressor, given the kernel weights.
 
-    At the optimum of every method with the squared loss a term is
-    :math:`f_m = \theta_m K_m W r`, where r are the residuals of the training samples
-    and W their weights. This is the posterior mean of a Gaussian process with the
-    covariance :math:`\sigma^2 \theta_m k_m`, noise of variance :math:`\sigma^2 / w_i`,
-    and a flat prior of the intercept and of columns without a penalty, B. With
-    :math:`A = \sum_m \theta_m K_m + W^{-1}` and
-    :math:`P = A^{-1} - A^{-1} B (B^\top A^{-1} B)^{-1} B^\top A^{-1}` its variance at x
-    is
+    With the squared loss, a term at the optimum is :math:`f_m = \theta_m K_m W r`,
+    where r are the residuals of the training samples and W their weights. This is the
+    posterior mean of a Gaussian process with covariance :math:`\sigma^2 \theta_m k_m`,
+    noise of variance :math:`\sigma^2 / w_i`, and a flat prior for B, the intercept and
+    the unpenalized columns. With :math:`A = \sum_m \theta_m K_m + W^{-1}` and :math:`P
+    = A^{-1} - A^{-1} B (B^\top A^{-1} B)^{-1} B^\top A^{-1}`, its variance at x is
 
     .. math:: \sigma^2 \left(\theta_m k_m(x, x)
         - \theta_m^2 \, k_m(x, X) \, P \, k_m(X, x)\right), \qquad
         \sigma^2 = \frac{r^\top W r}{\operatorname{tr}(W^{-1} P)},
 
-    where the trace is the number of samples less the effective degrees of freedom
-    [1]_. Kernel weights and the strength of the penalty are taken as known, although
-    they were learnt from the same samples: bands are too narrow by what that hides, and
-    a kernel that was left out has none.
+    where the trace is the number of samples minus the effective degrees of freedom
+    [1]_. Bands are too narrow, because kernel weights and the strength, which come from
+    the same samples, count as known. Inactive kernels have no band.
 
     Parameters
     ----------
     estimator : estimator
         A fitted regressor with the squared loss, or a pipeline or search that ends in
-        one. Matrices of n x n are factorised, once for each output.
+        one. An n x n matrix is factorized for each output.
     X : array-like or data frame of shape (n_samples, n_features)
         The training samples.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -263,16 +254,14 @@ def term_posterior(
     Raises
     ------
     TypeError
-        If the estimator is no regressor of this library.
+        If the estimator is not a regressor of this library.
     ValueError
-        If its loss is another one; if kernels are given matrices, centred by
-        ``normalize``, or nodes of a graph, which are known between new and training
-        samples only; or if posterior means are not the terms of the model, as with
-        other samples than the fit had.
+        If the loss is not squared; if kernels are given matrices, centered by
+        ``normalize``, or nodes of a graph; or if the data are not those of the fit.
 
     See Also
     --------
-    bootstrap : Bands with the selection in them, at the cost of a hundred fits.
+    bootstrap : Bands that include the selection, at the cost of a hundred fits.
 
     References
     ----------
@@ -296,7 +285,7 @@ def term_posterior(
     before, model = last_step(estimator)
     check_squared(model)
     fitted, rows = model._model_and_data(data_at_model(before, X))
-    # It refuses matrices, and centred kernels, before anything is solved for.
+    # Raises for given matrices and centered kernels before any factorization.
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
         rows[:1], rows[:1]
     )
@@ -323,7 +312,7 @@ def term_posterior(
         return np.asarray(model._model_and_data(data_at_model(before, X))[1])
 
     theta = _prior_weights(fitted, rows, published)
-    # What is published may have the units of C, and be scaled into the feasible set.
+    # Published dual points may be in the units of C, and scaled to be feasible.
     theta *= _units(published, dual)[:, None]
     training = Residuals(rows, weights, dual, fit_intercept=model.fit_intercept)
     return posterior_of(fitted, model.active_kernels_, theta, training, read)
@@ -331,7 +320,7 @@ def term_posterior(
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Training samples, their positive weights, and weighted residuals.
+    """Training samples, their positive weights, and weighted residuals `dual`.
 
     `dual` has shape (n_train, n_outputs).
     """
@@ -342,7 +331,7 @@ class Residuals:
     fit_intercept: bool
 
     def free_columns(self, model: AdditiveModel) -> Array:
-        """Return the columns without a penalty, the intercept among them."""
+        """Return the unpenalized columns, including the intercept."""
         n_rows = len(self.rows)
         columns = [np.ones((n_rows, 1))] if self.fit_intercept else []
         columns += [model.design(self.rows)] if model.design is not None else []
@@ -366,7 +355,7 @@ def posterior_of(
 
 
 def check_squared(model: Any, owner: str = OWNER) -> None:
-    """Raise unless a model is a regressor with the squared loss and with terms."""
+    """Raise unless a model is a regressor with the squared loss and terms."""
     check_model(owner, model)
     name = type(model).__name__
     if not is_regressor(model):
@@ -385,7 +374,7 @@ def check_squared(model: Any, owner: str = OWNER) -> None:
 
 
 def _units(published: Array, dual: Array) -> Array:
-    """Return what published dual points are times the residuals, per output."""
+    """Return the ratio of published dual points to residuals, per output."""
     sizes = np.sum(dual**2, axis=0)
     units = np.ones(sizes.shape)
     np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)
@@ -393,7 +382,7 @@ def _units(published: Array, dual: Array) -> Array:
 
 
 def _check_agreement(published: Array, dual: Array) -> None:
-    """Raise unless residuals are the dual points that a fit has published."""
+    """Raise unless residuals agree with the published dual points."""
     off = np.linalg.norm(published - _units(published, dual) * dual)
     if off > AGREEMENT * np.linalg.norm(published):
         raise ValueError(
@@ -406,8 +395,7 @@ def _check_agreement(published: Array, dual: Array) -> None:
 def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
     """Return the theta for which term m is theta_m K_m rho, (n_outputs, n_active).
 
-    `published` is rho, the ``dual_coef_`` of the model. Each theta_m is a least-squares
-    fit, and a term that is no such multiple is refused.
+    `published` is rho, the ``dual_coef_``. Raise if a term differs from this form.
     """
     terms = model.terms(X, range(model.n_active))
     theta, off = fitted_weights(model, X, terms, published)
@@ -423,7 +411,7 @@ def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
 def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
-    """Return theta, and by what share of all terms each term differs from its form."""
+    """Return theta by least squares, and each term's relative error."""
     off, total = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):
@@ -439,10 +427,10 @@ def fitted_weights(
 def _factors(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of A in the formula, and a basis of L^-1 B.
+    """Return the Cholesky factor L of A, and a basis of L^-1 B.
 
-    With L, rounding errors of variances are relative to the prior variance. With an
-    explicit inverse they would grow with the condition number of A.
+    With L, rounding errors are relative to the prior variance, not to the condition
+    number of A.
     """
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights

@@ -1,4 +1,4 @@
-"""Fits of one model on many resamples, from one set of Gram matrices."""
+"""Fits of one model on many resamples that share the Gram matrices."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,27 +29,22 @@ from multikernel.linalg.tables import row_chunks, row_keys
 from multikernel.problem import Solution
 
 MOST_DRAWS = 100
-"""Maximum number of draws of whole groups until every class is present. A class in two
-of many groups is in both halves with probability 1/2, so 100 draws suffice."""
+"""Maximum number of draws of whole groups until every class is present."""
 
 
 def interval_ends(owner: str, level: float) -> tuple[float, float]:
-    """Return the quantiles between which a share of the resamples lies."""
+    """Return the two quantiles that enclose a share of the resamples."""
     check_parameter(owner, "level", level, Number(0.0, 1.0, above=True))
     return 0.5 - 0.5 * level, 0.5 + 0.5 * level
 
 
 Draw = Callable[[Samples], Indices]
-"""From all samples to how often each is in every resample, (n_resamples, n_samples)."""
+"""Function from samples to their counts in every resample, (n_resamples, n_samples)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Results of fits on all samples and on resamples.
-
-    These are the fitted attributes of every fit, the names of all kernels, and the
-    names of the outputs.
-    """
+    """Fitted attributes on all samples and on resamples, with names."""
 
     whole: dict[str, Any]
     found: list[dict[str, Any]]
@@ -57,7 +52,7 @@ class Refits:
     outputs: tuple[str, ...]
 
     def stacked(self, name: str) -> Array:
-        """Return an attribute of all resamples, along a new first axis."""
+        """Return an attribute of all resamples, stacked along a new first axis."""
         return np.stack([np.asarray(each[name]) for each in self.found])
 
 
@@ -69,12 +64,11 @@ def refit(
     keep: tuple[str, ...],
     n_jobs: int | None,
 ) -> Refits:
-    """Fit a model on all samples, and on every resample from there.
+    """Fit a model to all samples, and from there to every resample.
 
-    Kernels are computed once; every resample is cut from them as the folds of a search
-    are, and its kernels are normalised by what it says alone. The `data` are X, y,
-    sample weights, groups and offsets as ``fit`` takes them, `keep` the fitted
-    attributes to keep of each; ``_model`` is what predicts.
+    Kernels are computed once and normalized for each resample. `data` are X, y, sample
+    weights, groups and offsets. `keep` are the fitted attributes to store; ``_model``
+    is the model itself.
     """
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     _check_estimator(owner, estimator)
@@ -88,7 +82,7 @@ def refit(
     source = method.source.for_parts()
     attributes: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
-        # One sentence for all of them comes below.
+        # `_warn_unsolved` warns once for all fits.
         warnings.simplefilter("ignore", ConvergenceWarning)
         training = source.prepare(read(estimator, source, *data))
         if training.samples.groups is None:
@@ -115,10 +109,7 @@ def refit(
 
 
 def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
-    """Warn if rows of X repeat far more often than by chance.
-
-    The number of equal pairs expected by chance assumes independent columns.
-    """
+    """Warn if rows of X repeat far more often than for independent columns."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return
@@ -141,17 +132,17 @@ def _equal_pairs(counts: Indices) -> float:
 
 
 class Resamples:
-    """Fits on parts of one stack, which is not normalised, each from that on all."""
+    """Fits on parts of one unnormalized stack, each started from the fit on all."""
 
     def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
         self.method = method
         whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
         self._weights = _or_ones(whole.samples.weights, whole.samples)
-        # Which of the merged samples every sample has become a part of.
+        # The merged sample of every sample.
         self._owners = firsts if copies is None else copies.owners
         self.watch = watching(estimator, None)
-        # A solution of another kind is no start.
+        # Only methods on Gram matrices can start from a solution.
         self.starts: tuple[Solution, ...] = ()
         if isinstance(method, GramMethod):
             fit = method.solve(method.recipe(whole), whole, self.watch)
@@ -159,13 +150,13 @@ class Resamples:
             self.attributes = method.publish(fit)
         else:
             self.attributes = method.learn(whole, self.watch)
-        # The kernels of the model are checked by now.
+        # The fit above has already validated the kernels.
         self._raw = training.unchecked()
 
     def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:
-        """Return the attributes of a fit on one resample.
+        """Return the fitted attributes on one resample.
 
-        `counts` say how often it holds every sample, `n_copies` how many parts are held
+        `counts` are the counts of samples, and `n_copies` the number of parts in memory
         at a time.
         """
         samples = self._raw.samples
@@ -182,13 +173,13 @@ class Resamples:
         return method.publish(method.solve(recipe, part, self.watch, starts))
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
-        """Return the model on all samples as one on some of them.
+        """Return the solution on all samples, rescaled to some of them.
 
-        A dual variable is in proportion to its sample's weight, and functions keep
-        their size where fewer samples carry them.
+        Dual variables are proportional to sample weights, and functions keep their
+        size.
         """
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
-            return ()  # over columns of factors that parts have others of
+            return ()  # coefficients refer to factors, which differ in parts
         owners, weights = self._owners[chosen], _or_ones(samples.weights, samples)
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()
@@ -205,7 +196,7 @@ class Resamples:
 def halves(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Draw complementary pairs of halves, with the share of every class in each."""
+    """Draw complementary pairs of halves, stratified by class."""
     units, unit_of = strata(samples, "halves")
 
     def draw(n_drawn: int) -> Indices:
@@ -224,7 +215,7 @@ def halves(
 def draws_with_replacement(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Draw as many samples or groups as there are, of every class as many as it has."""
+    """Draw samples or groups with replacement, stratified by class."""
     units, unit_of = strata(samples, "resamples")
 
     def draw(n_drawn: int) -> Indices:
@@ -240,9 +231,9 @@ def draws_with_replacement(
 def resampled_weights(
     random: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
 ) -> Iterator[Array]:
-    """Yield the weights of samples, or whole groups, drawn with replacement.
+    """Yield chunks of weights of samples or whole groups drawn with replacement.
 
-    They have shape (n_chunk, n_samples), and n_resamples rows in all.
+    Chunks have shape (n_chunk, n_samples), with n_resamples rows in total.
     """
     unit_of = np.arange(len(weights))
     if groups is not None:
@@ -250,7 +241,7 @@ def resampled_weights(
         unit_of = np.unique(labels, return_inverse=True)[1]
         if not unit_of.any():
             raise ValueError("groups contains one group; resamples require two.")
-    # A sample without weight is none, and makes no resample larger.
+    # Units without weight are not drawn and do not count.
     drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
     n_units, chances = int(drawable.sum()), drawable / drawable.sum()
     for chunk in row_chunks(n_resamples, len(weights)):
@@ -260,12 +251,12 @@ def resampled_weights(
 
 
 def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
-    """Return the units to draw in strata, and the unit of each sample.
+    """Return the units (samples or groups) to draw in strata, and each sample's unit.
 
-    A unit is a sample, or a whole group. Strata are classes if every unit has one
-    class. A class with fewer than two units raises an error.
+    Strata are the classes if every unit has one class. A class with fewer than two
+    units raises an error.
     """
-    # In the order of the input: the fit's order depends on the last digits of the data.
+    # In input order, because the fit's order depends on the last digits of the data.
     order = np.argsort(samples.rows)
     unit_of, unit = np.empty(order.size, dtype=np.intp), "sample"
     unit_of[order] = np.arange(order.size)
@@ -282,8 +273,8 @@ def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
     for label, members in zip(classes, found, strict=True):
         if members.size < 2:
             raise ValueError(
-                f"Class {label!r} has one {unit}, and {what} need two of every class "
-                "at least."
+                f"Class {label!r} has one {unit}, but {what} require at least two of "
+                "every class: remove the class."
             )
     pure = sum(members.size for members in found) == units.size
     return (found if pure else [units]), unit_of
@@ -292,7 +283,7 @@ def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
 def _with_all_classes(
     draw: Callable[[int], Indices], n_resamples: int, size: int, samples: Samples
 ) -> Indices:
-    """Return draws with every class; sets of `size` without one are drawn again."""
+    """Return draws with every class; sets of `size` draws that lack one are redrawn."""
     counts = draw(n_resamples)
     if samples.groups is None or samples.classes is None or samples.several:
         return counts
@@ -310,7 +301,7 @@ def _with_all_classes(
 
 
 def _check_labels(samples: Samples) -> None:
-    """Raise where one of several labels is the same for a whole resample."""
+    """Raise if one of several labels is constant in a resample."""
     if samples.classes is None or not samples.several:
         return
     constant = np.flatnonzero(np.ptp(samples.labels, axis=0) == 0.0)
@@ -322,12 +313,12 @@ def _check_labels(samples: Samples) -> None:
 
 
 def _or_ones(weights: Array | None, samples: Samples) -> Array:
-    """Return weights of samples, ones by default."""
+    """Return the weights of samples, or ones."""
     return np.ones(samples.labels.shape[0]) if weights is None else weights
 
 
 def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> Array:
-    """Return the entries of some samples along an axis, times a factor of each."""
+    """Return the entries of some samples along an axis, multiplied by factors."""
     shape = [1] * values.ndim
     shape[axis] = -1
     taken: Array = np.take(values, owners, axis) * factors.reshape(shape)
@@ -335,7 +326,7 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
 
 
 def _check_estimator(owner: str, estimator: Any) -> None:
-    """Raise where an estimator has no fits on parts of one stack."""
+    """Raise unless an estimator can be fitted to parts of one stack."""
     check_model(owner, estimator)
     name = type(estimator).__name__
     method = estimator._method()
@@ -355,7 +346,7 @@ def _check_estimator(owner: str, estimator: Any) -> None:
 
 
 def _warn_unsolved(owner: str, estimator: Any, found: list[dict[str, Any]]) -> None:
-    """Say how many fits ended above the tolerance."""
+    """Warn about the number of fits above the tolerance."""
     tol = getattr(estimator, "tol", np.inf)
     gaps = np.array([np.max(each["duality_gap_"]) for each in found])
     unsolved = int(np.count_nonzero(gaps > tol))

@@ -1,4 +1,4 @@
-"""Intervals of predictions whose widths follow the posterior deviation."""
+"""Prediction intervals whose widths follow the posterior deviation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,15 +28,15 @@ class ScaledIntervals:
     Parameters
     ----------
     folds : FoldModels
-        The models of the folds, and the residuals of the training samples.
+        Models of the folds, and residuals of the training samples.
     posteriors : tuple of TermPosterior
-        One for each fold, given its training samples.
+        Posterior of each fold's model, given its training samples.
     scores : ndarray of shape (n_samples, n_outputs)
-        The residual of every training sample over its deviation.
+        Residuals of the training samples divided by their deviations.
 
     See Also
     --------
-    scaled_intervals : Makes it.
+    scaled_intervals : Function that returns this object.
     """
 
     folds: FoldModels
@@ -49,24 +49,24 @@ class ScaledIntervals:
         return f"Scaled CV+ intervals from {n_samples} samples in {n_folds} folds"
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Return intervals that hold the targets of new samples.
+        """Return intervals that contain the targets of new samples.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data, as the estimator takes them.
+            Data, as in ``predict``.
         coverage : float, default=0.9
-            The share of new samples whose targets are to lie inside, in [0.5, 1).
+            Share of new samples whose targets lie inside, in [0.5, 1).
 
         Returns
         -------
         low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The ends in the units of the targets.
+            Ends in the units of the targets.
 
         Raises
         ------
         ValueError
-            If the coverage needs more training samples than there are.
+            If the coverage requires more training samples.
         """
         rows = self.posteriors[0].read(X)
         predicted = self.folds.decision_values(rows)
@@ -77,19 +77,18 @@ class ScaledIntervals:
 
 
 def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
-    r"""Return intervals that are wider where a model has seen few samples.
+    r"""Return prediction intervals that are wider where training samples are rare.
 
     With the prediction :math:`\hat\mu_{-k(i)}` of the model without the fold of sample
-    i, and the deviation :math:`s_{-k(i)}` of new targets by its posterior (see
-    `TermPosterior.predict_deviation`), the score of a training sample is :math:`S_i =
-    |y_i - \hat\mu_{-k(i)}(x_i)| / s_{-k(i)}(x_i)`, and the interval
+    i, and its posterior deviation :math:`s_{-k(i)}` of new targets
+    (`TermPosterior.predict_deviation`), the score of a training sample is :math:`S_i =
+    |y_i - \hat\mu_{-k(i)}(x_i)| / s_{-k(i)}(x_i)`, and the interval is
 
     .. math:: \bigl[q^-\{\hat\mu_{-k(i)}(x) - S_i s_{-k(i)}(x)\},\;
         q^+\{\hat\mu_{-k(i)}(x) + S_i s_{-k(i)}(x)\}\bigr]
 
-    with the quantiles of CV+ [1]_ and scores that are scaled as in section 5.2 of [2]_.
-    The guarantee is that of ``predict_interval``, whether or not the posterior is
-    right: a score is any function of the other folds and the sample.
+    with the quantiles of CV+ [1]_ and scaled scores as in section 5.2 of [2]_. The
+    guarantee is that of ``predict_interval``, even if the posterior is wrong.
 
     Parameters
     ----------
@@ -97,7 +96,7 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
         A fitted search of a regressor with the squared loss and ``intervals=True``, or
         a pipeline that ends in one.
     X : array-like or data frame of shape (n_samples, n_features)
-        The training samples. Matrices of n x n are factorized, one for each fold.
+        The training samples. An n x n matrix is factorized for each fold.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         The targets of the fit.
 
@@ -108,11 +107,11 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     Raises
     ------
     TypeError
-        If the estimator is no regressor of this library.
+        If the estimator is not a regressor of this library.
     ValueError
-        If its loss is another one, it keeps no models of folds, it had an offset,
-        kernels are given matrices or centered by ``normalize``, or the samples are not
-        those of the fit.
+        If the loss is not squared, the search has no ``intervals``, the fit had an
+        offset, kernels are given matrices or centered by ``normalize``, or the samples
+        are not those of the fit.
 
     References
     ----------
@@ -141,8 +140,8 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     state = model._fitted()
     if state.folds is None:
         raise ValueError(
-            f"{OWNER} needs the models of the folds of a search: fit "
-            "SpicyMKLRegressorCV, or another search, with intervals=True."
+            f"{OWNER} requires a search with intervals=True, such as "
+            "SpicyMKLRegressorCV(intervals=True): fit it again with this setting."
         )
     if state.has_offset:
         raise ValueError(f"{OWNER} does not support a fit with an offset.")
@@ -150,7 +149,7 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     targets = np.asarray(known_targets(model, X, y, None), np.float64)
     targets = targets.reshape(len(targets), -1)
     folds = state.folds
-    # The samples of a search are in the order of their values.
+    # Searches sort the samples by their values.
     order = np.argsort(row_keys(np.column_stack([rows, targets])), kind="stable")
     rows, targets = rows[order], targets[order]
     _check_samples(folds, rows, targets)
@@ -176,13 +175,13 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
 
 
 def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
-    """Raise unless the residuals of the folds are those of these samples."""
+    """Raise unless the samples reproduce the residuals of the folds."""
     same = targets.shape == folds.residuals.shape
     if same:
         predicted = folds.decision_values(rows)[folds.fold_of, np.arange(len(rows))]
         same = np.allclose(np.abs(targets - predicted), folds.residuals, rtol=1e-6)
     if not same:
         raise ValueError(
-            f"{OWNER} takes the training samples, without weights: the models of the "
-            "folds have other residuals for this X and y."
+            f"{OWNER}: X and y do not reproduce the residuals of the folds: pass the "
+            "training samples of a fit without sample_weight."
         )

@@ -1,4 +1,4 @@
-"""Exact Shapley values of fitted models, over the values of background samples."""
+"""Exact Shapley values of fitted models, relative to background samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,8 +50,8 @@ from multikernel.linalg.tables import row_chunks
 from multikernel.linalg.threads import compiled
 
 MOST_COLUMNS = 10
-"""Columns of a kernel without a closed form whose 1024 coalitions are all evaluated:
-50 rows with 50 background samples and 100 training samples take a second."""
+"""Most columns of a kernel for which all coalitions are evaluated; 50 rows with 50
+background and 100 training samples take a second."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,16 +61,16 @@ class ShapleyValues:
     Parameters
     ----------
     values : ndarray of shape (n_samples, n_columns[, n_outputs])
-        What every column adds to the decision value, or prediction, of a sample.
+        Contribution of every column to the decision value or prediction of a sample.
     base_values : ndarray of shape (n_samples[, n_outputs])
-        The mean over the background, the same for every sample. With the values of all
-        columns it sums to the decision value.
+        Mean over the background. With the values of all columns it sums to the decision
+        value.
     data : ndarray of shape (n_samples, n_columns)
         The samples, in the units before the scalers of a pipeline.
     feature_names : tuple of str
         Names of the columns.
     output_names : tuple of str, default=()
-        Names of the outputs, where there are several.
+        Names of the outputs, if there are several.
     """
 
     values: Array
@@ -80,13 +80,13 @@ class ShapleyValues:
     output_names: tuple[str, ...] = ()
 
     def explanation(self, output: str | None = None) -> Any:
-        """Return the values as a ``shap.Explanation``, which ``shap.plots`` take.
+        """Return the values as a ``shap.Explanation`` for ``shap.plots``.
 
         Parameters
         ----------
         output : str, default=None
-            One of ``output_names``, where there are several outputs; None returns all,
-            which few plots accept.
+            One of ``output_names``, if there are several. None returns all outputs,
+            which few plots support.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class ShapleyValues:
         ImportError
             If shap is not installed.
         ValueError
-            If there is no such output.
+            If the output does not exist.
         """
         try:
             from shap import Explanation
@@ -122,7 +122,7 @@ class ShapleyValues:
         )
 
     def __repr__(self) -> str:
-        """Return the columns with the largest mean sizes, averaged over outputs."""
+        """Return the columns with the largest mean absolute values."""
         each = self.values.reshape(*self.values.shape[:2], -1)
         sizes = np.abs(each).mean(axis=(0, 2))
         lines = [
@@ -139,21 +139,20 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
     .. math:: v_x(S) = \frac1B \sum_{b=1}^B f(x_S, z^b_{\bar S}),
 
-    where columns outside S come from a background sample z (interventional, or
-    marginal, expectation; eq. 1 of [1]_ with the distribution of the background). A
-    column receives its mean marginal value over all orders of the columns. The model is
-    a sum of terms, Shapley values are linear, and each term reads few columns or is a
-    product, so that nothing is sampled:
+    where columns outside S come from a background sample z (interventional expectation,
+    eq. 1 of [1]_). A column receives its mean marginal value over all orders of the
+    columns. The values are computed term by term, without sampling:
 
-    - a term on one column adds :math:`f_m(x) - \operatorname{mean}_b f_m(z^b)`;
-    - a term on two columns is divided by inclusion and exclusion over its four
-      coalitions;
+    - a term on one column contributes :math:`f_m(x) - \operatorname{mean}_b f_m(z^b)`;
+    - a term on two columns is split by inclusion and exclusion over its four
+    coalitions;
     - a Gaussian kernel on d columns, or a product of kernels on single columns, is a
       product of factors :math:`p_i` (sample) and :math:`q_i` (background) for every
-      training sample, whose Shapley value :math:`(p_i - q_i) \int_0^1 \prod_{j \ne i}
-      (u p_j + (1 - u) q_j)\,du` is exact with d / 2 Gauss-Legendre nodes [2]_;
+      training sample, with the Shapley value :math:`(p_i - q_i) \int_0^1 \prod_{j \ne
+      i}
+      (u p_j + (1 - u) q_j)\,du`, exact with d / 2 Gauss-Legendre nodes [2]_;
     - a linear or category kernel is a sum over its columns;
-    - of any other kernel on at most 10 columns all coalitions are evaluated.
+    - any other kernel on at most 10 columns is evaluated for all coalitions.
 
     Parameters
     ----------
@@ -162,29 +161,28 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     X : array-like or data frame of shape (n_samples, n_features)
         Samples to explain.
     background : array-like or data frame of shape (n_background, n_features)
-        Samples that columns outside a coalition come from, such as 100 to 1000 training
-        samples. Where a kernel joins d columns, three or more, time grows as n_samples
-        n_background n_training d²: 0.2 s for 20, 50 and 500 of these and d = 20.
+        Samples for the columns outside a coalition, such as 100 to 1000 training
+        samples. For kernels on d > 2 columns, time grows as n_samples n_background
+        n_training d²; with 20, 50, 500 and d = 20 it is 0.2 s.
 
     Returns
     -------
     values : ShapleyValues
-        Values of all columns that reach the model; zero for columns that it does not
-        read. With the base values they sum to ``decision_function``, or to ``predict``
-        of a regressor; with a log link to its logarithm, and without offsets.
+        Values of all columns that reach the model; zero for unused columns. With the
+        base values they sum to ``decision_function``, or to ``predict`` of a regressor
+        (to its logarithm for a log link), without offsets.
 
     Raises
     ------
     TypeError
-        If the estimator holds no multiple kernel model.
+        If the estimator is not a multiple kernel model.
     ValueError
         If kernels are given matrices or nodes of a graph, or a kernel on more than 10
-        columns has no exact form; the message names the kernel.
+        columns has no exact form.
 
     See Also
     --------
-    contributions : Terms by kernel, view or set of columns, of which no background is
-        subtracted.
+    contributions : Terms by kernel, view or set of columns, without a background.
     sobol_indices : Shares of a model's variance.
 
     References
@@ -230,7 +228,7 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
 
 def _players(model: Any, width: int) -> Indices:
-    """Return the column of the data that every column of a model's table comes from."""
+    """Return the data column of every column of a model's table."""
     held = held_columns(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(held) - n_sequences
@@ -243,14 +241,8 @@ def _players(model: Any, width: int) -> Indices:
 class _Games:
     """The terms of a model as games between columns, for rows of a table.
 
-    Parameters
-    ----------
-    model : AdditiveModel
-        The model.
-    table, others : ndarray of shape (n_rows, width), (n_background, width)
-        Samples and background.
-    players : ndarray of shape (width,)
-        The column of the data that every column of these tables comes from.
+    `table` and `others` are samples and background; `players` is the data column of
+    each of their columns.
     """
 
     model: AdditiveModel
@@ -261,7 +253,7 @@ class _Games:
 
     @cached_property
     def _shared(self) -> frozenset[int]:
-        """Return the identities of factors that products at the same points share."""
+        """Return the ids of factors that several products share."""
         grams = self.model.grams
         if not isinstance(grams, KernelGrams):
             return frozenset()
@@ -280,7 +272,7 @@ class _Games:
                 values[:, self.players[place]] += effect
 
     def _add_term(self, position: int, values: Array) -> None:
-        """Add the Shapley values of one term, by the form that its kernel has."""
+        """Add the Shapley values of one term, by the form of its kernel."""
         kernel = kernel_of(self.model.grams, position)
         involved = sorted(
             {p for factor in factor_kernels(kernel) for p in self._of(factor)}
@@ -306,7 +298,7 @@ class _Games:
         self._add_coalitions(position, involved, values)
 
     def _refuse_parts_of_views(self, kernel: Kernel) -> None:
-        """Raise for samples without a view, of which a coalition would have a part."""
+        """Raise for samples without a view, of which coalitions would have parts."""
         for factor in factor_kernels(kernel):
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
                 places = np.isin(self.players, list(self._of(factor)))
@@ -315,17 +307,17 @@ class _Games:
                     raise ValueError(
                         f"Shapley values: {kernel_name(factor)} is zero for samples "
                         "without its view, and X or background has such samples: a "
-                        "part of a view has no value. Leave these samples out."
+                        "part of a view has no value. Remove these samples."
                     )
 
     def _of(self, kernel: Kernel) -> set[int]:
-        """Return the columns of the data that a kernel reads, which is no product."""
+        """Return the data columns of a kernel that is not a product."""
         columns = kernel.columns if isinstance(kernel, ColumnKernel) else slice(None)
         places = resolve_indices(columns, Features(len(self.players)))
         return set(self.players[list(places)].tolist())
 
     def _parts(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
-        """Return the factors of a kernel by player, None if one is of several."""
+        """Return the factors of a kernel by player, or None if one has several."""
         parts: dict[int, list[Factor]] = {}
         factors = factor_kernels(kernel)
         values: Sequence[Factor] = factors
@@ -348,7 +340,7 @@ class _Games:
         return parts
 
     def _mixed(self, rows: Array, other: Array, present: Sequence[int]) -> Array:
-        """Return rows in which the columns of absent players come from `other`."""
+        """Return rows with the columns of absent players from `other`."""
         columns = np.isin(self.players, list(present))
         return np.where(columns, rows, other)
 
@@ -383,7 +375,7 @@ class _Games:
     def _add_product(
         self, term: Expansion, parts: dict[int, list[Factor]], values: Array
     ) -> None:
-        """Add the values of a product for three players or more."""
+        """Add the values of a product of three or more players."""
         nodes, shares = leggauss((len(parts) + 1) // 2)
         quadrature = 0.5 * (nodes + 1.0), 0.5 * shares
         present, absent = zip(
@@ -391,7 +383,7 @@ class _Games:
         )
         turned = np.stack([q.T for q in absent])
         add = compiled("multikernel.linalg.coalitions", "add_product_games")
-        # Interrupts are heard between rows.
+        # Row by row, so that interrupts are handled in between.
         for row in range(len(self.table)):
             here = np.stack([p[row : row + 1] for p in present])
             part = np.zeros((len(parts), 1, values.shape[2]))
@@ -401,7 +393,7 @@ class _Games:
     def _add_coalitions(
         self, position: int, involved: Sequence[int], values: Array
     ) -> None:
-        """Add the values of any term on few columns, from all of their coalitions."""
+        """Add the values of any term on few columns, from all coalitions."""
         n, n_others = len(involved), len(self.others)
         for chunk in row_chunks(len(self.table), n_others * self.table.shape[1]):
             rows = np.repeat(self.table[chunk], n_others, axis=0)
@@ -411,7 +403,7 @@ class _Games:
                     each = self._values(self._mixed(rows, others, present), position)
                     mean = each.reshape(-1, n_others, each.shape[1]).mean(axis=1)
                     for player in involved:
-                        # The coalitions with and without a player differ by it alone.
+                        # Number of orders with this coalition before the player.
                         inside = player in present
                         orders = n * comb(n - 1, size - 1 if inside else size)
                         values[chunk, player] += (1 if inside else -1) * mean / orders
@@ -419,7 +411,7 @@ class _Games:
     def _factors(
         self, term: Expansion, kernels: Sequence[Factor]
     ) -> tuple[Array, Array]:
-        """Return a player's factor at all points, of the rows and of the background."""
+        """Return a player's factor at all points, for the rows and the background."""
         present, absent = (
             np.prod([self._factor(rows, term, kernel) for kernel in kernels], axis=0)
             for rows in (self.table, self.others)
@@ -427,7 +419,7 @@ class _Games:
         return present, absent
 
     def _factor(self, rows: Array, term: Expansion, kernel: Factor) -> Array:
-        """Return one factor at all points; the ones that many terms share are held."""
+        """Return one factor at all points; factors shared by terms are cached."""
         key = id(rows), id(kernel)
         shared = id(kernel) in self._shared
         if shared and key in self._held:

@@ -9,27 +9,25 @@ from multikernel.inspection.pipelines import check_model, data_at_model, last_st
 
 
 def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> SobolIndices:
-    r"""Return how much of a model's variance each column and interaction makes.
+    r"""Return the variance shares of columns and interactions (Sobol indices).
 
-    With the columns drawn independently of one another, each from its own values in
-    `X` (the product of the marginals), the values f of a model on single columns and
-    pairs of columns are a sum of orthogonal functions [1]_,
+    With the columns drawn independently, each from its own values in `X`, a model on
+    single columns and pairs is a sum of orthogonal functions [1]_,
 
     .. math:: f = f_0 + \sum_i f_i(x_i) + \sum_{i < j} f_{ij}(x_i, x_j), \qquad
         S_i = \frac{\operatorname{Var}(f_i)}{\operatorname{Var}(f)}, \quad
         S_{ij} = \frac{\operatorname{Var}(f_{ij})}{\operatorname{Var}(f)}.
 
-    The first-order index of column i is :math:`S_i`, its total index
-    :math:`T_i = S_i + \sum_j S_{ij}` [2]_. They are indices of the model, not of the
-    targets, and of independent columns: where columns are correlated, other shares of
-    the variance are right, such as the ones of `variance_split`.
+    The first-order index of column i is :math:`S_i`, its total index :math:`T_i = S_i +
+    \sum_j S_{ij}` [2]_. They describe the model, not the targets, and independent
+    columns. For correlated columns use `variance_split`.
 
     Parameters
     ----------
     estimator : estimator
         A fitted multiple kernel model, or a pipeline or search that ends in one.
     X : array-like or data frame of shape (n_samples, n_features)
-        Data whose columns are drawn from, such as the training samples.
+        Data from which columns are drawn, such as the training samples.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 
@@ -40,25 +38,23 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     Raises
     ------
     TypeError
-        If what is inside is no multiple kernel model.
+        If the estimator is not a multiple kernel model.
     ValueError
         If the kernels are given matrices or nodes of a graph.
 
     See Also
     --------
-    variance_split : Shares of held-out variance, for columns as they are.
+    variance_split : Shares of held-out variance, without assuming independence.
 
     Notes
     -----
-    Where the kernels in use are on disjoint sets of columns, or products of two such
-    kernels, as `Interactions` of kernels on columns or views makes them, variances are
-    sums over a grid: a column with more than 64 values is represented by 64 that have
-    its mean and variance, a view of several columns by 256 rows at most, and a view is
-    one group. Where a kernel reads columns together that others read alone, such as
-    one on all columns, indices of single columns are estimated from 4096 random draws
-    with a fixed seed (standard errors of 0.01, of total indices 5 % of the index), a
-    first-order index may be negative, a total index is at least its first-order index,
-    interactions have no index, and ``estimated`` is True.
+    If active kernels are on disjoint sets of columns, or products of two such kernels
+    (`Interactions`), variances are sums over a grid. A column with more than 64 values
+    is represented by 64 with its mean and variance, a view by at most 256 rows; a view
+    is one group. If kernels share columns in other ways, such as a kernel on all
+    columns, indices of single columns are estimated from 4096 random draws with a fixed
+    seed (standard error 0.01, for total indices 5 % of the index). Then first-order
+    indices may be negative, interactions have no index, and ``estimated`` is True.
 
     References
     ----------

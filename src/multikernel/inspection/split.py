@@ -1,4 +1,4 @@
-"""Held-out variance, split among the terms of a model."""
+"""Split of the held-out variance among the terms of a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,33 +32,33 @@ from multikernel.inspection.resampling import interval_ends, resampled_weights
 
 
 def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
-    """Return the terms of a model, also of one inside a pipeline or a search.
+    """Return the terms of a model, alone or in a pipeline or a search.
 
     Parameters
     ----------
     estimator : estimator
         A fitted multiple kernel model, or a pipeline or search that ends in one.
     X : array-like or data frame of shape (n_samples, n_features)
-        Data, as the estimator takes them.
+        Data, as in ``predict``.
     by : {"kernel", "view", "column"}, default="kernel"
-        What a term is of: a kernel in use, all kernels of a view, or all kernels in
-        use on the same columns. An interaction has a term of its own, ``age × dose``.
+        Unit of a term: an active kernel, a view, or a set of columns. Interactions have
+        their own terms, such as ``age × dose``.
 
     Returns
     -------
-    found : Bunch
+    result : Bunch
         ``terms`` of shape (n_samples, [n_outputs, ]n_terms), which with the intercept
-        sum to predictions or decision values, and ``names``, a list. Columns without a
-        penalty come last, each times its coefficient, as "age (unpenalized)"; by view
-        they are one term, "unpenalized columns".
+        sum to predictions or decision values, and their ``names``. Unpenalized columns
+        come last, as "age (unpenalized)", or by view as one term, "unpenalized
+        columns".
 
     Raises
     ------
     TypeError
-        If what is inside is no multiple kernel model.
+        If the estimator is not a multiple kernel model.
     ValueError
-        If terms are to be of views and the model has none, or of columns and its
-        kernels are given matrices or nodes of a graph.
+        If `by` is "view" and the model has no views, or "column" and kernels are given
+        matrices or nodes of a graph.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
 
 
 def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
-    """Return the terms of columns without a penalty, and their names; [] if none."""
+    """Return the terms of unpenalized columns, and their names; [] if none."""
     names = getattr(model, "unpenalized_names_", [])
     if not names:
         return np.empty(0), []
@@ -100,7 +100,7 @@ def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
 
 
 def _kernel_terms(model: Any, terms: Array, by: str) -> Bunch:
-    """Return the terms of kernels by kernel, view or column, and their names."""
+    """Return the terms by kernel, view or column, and their names."""
     active = model.active_kernels_
     if by == "kernel":
         names = model.kernel_names_
@@ -130,26 +130,25 @@ def _kernel_terms(model: Any, terms: Array, by: str) -> Bunch:
 def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> Array:
     r"""Split R² among the terms of a prediction, by the product measure.
 
-    Of a prediction :math:`f = \sum_m f_m`, term m has the share
+    For a prediction :math:`f = \sum_m f_m`, term m has the share
 
     .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)},
 
-    what it explains alone, and half of what it explains jointly with each other term
+    what it explains alone, plus half of what it explains jointly with each other term
     [1]_. The shares sum to
 
     .. math:: 1 - \frac{\operatorname{Var}(y - f)}{\operatorname{Var}(y)},
 
-    which is `sklearn.metrics.r2_score` of predictions with the mean of `y`; a
-    constant, such as an intercept, changes no share. A negative share belongs to a term
-    that makes predictions worse.
+    which is `sklearn.metrics.r2_score` of predictions with the mean of `y`. Constants
+    change no share. A term with a negative share makes predictions worse.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, best of samples that the model has not seen.
-        One column may be a target without an axis of outputs.
+        Targets, preferably of unseen samples.
     contributions : array-like of shape (n_samples, [n_outputs, ]n_terms)
-        The terms, as ``contributions(X)`` of a model returns them, or sums over views.
+        The terms, as returned by ``contributions(X)`` of a model, or sums over views.
+        The axis of a single output may be missing.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 
@@ -160,11 +159,11 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
     Raises
     ------
     ValueError
-        If shapes disagree, values are not finite, or a target is constant.
+        If shapes do not match, values are not finite, or a target is constant.
 
     See Also
     --------
-    variance_split : Does it for a fitted estimator, with intervals.
+    variance_split : Split for a fitted estimator, with intervals.
 
     References
     ----------
@@ -187,23 +186,23 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VarianceSplit:
-    """Shares of held-out variance by kernel or view, with what chance does to them.
+    """Shares of held-out variance by term, with resampling intervals.
 
     Parameters
     ----------
     names : tuple of str
         Names of the terms.
     shares : ndarray of shape ([n_outputs, ]n_terms)
-        See `r2_score_split`.
+        Shares; see `r2_score_split`.
     r2 : float or ndarray of shape (n_outputs,)
-        `sklearn.metrics.r2_score` of the predictions. The shares sum to it, but for
-        ``(mean(y) - mean(f))² / Var(y)``, which no term answers for.
+        `sklearn.metrics.r2_score` of the predictions. It is the sum of the shares minus
+        ``(mean(y) - mean(f))² / Var(y)``.
     resampled : ndarray of shape (n_resamples, [n_outputs, ]n_terms)
-        Shares on samples drawn with replacement from those that were held out.
+        Shares on resamples of the held-out samples.
     output_names : tuple of str, default=()
-        Names of the outputs, where there are several.
+        Names of the outputs, if there are several.
     score : str, default="R²"
-        What is split; "D²" in a split of `deviance_split`.
+        Name of the score; "D²" for `deviance_split`.
     """
 
     names: tuple[str, ...]
@@ -214,33 +213,33 @@ class VarianceSplit:
     score: str = "R²"
 
     def interval(self, level: float = 0.9) -> tuple[Array, Array]:
-        """Return the range that holds the middle of the resampled shares.
+        """Return percentile intervals of the shares.
 
-        It tells how much of a share is the chance of these held-out samples, for one
-        fixed model; `bootstrap` fits models anew.
+        They measure the variation of the held-out samples for a fixed model;
+        `bootstrap` also refits the model.
 
         Parameters
         ----------
         level : float, default=0.9
-            Share of the resamples that lie inside.
+            Share of the resamples inside the interval.
 
         Returns
         -------
         low, high : ndarray of shape ([n_outputs, ]n_terms)
         """
         ends = interval_ends(type(self).__name__, level)
-        # Of no terms, where a model uses no kernel, numpy returns nothing.
+        # Without terms, NumPy returns an empty array of another shape.
         bounds = np.nanquantile(self.resampled, ends, axis=0)
         low, high = bounds.reshape(2, *self.shares.shape)
         return low, high
 
     def mean(self) -> "VarianceSplit":
-        """Return the split of the mean R² of several targets.
+        """Return the split of the mean R² over several targets.
 
         Returns
         -------
         split : VarianceSplit
-            Of one output; the same where there is one already.
+            The split with one output.
         """
         if self.shares.ndim == 1:
             return self
@@ -249,7 +248,7 @@ class VarianceSplit:
         return VarianceSplit(self.names, shares, r2, drawn, score=self.score)
 
     def __repr__(self) -> str:
-        """Return R² and the shares, largest first: arrays of resamples fill pages."""
+        """Return R² and the largest shares."""
         if self.shares.ndim > 1:
             return f"Mean of {len(self.shares)} targets: {self.mean()!r}"
         head = (
@@ -286,21 +285,20 @@ def variance_split(
     X : array-like or data frame of shape (n_samples, n_features)
         Data that the model has not seen.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
+        Targets.
     by : {"kernel", "view", "column"}, default="kernel"
-        What the variance is split among: kernels, views, or columns and the
-        interactions of columns, each with all kernels on them. Columns without a
-        penalty are terms of their own, see `contributions`.
+        Unit of a share: kernels, views, or columns and interactions with all kernels on
+        them. Unpenalized columns have their own shares; see `contributions`.
     n_resamples : int, default=1000
-        Resamples of the samples, for intervals.
+        Number of resamples of the samples, for intervals.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
     groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient: resamples are of whole groups.
+        A label for each sample, such as its patient; whole groups are resampled.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values, as in ``predict``.
     random_state : int, RandomState or None, default=None
-        Draws the resamples.
+        Seed of the resamples.
 
     Returns
     -------
@@ -309,15 +307,15 @@ def variance_split(
     Raises
     ------
     TypeError
-        If the estimator is no regressor of this library.
+        If the estimator is not a regressor of this library.
     ValueError
-        If data or parameters are wrong, a target is constant, or predictions are no
-        sums of terms, as with the losses "poisson" and "gamma": use `deviance_split`.
+        If data or parameters are invalid, a target is constant, or the loss is
+        "poisson" or "gamma", whose predictions are not sums: use `deviance_split`.
 
     See Also
     --------
     r2_score_split : The formula.
-    multikernel.display.VarianceSplitDisplay : Draws it.
+    multikernel.display.VarianceSplitDisplay : Plots the split.
 
     Examples
     --------
@@ -360,7 +358,7 @@ def variance_split(
 
 
 def given_offset(owner: str, model: Any, offset: Any, values: Array) -> Array:
-    """Return offsets of decision values, of the shape of `values`; zeros for None."""
+    """Return offsets in the shape of `values`; zeros for None."""
     if offset is None:
         warn_without_offset(model)
         return np.zeros(values.shape)
@@ -376,7 +374,7 @@ def split_of(
     drawn: Array,
     score: str = "R²",
 ) -> VarianceSplit:
-    """Return the split of arrays with an axis of outputs, which a single one lacks."""
+    """Return the split of arrays with an axis of outputs, removed if there is one."""
     if len(r2) == 1:
         first = shares[0], float(r2[0]), drawn[:, 0]
         return VarianceSplit(tuple(names), *first, score=score)
@@ -387,7 +385,7 @@ def split_of(
 def _checked(
     y: Any, contributions: Any, sample_weight: Any
 ) -> tuple[Array, Array, Array]:
-    """Return targets (n_samples, n_outputs), terms of one axis more, and weights."""
+    """Return targets (n_samples, n_outputs), terms with one more axis, and weights."""
     targets = np.asarray(y, dtype=np.float64)
     terms = np.asarray(contributions, dtype=np.float64)
     if targets.ndim == terms.ndim == 2 and targets.shape[1] == 1:
@@ -406,7 +404,7 @@ def _checked(
 
 
 def _whole_shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return shares under one weighting, and variances; raise for constant targets."""
+    """Return the shares for one weighting, and variances; constant targets raise."""
     shares, variances = _shares(targets, terms, weights[None])
     constant = np.flatnonzero(np.isnan(variances[0]))
     if constant.size:
@@ -417,12 +415,12 @@ def _whole_shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, 
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return shares under some weightings, and the variances of the targets.
+    """Return the shares for several weightings, and the variances of the targets.
 
-    Of shapes (n_weightings, n_outputs, n_terms) and (n_weightings, n_outputs); shares
-    of a target that is constant are nan.
+    Shapes are (n_weightings, n_outputs, n_terms) and (n_weightings, n_outputs); shares
+    of constant targets are NaN.
     """
-    # Covariances do not depend on an offset, and lose no digits to none.
+    # Centering first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
     rest = 2.0 * y - f.sum(axis=2)
     w = weights / weights.sum(axis=1, keepdims=True)
@@ -432,7 +430,7 @@ def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]
 
     variances = mean(y**2) - mean(y) ** 2
     joint = mean(f * rest[..., None]) - mean(f) * mean(rest)[..., None]
-    # A constant leaves the rounding of its values.
+    # The computed variance of a constant is the rounding error of its values.
     sizes = np.finfo(np.float64).eps * np.abs(targets).max(axis=0, initial=0.0)
     variances = np.where(variances > (4.0 * sizes) ** 2, variances, np.nan)
     return joint / variances[..., None], variances

@@ -1,4 +1,4 @@
-"""Stability selection: how often kernels are chosen on halves of the samples."""
+"""Stability selection: selection frequencies on halves of the samples."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,24 +18,24 @@ THRESHOLD = Number(0.5, 1.0, above=True)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    r"""How often every kernel was chosen on halves of the samples.
+    """Selection frequencies of kernels on halves of the samples.
 
     Parameters
     ----------
     kernel_names : tuple of str
         Names of all kernels.
     selections : ndarray of bool of shape (n_resamples, n_kernels)
-        Which kernels every fit has chosen; two fits in a row are on complementary
+        Kernels selected by every fit; consecutive pairs of fits are on complementary
         halves.
     active_kernels : ndarray of shape (n_active,)
-        Kernels of the model on all samples.
+        Active kernels of the model on all samples.
     threshold : float
-        Share of the fits from which on a kernel counts as stable.
+        Smallest frequency of a stable kernel.
 
     See Also
     --------
-    stability_selection : Makes it.
-    multikernel.display.StabilityDisplay : Draws it.
+    stability_selection : Function that returns this object.
+    multikernel.display.StabilityDisplay : Plots the frequencies.
     """
 
     kernel_names: tuple[str, ...]
@@ -44,7 +44,7 @@ class Stability:
     threshold: float
 
     def __repr__(self) -> str:
-        """Return what came out: arrays of hundreds of halves say nothing to readers."""
+        """Return the stable kernels with their frequencies."""
         stable, (n_fits, n_kernels) = self.stable_kernels, self.selections.shape
         head = (
             f"{stable.size} of {n_kernels} kernels chosen by {self.threshold:.0%} or "
@@ -56,17 +56,17 @@ class Stability:
 
     @property
     def frequencies(self) -> Array:
-        """Return the share of the fits that chose each kernel, (n_kernels,)."""
+        """Return the selection frequency of each kernel, shape (n_kernels,)."""
         return np.asarray(self.selections.mean(axis=0))
 
     @property
     def n_selected(self) -> float:
-        """Return how many kernels a fit on a half chose on average."""
+        """Return the mean number of kernels selected on a half."""
         return float(self.selections.sum(axis=1).mean())
 
     @property
     def stable_kernels(self) -> Indices:
-        """Return the kernels that pass the threshold, the most frequent first."""
+        """Return the kernels that reach the threshold, by decreasing frequency."""
         frequencies = self.frequencies
         order = np.argsort(-frequencies, kind="stable")
         return order[frequencies[order] >= self.threshold]
@@ -75,56 +75,47 @@ class Stability:
     def expected_false(self) -> float:
         r"""Return a bound on the expected number of kernels that pass by chance.
 
-        With q = `n_selected` of M kernels chosen on a half, and threshold t, at most
+        With q = `n_selected` of M kernels and threshold t, the bound is
 
         .. math:: \frac{q^2}{(2 t - 1) M}
 
-        of the kernels pass, in expectation, whose probability of being chosen on a
-        half is at most q / M, as a kernel drawn at random has. It is Shah and
-        Samworth's bound of [1]_, theorem 1, for complementary pairs; nothing is
-        assumed of the method or of the kernels. The q of the formula is an
-        expectation, which the average estimates.
+        for kernels whose probability of selection on a half is at most q / M, that of a
+        random kernel (theorem 1 of [1]_ for complementary pairs). It assumes nothing
+        about the method or the kernels; the average estimates the expectation q.
         """
         n_kernels = len(self.kernel_names)
         return self.n_selected**2 / ((2.0 * self.threshold - 1.0) * n_kernels)
 
     @property
     def proves(self) -> bool:
-        """Return whether more kernels pass than `expected_false` says pass by chance.
-
-        Otherwise the bound allows that all of them do.
-        """
+        """Return whether more kernels pass than could by chance (`expected_false`)."""
         return self.expected_false < self.stable_kernels.size
 
     @property
     def verdict(self) -> str:
-        """Return what the bound says of the kernels that pass, as a part of a sentence.
-
-        Where it says nothing, what to change: a higher threshold, or a stronger
-        regularization, which lowers q.
-        """
+        """Return the conclusion from the bound as part of a sentence, with advice."""
         bound = f"by chance {self.expected_false:.2g} at most, in expectation"
         if self.proves or not self.stable_kernels.size:
             return bound
         return f"{bound}: as many, which proves nothing; raise the threshold, or alpha"
 
     def group_frequencies(self, groups: Any) -> dict[Any, float]:
-        """Return the share of the fits that chose any kernel of a group.
+        """Return how often any kernel of each group was selected.
 
         Parameters
         ----------
         groups : sequence of length n_kernels
-            The group of every kernel, for example its view.
+            Group of every kernel, for example its view.
 
         Returns
         -------
         frequencies : dict
-            From the groups, in the order of their first kernels.
+            Frequency of each group, in the order of their first kernels.
 
         Raises
         ------
         ValueError
-            If groups and kernels differ in number.
+            If there is not one group per kernel.
         """
         labels = list(groups)
         if len(labels) != len(self.kernel_names):
@@ -152,22 +143,18 @@ def stability_selection(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Stability:
-    r"""Fit a model on halves of the samples, and count which kernels it chooses.
+    """Fit a model on halves of the samples, and count the selected kernels.
 
-    A kernel that is chosen on most halves does not owe its place to a few samples.
-    The halves come in complementary pairs [1]_, which gives a bound on the number of
-    kernels that pass the threshold by chance: `Stability.expected_false`. Of two
-    classes and more, every half holds its share.
-
-    Kernels are computed once for all halves, which are cut from them as the folds of
-    a search are; every kernel is normalised by the half alone. Fits start from the
-    model on all samples.
+    A kernel that is selected on most halves does not depend on a few samples. The
+    halves are complementary pairs [1]_, stratified by class, which bounds the number of
+    kernels that pass by chance (`Stability.expected_false`). Kernels are computed once
+    and normalized on each half. Fits start from the model on all samples.
 
     Parameters
     ----------
     estimator : estimator
         A multiple kernel model with fixed parameters, or a pipeline that ends in one,
-        whose other steps are fitted on all samples. It is neither fitted nor changed.
+        whose transformers are fitted to all samples. It is not changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,)
@@ -175,31 +162,29 @@ def stability_selection(
     n_resamples : int, default=100
         Number of halves, even.
     threshold : float, default=0.75
-        Share of the halves from which on a kernel counts as stable, above 0.5.
+        Smallest frequency of a stable kernel, above 0.5.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights, as in ``fit``; samples keep theirs in a half.
+        Weights, as in ``fit``.
     groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient. A group is in one half
-        of a pair then, and halves have equal numbers of groups.
+        A label for each sample, such as its patient; halves contain whole groups.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values, as in ``fit``.
     n_jobs : int, default=None
-        Halves that are solved at a time, on threads that share the kernels; -1 for
-        as many as there are cores.
+        Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None
-        Draws the halves.
+        Seed of the halves.
 
     Raises
     ------
     TypeError
-        If the estimator is none whose kernels could be counted.
+        If the estimator is not a multiple kernel model with a fixed list of kernels.
     ValueError
-        If a parameter or the data are wrong.
+        If a parameter or the data are invalid.
 
     Warns
     -----
     ConvergenceWarning
-        If fits stopped above the tolerance; the message says how many.
+        If fits stopped above the tolerance; the message counts them.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The units and words of columns before the steps of a pipeline."""
+"""Units and category names of columns before the steps of a pipeline."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,16 +14,16 @@ from multikernel.estimators.publish.columns import held_columns, names_made
 def in_given_units(before: Any, X: Array) -> Array:
     """Return data in the units before the steps of a model's pipeline.
 
-    Steps are undone from the last one on, as far as each returns the columns that it
-    receives and has an inverse; within a `ColumnTransformer` each transformer is.
+    Steps are inverted from the last one, as long as each keeps its columns and has an
+    inverse.
     """
     return _undone(before, X)[0]
 
 
 def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
-    """Return samples as they reach a model, with numbers in units before its steps.
+    """Return samples as they reach a model, with numbers in the original units.
 
-    The `table` holds the samples in the columns of the model.
+    `table` has the samples in the columns of the model.
     """
     given = in_given_units(before, table)
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
@@ -41,7 +41,7 @@ def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> 
 
 
 def _undone(step: Any, X: Array) -> tuple[Array, bool]:
-    """Return data before a fitted step, and whether earlier steps can be undone."""
+    """Return data before a fitted step, and whether earlier steps can be inverted."""
     if step is None or isinstance(step, str):
         return X, True
     if hasattr(step, "steps"):
@@ -62,7 +62,7 @@ def _undone(step: Any, X: Array) -> tuple[Array, bool]:
 
 
 def _parts_undone(step: Any, X: Array) -> tuple[Array, bool]:
-    """Return data before each transformer of a `ColumnTransformer`, see `_undone`."""
+    """Return data before each transformer of a `ColumnTransformer`; see `_undone`."""
     if len(names_made(step)) != X.shape[1]:
         return X, False
     given = np.array(X)
@@ -86,7 +86,7 @@ def _keeps_columns(step: Any) -> bool:
 
 
 def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
-    """Return what the values 0 and 1 of one-hot columns stand for, by output column."""
+    """Return the meanings of 0 and 1 of one-hot columns, by output column."""
     if hasattr(before, "steps"):
         changed = [inner for _, inner in before.steps if not _keeps_columns(inner)]
         return indicator_texts(changed[-1]) if changed else {}

@@ -1,4 +1,4 @@
-"""What a kernel is, and a finite ordered family of kernels; what is asked of both."""
+"""Protocols of kernels and dictionaries of kernels, and functions on both."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -31,13 +31,12 @@ class KernelDictionary(Protocol):
 
 
 def kernel_name(kernel: Kernel) -> str:
-    """Return the readable name of a kernel.
+    """Return the readable name of a kernel: its ``name``, or its ``repr``.
 
     Parameters
     ----------
     kernel : Kernel
-        A kernel of this library, which has a ``name``, or any other kernel, whose
-        ``repr`` is used.
+        The kernel.
 
     Returns
     -------
@@ -49,10 +48,9 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kind: type, method: str, other: str) -> bool:
-    """Return whether a class defines a method no higher up than another one.
+    """Return whether a class defines `method` at least as low in its MRO as `other`.
 
-    Where a subclass replaces `other` alone, the inherited `method` may describe
-    something else.
+    If only `other` is replaced, the inherited `method` may be wrong.
     """
     order = [vars(ancestor) for ancestor in kind.__mro__]
     places = [
@@ -65,8 +63,7 @@ def overrides(kind: type, method: str, other: str) -> bool:
 def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
     """Return k(x, x) for every row, shape (n_samples,).
 
-    By ``diag``, unless a subclass replaces ``__call__`` and inherits ``diag``, which
-    then belongs to another kernel: by ``__call__`` on a few rows at a time.
+    If a subclass replaces ``__call__`` but not ``diag``, ``__call__`` is used.
 
     >>> from multikernel.kernels import GaussianKernel
     >>> class Doubled(GaussianKernel):
@@ -80,7 +77,7 @@ def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
 
 
 def diagonal_in_blocks(kernel: Kernel, X: Array) -> Array:
-    """Return k(x, x) for every row, from the matrices of a few rows at a time."""
+    """Return k(x, x) for every row, from the matrices of blocks of rows."""
     size = 16
     starts = range(0, X.shape[0], size)
     parts = [np.diagonal(kernel(X[i : i + size])) for i in starts]
@@ -88,7 +85,7 @@ def diagonal_in_blocks(kernel: Kernel, X: Array) -> Array:
 
 
 def check_dictionary(owner: str, dictionary: object) -> None:
-    """Raise unless an object is a dictionary of kernels, as its first one shows."""
+    """Raise unless an object is a dictionary whose first item is a kernel."""
     kernels = kernel_sequence(owner, dictionary)
     if len(kernels) == 0:
         raise ValueError("A dictionary requires at least one kernel, got none.")
@@ -96,7 +93,7 @@ def check_dictionary(owner: str, dictionary: object) -> None:
 
 
 def kernel_sequence(owner: str, dictionary: object) -> KernelDictionary:
-    """Return an object with a dictionary's interface, or raise; no kernel is built."""
+    """Return a dictionary, or raise if the object lacks the interface of one."""
     if not isinstance(dictionary, KernelDictionary) or isinstance(
         dictionary, Mapping | np.ndarray
     ):
@@ -128,7 +125,7 @@ LinearKernel(...) with its parameters.
             "PrecomputedKernel, or pass all Gram matrices as X with "
             "kernels='precomputed' (see stack_grams)."
         )
-    # An isinstance of the protocol says the same, and takes ten microseconds.
+    # Equivalent to isinstance with the protocol, but faster.
     if not (callable(kernel) and callable(getattr(kernel, "diag", None))):
         raise TypeError(
             f"{place} is not a kernel, got {kernel!r}: a kernel is callable as "
@@ -142,23 +139,15 @@ def checked_values(
     owner: "str | Kernel",
     said: str = "{}",
 ) -> Array:
-    """Return the values of a kernel, or raise unless they have a shape and are finite.
+    """Return kernel values as float64; raise unless finite and of the given shape.
 
-    They are in float64; what the kernel returned itself, if that already is. The
-    `owner` is what messages call the kernel, or the kernel itself, whose name is asked
-    for where something is wrong, and put into what is `said` of it.
-
-    >>> checked_values(lambda: [1.0, np.inf], (2,), "Kernel 3 (linear())")
-    Traceback (most recent call last):
-        ...
-    ValueError: Kernel 3 (linear()) has values that are not finite: scale the \
-features, or choose other parameters.
+    `owner` is the kernel or its name, formatted into `said` in messages.
     """
 
     def name() -> str:
         return said.format(owner if isinstance(owner, str) else kernel_name(owner))
 
-    # An overflow needs no warning besides the sentences below.
+    # The errors below replace NumPy's overflow warnings.
     with np.errstate(over="ignore", invalid="ignore"):
         returned = compute()
         if np.iscomplexobj(returned):
@@ -180,39 +169,38 @@ features, or choose other parameters.
 
 
 MEMORISES = 0.25
-"""Ratio below which a kernel memorises. ``benchmarks/defaults`` (memory), 216 single
-Gaussians on 9 sets: below it accuracy is 0.002 above the share of the larger class in
-the mean and contributions shrink to less than a fifth on new samples; from 0.25 to 0.5
-it is 0.06 above, from 0.5 to 1 0.16."""
+"""Smallest off-diagonal ratio of a useful kernel.
+
+Measured in ``benchmarks/defaults`` (memory): below it, single Gaussians hardly exceed
+the accuracy of the largest class."""
 
 
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
-    r"""Return what a kernel says beyond its diagonal, over what its diagonal says.
+    r"""Return the ratio of off-diagonal variation to the diagonal of each kernel.
 
-    A function :math:`f = \sum_j a_j k(x_j, \cdot)` with coefficients of random signs
-    has, at a training sample, the part :math:`a_i (k(x_i, x_i) - \bar k)` that a new
-    sample does not see, and :math:`\sum_{j \ne i} a_j (k(x_i, x_j) - \bar k)`, which
-    it does: the ratio of their standard deviations is
+    Small ratios mean that a kernel only memorizes the training samples: a function with
+    random signs changes by the numerator at new samples and by the denominator at
+    training samples,
 
     .. math:: \frac{\sqrt{n}\, \mathrm{std}_{i \ne j}\, k(x_i, x_j)}
         {\mathrm{mean}_i\, k(x_i, x_i) - \bar k},
         \qquad \bar k = \mathrm{mean}_{i \ne j}\, k(x_i, x_j).
 
-    Neither scaling nor centring changes it. It is zero for the identity.
+    The ratio does not depend on scaling and centering.
 
     Parameters
     ----------
     variances : ndarray of shape (n_kernels,)
         The denominators.
     spreads : ndarray of shape (n_kernels,)
-        Standard deviations of the entries beside the diagonal.
+        Standard deviations of the off-diagonal entries.
     n_samples : int
         Number of training samples.
 
     Returns
     -------
     ratios : ndarray of shape (n_kernels,)
-        Infinite where the denominator is zero: a constant kernel memorises nothing.
+        Infinite for constant kernels.
     """
     ratios = np.full(variances.shape, np.inf)
     scaled = np.sqrt(n_samples) * spreads
@@ -221,17 +209,22 @@ def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Arra
 
 
 INSIDE = ("kernel", "kernels", "gaussian", "views")
-"""Fields that hold other kernels."""
+"""Fields that contain other kernels."""
 
 
 def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
-    """Return kernels with another value of a parameter; nothing is changed in place.
+    """Return copies of kernels with another value of a parameter.
 
-    Before the name of the parameter, `path` has what leads to it: names of views,
-    numbers in a list, names of fields. What does not lead on is looked for further
-    inside, so that ``["sigma"]`` means the parameter of all kernels that have it; if no
-    kernel has it, it is refused.
+    `path` contains names of views, positions or fields before the parameter's name.
+    ``["sigma"]`` means the parameter of every kernel that has it.
 
+    Raises
+    ------
+    ValueError
+        If no kernel has the parameter.
+
+    Examples
+    --------
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
     >>> kernels = [LinearKernel(), ColumnKernel(GaussianKernel(1.0), "age")]
     >>> with_parameter(kernels, ["sigma"], 2.0)[1].name
@@ -246,14 +239,16 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
 
 
 def parameters_of(kernels: Any) -> dict[str, Any]:
-    """Return the parameters that `with_parameter` changes, by their names.
+    """Return the parameters that `with_parameter` can change, by name.
 
-    Parts of a name are joined by two underscores. Where a name stands for several
-    kernels, the value is the list of their different values if these differ.
+    Parts of a name are joined by two underscores. A name shared by several kernels has
+    the list of their different values.
 
+    Examples
+    --------
     >>> from multikernel.kernels import GaussianKernel
-    >>> found = parameters_of([GaussianKernel(1.0), GaussianKernel(2.0)])
-    >>> found["0__sigma"], found["sigma"]
+    >>> parameters = parameters_of([GaussianKernel(1.0), GaussianKernel(2.0)])
+    >>> parameters["0__sigma"], parameters["sigma"]
     (1.0, [1.0, 2.0])
     """
     parameters: dict[str, list[Any]] = {}
@@ -270,20 +265,19 @@ def parameters_of(kernels: Any) -> dict[str, Any]:
 
 
 def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of parameters, some names several times."""
+    """Yield names and values of parameters; names may repeat."""
     parameters, members, _ = _taken_apart(kernels)
     yield from parameters.items()
     for key, member in members.items():
         for name, value in _parameters(member):
             yield f"{key}__{name}", value
-            # A plain name is looked for in all members.
+            # A plain name applies to all members.
             if "__" not in name and name not in parameters:
                 yield name, value
 
 
 Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], Any]]
-"""Parameters by name, inner kernels by name, and a function from changed ones by name
-to the whole with these in it."""
+"""Parameters, inner kernels, and a function that returns a copy with changes."""
 
 
 def _taken_apart(kernels: Any) -> Parts:
@@ -300,14 +294,14 @@ def _taken_apart(kernels: Any) -> Parts:
         inside = {name: parameters[name] for name in INSIDE if name in parameters}
         return parameters, inside, lambda new: replace(kernels, **new)
     if hasattr(kernels, "set_params") and not isinstance(kernels, type):
-        # A kernel of scikit-learn's Gaussian processes, which knows those inside it.
+        # Kernels of scikit-learn's Gaussian processes list nested parameters.
         parameters = kernels.get_params()
         return parameters, {}, lambda new: clone(kernels).set_params(**new)
     return {}, {}, lambda new: kernels
 
 
 def _changed(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
-    """Return kernels with the parameter changed, the same object if none has it."""
+    """Return kernels with a changed parameter; the same object if none has it."""
     parameters, members, together = _taken_apart(kernels)
     name = "__".join(path)
     if name in parameters:

@@ -1,4 +1,4 @@
-"""Ready-made dictionaries."""
+"""Functions that return dictionaries of kernels."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,11 +27,11 @@ SPICY_WIDTHS = (0.1, 0.25, 0.5, 0.75, *(float(width) for width in range(1, 21)))
 
 
 def spicy_dictionary(features: int | Sequence[str]) -> ParameterGrid:
-    """Return the dictionary of the SpicyMKL paper's UCI experiments.
+    """Return the dictionary of the UCI experiments of the SpicyMKL paper [1]_.
 
-    Gaussian kernels of 24 widths (0.1, 0.25, 0.5, 0.75, 1, 2, 3, ..., 20) and
-    polynomial kernels of degree one to three, on all columns jointly and on each
-    alone: 27 (n_features + 1) kernels. The widths suit standardised columns.
+    Gaussian kernels of 24 widths and polynomial kernels of degree one to three, on all
+    columns jointly and on each column: 27 (n_features + 1) kernels. The widths suit
+    standardized columns.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def per_column(kernel: Kernel, features: int | Sequence[str]) -> ParameterGrid:
     Parameters
     ----------
     kernel : Kernel
-        The kernel that each column gets.
+        The kernel for each column.
     features : int or sequence of str
         Number of columns, or their names.
 
@@ -91,14 +91,14 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
     Parameters
     ----------
     groups : mapping from str to columns
-        The columns of each group, as in `ColumnKernel`.
+        Columns of each group, as in `ColumnKernel`.
     kernel : Kernel
-        The kernel that each group gets.
+        The kernel for each group.
 
     Raises
     ------
     ValueError
-        If there is no group, or `groups` is no mapping.
+        If there is no group, or `groups` is not a mapping.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _single_columns(features: int | Sequence[str]) -> list[Columns]:
     if isinstance(features, int | np.integer):
         check_parameter("A dictionary", "n_features", features, COUNT)
         return list(range(int(features)))
-    # A text would be taken for the names of its letters.
+    # The letters of a string are no column names.
     other = isinstance(features, str | bytes | Mapping)
     names: list[Columns] = []
     if isinstance(features, Iterable) and not other:
@@ -137,14 +137,14 @@ def random_subset_gaussians(
 ) -> "RandomSubsetGaussians":
     r"""Return Gaussian kernels on random feature subsets, with random widths.
 
-    Each subset is uniform over all that are not empty, and the width is
-    :math:`\sigma = 5 \chi^2_2 + 0.1`, as in section 5.2 of [1]_. A kernel is built
-    when it is asked for; a million of them on 20 features take 11 MB.
+    Subsets are uniform over all nonempty ones, and widths are :math:`\sigma = 5
+    \chi^2_2 + 0.1`, as in section 5.2 of [1]_. Kernels are built on demand; a million
+    kernels on 20 features need 11 MB.
 
     Parameters
     ----------
     n_kernels : int
-        How many.
+        Number of kernels.
     n_features : int
         Number of columns.
     random_state : int or numpy.random.Generator
@@ -182,18 +182,18 @@ def random_subset_gaussians(
 
 @dataclass(frozen=True, eq=False)
 class RandomSubsetGaussians:
-    """Gaussian kernels on feature subsets, held as bits and built on demand.
+    """Gaussian kernels on feature subsets, stored as bits and built on demand.
 
     Parameters
     ----------
     packed : ndarray of shape (n_kernels, ceil(n_features / 8)), uint8
-        The subsets, by `numpy.packbits`.
+        Subsets, packed by `numpy.packbits`.
     sigmas : ndarray of shape (n_kernels,)
-        The widths.
+        Widths.
     n_features : int
         Number of columns.
     feature_names : tuple of str, optional
-        Their names, for the names of the kernels.
+        Column names, used in kernel names.
     """
 
     packed: NDArray[np.uint8]
@@ -213,7 +213,7 @@ class RandomSubsetGaussians:
         return ColumnKernel(GaussianKernel(float(self.sigmas[index])), columns, label)
 
     def radial_table(self) -> RadialTable:
-        """Return all kernels in three arrays, without building them."""
+        """Return all kernels as three arrays."""
         sizes = np.empty(len(self), dtype=np.intp)
         parts = [np.empty(0, dtype=np.int32)]
         for block in row_chunks(len(self), self.n_features):

@@ -1,4 +1,4 @@
-"""Which kernels are this library's own, by exact type."""
+"""Kernels of this library, recognized by exact type."""
 
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.category import CategoryKernel
@@ -42,8 +42,7 @@ PARTS = (
 def is_built_in(kernel: Kernel) -> bool:
     """Return whether a kernel is a formula of this library, on any columns.
 
-    Such a kernel is positive semidefinite, and ``kernel(X)`` is ``kernel(X, X)``; a
-    subclass may be anything.
+    Such kernels are positive semidefinite, and ``kernel(X)`` equals ``kernel(X, X)``.
 
     >>> from multikernel.kernels import LinearKernel
     >>> is_built_in(ColumnKernel(LinearKernel(), 0))

@@ -1,4 +1,4 @@
-"""A kernel on categories: whether two samples agree."""
+"""The kernel on categories."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,9 @@ class CategoryKernel:
 
     .. math:: k(x, x') = \frac1d \sum_{j=1}^d 1[x_j = x'_j]
 
-    It is the linear kernel on the indicators of all categories (one-hot codes), over
-    the number of columns. In a data frame its columns may hold text, truth values or
-    pandas categories: estimators number the categories that they find, in
-    ``categories_``, and a category that they have not met matches no training sample.
+    This is the linear kernel on one-hot codes, divided by the number of columns. In
+    data frames, columns may contain text, booleans or pandas categories. A category
+    that is unknown at prediction matches no training sample.
 
     Examples
     --------

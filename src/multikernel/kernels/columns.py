@@ -1,4 +1,4 @@
-"""A kernel on chosen columns of the data, by index, slice or name."""
+"""Kernels on chosen columns, given by index, slice or name."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -13,46 +13,46 @@ from multikernel._typing import Array
 from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
 
 Columns = int | slice | str | Sequence[int] | Sequence[str]
-"""Columns of a table: an index or a name, several of one sort, or a slice."""
+"""Columns of a table: an index, a name, a sequence of either, or a slice."""
 
 LONGEST_LABEL = 4
-"""Columns that a label spells out; of more it gives the first ones and the number."""
+"""Largest number of columns that a label lists in full."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """The columns of the data: how many, and their names where they have some."""
+    """The number of columns of the data, and their names if they have names."""
 
     number: int
     names: tuple[str, ...] | None = None
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Return the position of every name, the first of equal ones."""
+        """Return the first position of every name."""
         last_first = reversed(list(enumerate(self.names or ())))
         return {name: position for position, name in last_first}
 
 
 @dataclass(frozen=True)
 class ColumnKernel:
-    """A kernel that sees only some columns.
+    """A kernel on some columns.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel on the chosen columns.
     columns : int, slice, str, or sequence of int or of str
-        The columns; a slice by names includes its end. Names need data in a data
-        frame: `resolve_columns` turns them into indices.
+        The columns; a slice by names includes its end. Names require a data frame at
+        `fit`.
     label : str, optional
-        What stands in brackets in the name; made from the columns when left out.
+        Text in the brackets of the name. Default: the columns.
 
     Raises
     ------
     ValueError
         If there are no columns, or names and indices are mixed.
     TypeError
-        If `kernel` is no kernel.
+        If `kernel` is not a kernel.
 
     Examples
     --------
@@ -90,10 +90,7 @@ class ColumnKernel:
 
 
 def select_columns(X: Array, columns: Columns) -> Array:
-    """Return columns by position, two-dimensional; a view for an index or a slice.
-
-    Names are refused: an array has none.
-    """
+    """Return columns by position, two-dimensional; a view for an index or a slice."""
     wanted = _normal_form(columns)
     ends = (wanted.start, wanted.stop) if isinstance(wanted, slice) else wanted
     if any(isinstance(end, str) for end in ends):
@@ -112,15 +109,14 @@ def select_columns(X: Array, columns: Columns) -> Array:
 def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
     """Return the kernel with column names replaced by indices.
 
-    A `ColumnKernel` then holds a tuple of non-negative indices, and its label gives the
-    names where they are known; so do the factors of a product, and what is centred. Any
-    other kernel is returned as it is.
+    This applies to `ColumnKernel`, products, and centered kernels; other kernels are
+    returned unchanged.
 
     Raises
     ------
     ValueError
-        If a name is not among the columns, if names are used and the data has none,
-        if an index is out of range, or what a kernel is centred in has other columns.
+        If a name or an index is not among the columns, or a centered kernel has other
+        columns.
     """
     return kernel
 
@@ -137,12 +133,12 @@ def _resolve_column_kernel(kernel: ColumnKernel, features: Features) -> Kernel:
 def resolved_label(
     columns: Columns, indices: tuple[int, ...], features: Features
 ) -> str:
-    """Return the text for the brackets, by names where the data has them."""
+    """Return the label of columns, by names if the data has names."""
     if features.names is None:
         return _default_label(columns if isinstance(columns, slice) else indices)
     run = isinstance(columns, slice) and columns.step in (None, 1)
     if run and len(indices) > LONGEST_LABEL:
-        # Neighbors are told by their ends, in the order of the data.
+        # A run of columns is labeled by its first and last name.
         return f"{features.names[indices[0]]} ... {features.names[indices[-1]]}"
     return label_of(indices, features.names)
 
@@ -188,7 +184,7 @@ def _resolve_one(column: int | str, features: Features) -> int:
 
 
 def _unknown_name(column: str, names: tuple[str, ...] | None) -> str:
-    """Return the sentence about a name that the data does not have."""
+    """Return the error message for an unknown column name."""
     if names is None:
         return (
             f"A kernel is on the column {column!r}, but the data has no column "
@@ -248,12 +244,12 @@ def _check_slice(columns: slice) -> None:
 
 
 def _is_index(column: object) -> TypeGuard[int]:
-    """Return whether a column is given by position; True and False are no numbers."""
+    """Return whether a column is given by position; booleans are not."""
     return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
 
 
 def _default_label(columns: Columns) -> str:
-    """Return the text for the brackets."""
+    """Return the label of columns without names."""
     members = _normal_form(columns)
     if isinstance(members, slice):
         start = "" if members.start is None else members.start
@@ -264,7 +260,7 @@ def _default_label(columns: Columns) -> str:
 
 
 def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -> str:
-    """Return the names of columns for the brackets, only the first of many."""
+    """Return the names of columns, only the first ones if there are many."""
     shown = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
     if names is None:
         texts = [c if isinstance(c, str) else f"x{c}" for c in shown]

@@ -1,4 +1,4 @@
-"""Dictionaries of kernels: a list, and a grid that is never written out."""
+"""Dictionaries of kernels: a list, and a grid whose kernels are built on demand."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -28,24 +28,23 @@ ALL_COLUMNS = slice(None)
 
 @dataclass(frozen=True)
 class ListDictionary:
-    """Kernels in a tuple.
+    """A tuple of kernels.
 
     Parameters
     ----------
     kernels : sequence of Kernel
-        At least one. Any object with ``__call__(X, Y=None)`` and ``diag(X)`` will do,
-        such as objects of `sklearn.gaussian_process.kernels`.
+        At least one object with ``__call__(X, Y=None)`` and ``diag(X)``, such as
+        kernels of this library or of `sklearn.gaussian_process.kernels`.
     names : sequence of str, optional
-        One name per kernel, all different; each kernel's own name when left out, with
-        the kernel's number behind it where several share it.
+        Unique names of the kernels. Default: each kernel's own name, with its number if
+        several kernels share it.
 
     Raises
     ------
     ValueError
-        If there is no kernel, if a name is given twice, or if the number of names is
-        not the number of kernels.
+        If there is no kernel, a name is not unique, or the number of names is wrong.
     TypeError
-        If something in the sequence is no kernel.
+        If an item is not a kernel.
 
     Examples
     --------
@@ -88,13 +87,13 @@ class ListDictionary:
 
     @cached_property
     def _all_names(self) -> tuple[str, ...]:
-        """Return all names; those that several kernels share get their numbers."""
+        """Return unique names of all kernels."""
         if self.names is not None:
             return tuple(self.names)
         return told_apart([kernel_name(kernel) for kernel in self.kernels])
 
     def _given_names(self) -> list[str]:
-        """Return the names that somebody chose, not those made from parameters."""
+        """Return the names chosen by the user, not those made from parameters."""
         if self.names is not None:
             return list(self.names)
         return [
@@ -106,26 +105,24 @@ class ListDictionary:
 
 @dataclass(frozen=True)
 class ParameterGrid:
-    """Every kernel of a few on every one of many column sets, built on demand.
+    """Every kernel on every set of columns, built on demand.
 
-    Kernel ``i`` is ``kernels[i % len(kernels)]`` on
-    ``column_sets[i // len(kernels)]``: kernels on the same columns are neighbors, so
-    that many bandwidths cost one distance matrix.
+    Kernel ``i`` is ``kernels[i % len(kernels)]`` on ``column_sets[i // len(kernels)]``.
+    Kernels on the same columns are adjacent, so that their distances are computed once.
 
     Parameters
     ----------
     kernels : sequence of Kernel
         The kernels, for example Gaussians of several widths.
     column_sets : sequence of columns
-        Each as in `ColumnKernel`; ``slice(None)`` stands for all columns.
+        Each as in `ColumnKernel`; ``slice(None)`` means all columns.
     labels : sequence of str, optional
-        What to call the column sets in the kernels' names, made from the columns when
-        left out.
+        Names of the column sets. Default: made from the columns.
 
     Raises
     ------
     ValueError
-        If there is no kernel or no column set, or another number of labels.
+        If there is no kernel or no column set, or the number of labels is wrong.
 
     Examples
     --------
@@ -168,7 +165,7 @@ class ParameterGrid:
 
 @dataclass(frozen=True)
 class ResolvedDictionary:
-    """A dictionary whose column names are replaced by indices as kernels are built."""
+    """A dictionary that replaces column names by indices when a kernel is built."""
 
     dictionary: KernelDictionary
     features: Features
@@ -187,9 +184,8 @@ def resolve_columns(
 ) -> KernelDictionary:
     """Return the dictionary with column names replaced by indices.
 
-    Kernels take arrays, which have no column names, so this is done once when an
-    estimator is fitted. A dictionary of another class than this module's is resolved
-    kernel by kernel, each when it is built.
+    Estimators call this once in `fit`, because arrays have no column names.
+    Dictionaries of other classes are resolved kernel by kernel.
 
     Parameters
     ----------
@@ -198,19 +194,17 @@ def resolve_columns(
     n_features : int
         Number of columns of the data.
     feature_names : sequence of str, optional
-        Their names, where the data has names.
+        Column names, if the data has names.
 
     Returns
     -------
     dictionary : KernelDictionary
-        Its `ColumnKernel` objects hold integer indices, and their names give the
-        columns' names where they are known.
+        Its `ColumnKernel` objects have integer indices, and labels with column names.
 
     Raises
     ------
     ValueError
-        If a name is not among the columns (close ones are suggested), if names are
-        used and the data has none, or if an index is out of range.
+        If a name or an index is not among the columns.
 
     Examples
     --------
@@ -225,10 +219,7 @@ def resolve_columns(
 
 @singledispatch
 def resolved(dictionary: KernelDictionary, features: Features) -> KernelDictionary:
-    """Return a dictionary on columns by position, see `resolve_columns`.
-
-    One of this module's own classes stays of that class.
-    """
+    """Return a dictionary on columns by position; see `resolve_columns`."""
     return ResolvedDictionary(dictionary, features)
 
 
@@ -254,7 +245,7 @@ def _resolved_grid(dictionary: ParameterGrid, features: Features) -> KernelDicti
 
 
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Return unique names: one that occurs several times gets its index, "rbf #2"."""
+    """Return unique names: repeated names get their index, as in "rbf #2"."""
     counts = Counter(names)
     return tuple(
         name if counts[name] == 1 else f"{name} #{number}"
@@ -272,14 +263,14 @@ def kernel_names(
     dictionary : KernelDictionary
         The dictionary.
     indices : iterable of int, optional
-        Which kernels; all when left out.
+        Positions of the kernels. Default: all.
 
     Raises
     ------
     TypeError
-        If that is no dictionary, or the indices are no whole numbers.
+        If `dictionary` is not a dictionary, or an index is not an integer.
     IndexError
-        If it has fewer kernels.
+        If an index is too large.
     """
     everything = range(len(kernel_sequence("kernel_names", dictionary)))
     if indices is None:
@@ -296,7 +287,7 @@ def kernel_names(
 
 @singledispatch
 def names_of(dictionary: KernelDictionary, chosen: Sequence[int]) -> list[str]:
-    """Return the names of the kernels with some numbers, which are not negative."""
+    """Return the names of the kernels at nonnegative indices."""
     kernels = [dictionary[index] for index in chosen]
     for index, kernel in zip(chosen, kernels, strict=True):
         check_kernel(kernel, f"Kernel {index} of the dictionary")
@@ -310,7 +301,7 @@ def _names_of_list(dictionary: ListDictionary, chosen: Sequence[int]) -> list[st
 
 @names_of.register
 def _names_of_grid(dictionary: ParameterGrid, chosen: Sequence[int]) -> list[str]:
-    # Without building the kernels: names of kernels and labels of columns are few.
+    # Names are composed without building the kernels.
     if type(dictionary) is not ParameterGrid or dictionary.labels is None:
         return [kernel_name(dictionary[index]) for index in chosen]
     names = [kernel_name(kernel) for kernel in dictionary.kernels]

@@ -1,4 +1,4 @@
-"""Kernels on columns with gaps: a missing value counts as one of the others."""
+"""Kernels on columns with missing values, as expectations."""
 
 from dataclasses import dataclass, replace
 
@@ -16,37 +16,36 @@ KINDS = (GaussianKernel, LinearKernel, CategoryKernel)
 
 @dataclass(frozen=True)
 class ExpectedKernel:
-    r"""A kernel on what samples have, in expectation over what they lack.
+    r"""The expectation of a kernel over the missing values of both samples.
 
-    A missing value of a column is drawn, for itself, from the values that training
-    samples have there: from a normal distribution of their mean m and variance v, and
-    of categories from these. The kernel between two samples is the expectation, an
-    inner product of mean elements, so it stays positive semidefinite. A column j has
-    in the Gaussian kernel the factor
+    Each missing value is drawn independently: from a normal distribution with the mean
+    m and variance v of its column, or from the shares of the categories. The
+    expectation is positive semidefinite. In the Gaussian kernel, column j contributes
+    the factor
 
-    ===================  ==========================================================
-    both have it         :math:`\exp(-(x - x')^2 / (2 \sigma^2))`
-    one has it           :math:`\sqrt{\sigma^2 / (\sigma^2 + v)}\,
-                         \exp(-(x - m)^2 / (2 (\sigma^2 + v)))`
-    none has it          :math:`\sqrt{\sigma^2 / (\sigma^2 + 2 v)}`
-    ===================  ==========================================================
+    =================  ==========================================================
+    present in both    :math:`\exp(-(x - x')^2 / (2 \sigma^2))`
+    present in one     :math:`\sqrt{\sigma^2 / (\sigma^2 + v)}\,
+                       \exp(-(x - m)^2 / (2 (\sigma^2 + v)))`
+    present in none    :math:`\sqrt{\sigma^2 / (\sigma^2 + 2 v)}`
+    =================  ==========================================================
 
-    (the kernel of [1]_ before its normalisation, without correlations of columns), in
-    the linear kernel m stands for a missing x, and in the category kernel two samples
-    agree on a column with the probability that they do.
+    (the kernel of [1]_ before normalization, with uncorrelated columns). The linear
+    kernel replaces x by m. The category kernel uses the probability that two samples
+    agree.
 
     Parameters
     ----------
     kernel : GaussianKernel, LinearKernel or CategoryKernel
-        The kernel between samples without gaps.
+        The kernel between complete samples.
     learnt : tuple of tuple of float, default=None
-        For each column its mean and variance, or the shares of its categories; an
-        estimator learns them when it is fitted, without labels.
+        Mean and variance of each column, or the shares of its categories. Estimators
+        learn them from training samples.
 
     Raises
     ------
     TypeError
-        If the kernel is another one.
+        If `kernel` has another type.
 
     References
     ----------
@@ -82,19 +81,19 @@ class ExpectedKernel:
     def learnt_from(
         self, X: Array, sample_weight: Array | None = None
     ) -> "ExpectedKernel":
-        """Return the kernel with what it takes missing values for.
+        """Return the kernel with means and variances, or shares, of the samples.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Samples, on the columns that the kernel sees, nan where values are missing.
+            Samples on the columns of the kernel, with NaN for missing values.
         sample_weight : ndarray of shape (n_samples,), optional
-            Their weights.
+            Weights of the samples.
 
         Raises
         ------
         ValueError
-            If no sample has a value in some column.
+            If a column has no value.
         """
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
         moments: list[tuple[float, ...]] = []
@@ -152,7 +151,7 @@ class ExpectedKernel:
         return self.learnt
 
     def _log_diagonal(self, missing: Array, variances: Array) -> Array:
-        """Return the logarithms of values of samples with themselves."""
+        """Return log k(x, x) for every sample."""
         assert isinstance(self.kernel, GaussianKernel)
         square = self.kernel.width**2
         return -0.5 * (missing @ np.log1p(2.0 * variances / square))
@@ -161,10 +160,10 @@ class ExpectedKernel:
     def _logarithm(
         rows: "_Centred", others: "_Centred", square: float, variances: Array
     ) -> Array:
-        """Return the logarithms of a Gaussian's values, sums over the columns."""
+        """Return log k between all pairs of samples, a sum over columns."""
 
         def one_sided(given: "_Centred", lacking: "_Centred") -> Array:
-            # Columns that one has and the other lacks.
+            # Columns present in one sample and missing in the other.
             wider = square + variances
             heights = np.log1p(variances / square) + given.values**2 / wider
             return np.asarray((given.present * heights) @ lacking.missing.T)
@@ -175,7 +174,6 @@ class ExpectedKernel:
         K = np.maximum(both, 0.0, out=both)
         K /= square
         if rows.missing.any() or others.missing.any():
-            # As symmetric as its parts are.
             K += one_sided(rows, others) + one_sided(others, rows).T
             scale = np.sqrt(np.log1p(2.0 * variances / square))
             K += (rows.missing * scale) @ (others.missing * scale).T
@@ -197,7 +195,7 @@ class ExpectedKernel:
 
 
 class _Centred:
-    """Samples less the means of their columns, zero where a value is missing."""
+    """Samples minus column means, zero for missing values."""
 
     def __init__(self, X: Array, means: Array) -> None:
         lacking = np.isnan(X)
@@ -208,17 +206,16 @@ class _Centred:
 
 
 def _shares_of(codes: Array, shares: Array) -> Array:
-    """Return the share of each category; zero for those unknown, and for gaps."""
+    """Return the share of each category; zero for unknown ones and missing values."""
     inside = (codes >= 0.0) & (codes < shares.size)
     places = np.where(inside, codes, 0.0).astype(np.intp)
     return np.asarray(np.where(inside, shares[places], 0.0))
 
 
 def filled_gaps(X: Array) -> Array:
-    """Return samples whose gaps hold values of others, for what is learnt of distances.
+    """Return samples with missing values replaced by evenly drawn other values.
 
-    The values are spread as those that are there, and do not depend on the order of
-    the samples. A column without any is zero.
+    The result does not depend on the order of the samples. Empty columns become zero.
     """
     gaps = np.isnan(X)
     if not gaps.any():

@@ -1,4 +1,4 @@
-"""The Gaussian kernel, and what many of them on the same columns share: distances."""
+"""The Gaussian kernel, and distances shared by many of them."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard
@@ -14,11 +14,10 @@ from multikernel.kernels.columns import ColumnKernel
 
 
 def squared_distances(X: Array, Y: Array | None = None) -> Array:
-    r"""Return :math:`\|x_i - y_j\|^2` for all pairs of rows, of X alone if Y is None.
+    r"""Return :math:`\|x_i - y_j\|^2` for all pairs of rows; Y defaults to X.
 
-    Differences are taken before they are squared, so that a pair's distance depends on
-    the pair alone: the expansion into norms and inner products is faster beyond some
-    thirty columns (fourfold at a hundred), but cancels beside a distant row.
+    Differences are squared directly. Expanding into inner products would be faster
+    beyond thirty columns, but loses digits next to distant rows.
 
     >>> import numpy as np
     >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]))
@@ -29,13 +28,13 @@ def squared_distances(X: Array, Y: Array | None = None) -> Array:
 
 
 WIDTHS = Number(1e-100, 1e100)
-"""Widths whose squares are numbers, too."""
+"""Widths whose squares neither overflow nor underflow."""
 
 MEDIAN = "median"
 
 
 def width(value: object) -> str | None:
-    """Check the width of a kernel."""
+    """Return what a kernel width must be, or None if the value is valid."""
     expected = POSITIVE(value) or WIDTHS(value)
     return expected and f"{expected}, or 'median'"
 
@@ -47,18 +46,16 @@ class GaussianKernel:
     Parameters
     ----------
     sigma : float or "median"
-        Width, positive, in the units of the features; from 1e-100 to 1e100. For
-        "median" it is `multiple` times the `median_distance` between training samples
-        on the columns of the kernel, rounded to three digits: an estimator learns it
-        when it is fitted, in a search once, on all samples.
+        Width in the units of the features, from 1e-100 to 1e100. "median" means
+        `multiple` times the `median_distance` between training samples on the kernel's
+        columns, rounded to three digits; estimators compute it in `fit`.
     multiple : float, default=1.0
-        The width in medians, for "median" only.
+        Factor of the median distance, for "median" only.
 
     Raises
     ------
     ValueError
-        If `sigma` is neither a positive finite number nor "median", or a kernel is
-        called whose width is not learnt yet.
+        If `sigma` is invalid, or a kernel with "median" is called before `fit`.
 
     Examples
     --------
@@ -97,15 +94,15 @@ class GaussianKernel:
         Parameters
         ----------
         n : int, default=5
-            How many.
+            Number of kernels.
         low, high : float, default=0.25, 4.0
-            The first and the last width, in medians; the others are evenly spaced in
-            the logarithm. A single one is their geometric mean.
+            Smallest and largest width in median distances; widths are logarithmically
+            spaced. A single width is their geometric mean.
 
         Returns
         -------
         kernels : list of GaussianKernel
-            Their widths are learnt with an estimator, see "median".
+            Kernels with ``sigma="median"``.
         """
         check_parameter("GaussianKernel.grid", "n", n, COUNT)
         for name, value in (("low", low), ("high", high)):
@@ -124,7 +121,7 @@ class GaussianKernel:
 
     @property
     def width(self) -> float:
-        """Return the width as a number, or say that it is not learnt yet."""
+        """Return the width as a number; raise for "median"."""
         if isinstance(self.sigma, str):
             raise ValueError(
                 f"{self.name} has no width yet: estimators learn it from the training "
@@ -150,9 +147,9 @@ class GaussianKernel:
 
 @dataclass(frozen=True)
 class RadialForm:
-    r"""A kernel written as :math:`\exp(c \|x_S - x'_S\|^2)`, c negative.
+    r"""A kernel :math:`\exp(c \|x_S - x'_S\|^2)` with c < 0.
 
-    The set S is `columns`, all for None, and c the `exponent`.
+    S is `columns` (None means all), and c is `exponent`.
     """
 
     columns: tuple[int, ...] | None
@@ -160,10 +157,9 @@ class RadialForm:
 
 
 def radial_form(kernel: Kernel) -> RadialForm | None:
-    """Return the radial form of a kernel, None if it has none.
+    """Return the radial form of a kernel, or None.
 
-    A `GaussianKernel` has one, alone or in a `ColumnKernel` by positions; a subclass
-    has none.
+    Only a `GaussianKernel` has one, alone or in a `ColumnKernel` by positions.
 
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> radial_form(ColumnKernel(GaussianKernel(1.0), [2, 3]))
@@ -183,7 +179,7 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
 class RadialTable:
     """Many kernels in radial form, in flat arrays.
 
-    Kernel m has the factor ``exponents[m]``, negative, and the columns
+    Kernel m has the exponent ``exponents[m]`` and the columns
     ``columns[column_starts[m] : column_starts[m + 1]]``.
     """
 
@@ -193,16 +189,16 @@ class RadialTable:
 
 
 class RadialDictionary(Protocol):
-    """A dictionary that tells all of its kernels at once, for it may have millions."""
+    """A dictionary that returns all of its kernels as one table."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: int, /) -> Kernel: ...
 
     def radial_table(self) -> RadialTable:
-        """Return every kernel of the dictionary in radial form."""
+        """Return all kernels in radial form."""
 
 
 def is_radial(dictionary: object) -> TypeGuard[RadialDictionary]:
-    """Return whether a dictionary is a `RadialDictionary`, sooner than `isinstance`."""
+    """Return whether a dictionary is a `RadialDictionary`; faster than `isinstance`."""
     return hasattr(dictionary, "radial_table")

@@ -1,4 +1,4 @@
-"""What a user has at hand as a kernel: a function, the name of one, a Gram matrix."""
+"""Kernels from functions, names and Gram matrices."""
 
 import difflib
 import importlib
@@ -15,7 +15,7 @@ from multikernel.kernels.base import Kernel, KernelDictionary, diagonal_in_block
 from multikernel.kernels.tanimoto import TanimotoKernel
 
 BY_NAME: Mapping[str, type[Kernel]] = {"tanimoto": TanimotoKernel}
-"""Kernels of this library that a string names, beside those of scikit-learn."""
+"""Kernels of this library with a string name, besides those of scikit-learn."""
 
 
 def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
@@ -27,7 +27,7 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
 
 
 def _own_kernel(name: str) -> tuple[str, bool]:
-    """Return how a kernel of this library is written, and whether its name is near."""
+    """Return the call of the nearest kernel class, and whether it is near."""
     kernels = importlib.import_module("multikernel.kernels")
     named = {
         kernel_class.lower(): kernel_class
@@ -57,26 +57,25 @@ def _unknown_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class FunctionKernel:
-    """A function of two sets of rows as a kernel.
+    """A kernel from a function of two arrays.
 
     Parameters
     ----------
     function : callable or str
-        Called as ``function(X, Y, **parameters)`` with arrays of shapes (n_samples_X,
-        n_features) and (n_samples_Y, n_features), it returns values of shape
-        (n_samples_X, n_samples_Y); or the name of such a function among
-        `sklearn.metrics.pairwise.kernel_metrics`, for example "laplacian". A model
-        file holds a name as it is, and a function of yours by its place in a module,
-        which whoever loads the file must trust.
+        Called as ``function(X, Y, **parameters)``; returns values of shape
+        (n_samples_X, n_samples_Y). A string is a name of
+        `sklearn.metrics.pairwise.kernel_metrics`, such as "laplacian". Model files
+        store names, and functions by their import path, which must be trusted when
+        loading.
     parameters : mapping, default={}
-        Further arguments.
+        Keyword arguments of the function.
 
     Raises
     ------
     ValueError
-        If there is no function of that name.
+        If no function has that name.
     TypeError
-        If `function` cannot be called.
+        If `function` is not callable.
 
     Examples
     --------
@@ -128,16 +127,15 @@ class FunctionKernel:
         return diagonal_in_blocks(self, X)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a model file holds: not what is found by its name."""
+        """Return the fields for a model file, without the function found by name."""
         return {k: v for k, v in vars(self).items() if k != "_function"}
 
 
 def as_kernels(given: Any) -> list[Kernel]:
-    """Return kernels as a list: one kernel, or several, nested as they may be.
+    """Return one or several (nested) kernels as a flat list.
 
-    The name "tanimoto" becomes a `TanimotoKernel`; another name, or a function without
-    ``diag``, becomes a `FunctionKernel`, and the name of no kernel is refused. What is
-    no kernel stays as it is: `ListDictionary` says so.
+    "tanimoto" becomes a `TanimotoKernel`; other names, and functions without ``diag``,
+    become a `FunctionKernel`. Other objects are returned unchecked.
     """
     if isinstance(given, str):
         return [BY_NAME[given]() if given in BY_NAME else FunctionKernel(given)]
@@ -151,22 +149,21 @@ def as_kernels(given: Any) -> list[Kernel]:
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedKernel:
-    """A Gram matrix indexed by sample numbers.
+    """A Gram matrix as a kernel on sample numbers.
 
-    With X a column of sample numbers, folds and clones share the one matrix: nothing
-    is sliced before it is needed, and `sklearn.base.clone` does not copy it.
+    X is a column of sample numbers. Folds and clones share the matrix without copies.
 
     Parameters
     ----------
     K : array-like of shape (n_total, n_total)
-        The matrix over all samples, for training and for testing.
+        Matrix over all training and test samples.
     label : str, optional
-        The kernel's name; a list of kernels numbers those that have none.
+        Name of the kernel. Default: its number in a list of kernels.
 
     Raises
     ------
     ValueError
-        If `K` is not a square matrix, not finite, or not symmetric.
+        If `K` is not square, finite and symmetric.
 
     Examples
     --------
@@ -188,16 +185,20 @@ class PrecomputedKernel:
 
     @property
     def name(self) -> str:
-        """Return the label, or the shape where there is none."""
+        """Return the label, or the shape without a label."""
         if self.label is not None:
             return self.label
         return f"precomputed({self.K.shape[0]} samples)"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the matrix between samples given by their numbers, in a column.
+        """Return the matrix between two columns of sample numbers.
 
-        The matrix itself, not a copy, where all samples are asked for in order. Numbers
-        that are not whole or not within the matrix are refused.
+        The matrix itself, not a copy, is returned for all samples in order.
+
+        Raises
+        ------
+        ValueError
+            If a number is not an index of the matrix.
         """
         rows = self._sample_numbers(X)
         cols = rows if Y is None else self._sample_numbers(Y)
@@ -215,7 +216,7 @@ class PrecomputedKernel:
         return self
 
     def __deepcopy__(self, memo: object) -> Self:
-        """Return the object itself: `clone` copies what holds it deeply."""
+        """Return the object itself: deep copies share the matrix."""
         return self
 
     def _sample_numbers(self, X: Array) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":

@@ -1,4 +1,4 @@
-"""A Gram matrix among views of the data: a column says which sample a row is."""
+"""Gram matrices as views: a column of X names the sample of each row."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,43 +17,39 @@ from multikernel._validation import (
 from multikernel.exceptions import IndefiniteKernelError
 
 AXES = "The matrix of Grams"
-"""What messages call it."""
+"""Subject of error messages."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grams:
-    """A Gram matrix beside columns, its samples found by their names.
+    """A Gram matrix as a view, next to views of columns.
 
-    In a mapping of views it takes the place of columns with kernels. X has a column
-    that says which sample each of its rows is. So rows of X may be taken apart and put
-    in any order, and folds, pipelines and searches of scikit-learn work as they are;
-    clones and folds share the one matrix.
+    A column of X names the sample of each row, so rows can be split and reordered by
+    folds, pipelines and searches. Clones share the matrix.
 
     Parameters
     ----------
     K : array-like of shape (n_known, n_columns), or data frame
-        Values of the kernel between all samples that are known, samples of prediction
-        included. A data frame has their names in its index, and in its columns; these
-        may lack samples that are never trained on. Of an array, whose rows may be more
-        than its columns as well, the first ones belong to the same samples.
+        Kernel values between all samples, including those to predict. The first
+        n_columns rows belong to the samples of the columns. A data frame has sample
+        names as index and as columns.
     samples : str or int
-        The column of X that has the names of the samples.
+        Column of X with the sample names.
     names : sequence of str or of numbers, default=None
-        The names of the rows of an array; None for the numbers from 0 on.
+        Names of the rows of an array. Default: 0, 1, 2, ...
 
     Raises
     ------
     ValueError
-        If the matrix is not symmetric, not of finite real numbers, or sparse, or names
-        are not different, not all text or all numbers below 2**53, or not as many as
-        rows.
+        If the matrix is not symmetric, finite, real and dense, or the names are not
+        unique, not all text or all numbers below 2**53, or not one per row.
     multikernel.exceptions.IndefiniteKernelError
-        If its diagonal has a negative value; eigenvalues are looked at in fits.
+        If a diagonal entry is negative. `fit` checks the eigenvalues.
 
     See Also
     --------
-    multikernel.with_samples : Gives a fitted model new samples' rows of the matrices.
-    multikernel.stack_grams : Where all kernels are given as matrices.
+    multikernel.with_samples : Add new samples' rows to a fitted model.
+    multikernel.stack_grams : Combine Gram matrices if all kernels are precomputed.
 
     Examples
     --------
@@ -104,7 +100,7 @@ class Grams:
         object.__setattr__(self, "names", names)
 
     def __repr__(self) -> str:
-        """Return the shape and the column: numbers would fill pages."""
+        """Return the shape and the column of sample names."""
         return f"Grams({self.K.shape[0]} x {self.K.shape[1]}, {self.samples!r})"
 
     def __sklearn_clone__(self) -> Self:
@@ -112,11 +108,11 @@ class Grams:
         return self
 
     def __deepcopy__(self, memo: object) -> Self:
-        """Return the object itself: `clone` copies what holds it deeply."""
+        """Return the object itself: deep copies share the matrix."""
         return self
 
     def kernel(self, view: str, order: Array) -> "SampleKernel":
-        """Return the kernel on numbers of samples with names in this order."""
+        """Return the kernel on sample numbers, where number i is ``order[i]``."""
         rows = {name: row for row, name in enumerate(self.names.tolist())}
         places = np.array([rows.get(name, -1) for name in order.tolist()])
         return SampleKernel(self.K, places.astype(np.intp), view)
@@ -124,16 +120,16 @@ class Grams:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleKernel:
-    """A given matrix as a kernel on numbers of samples.
+    """A Gram matrix as a kernel on sample numbers.
 
     Parameters
     ----------
     K : ndarray of shape (n_known, n_columns)
-        Its values; the columns have the samples of the first rows.
+        Kernel values; the columns are the samples of the first rows.
     places : ndarray of shape (n_numbered,)
-        The row of each numbered sample, -1 for one without.
+        Row of each numbered sample, -1 if it has none.
     view : str
-        What messages call it.
+        Name of the view in messages.
     """
 
     K: Array
@@ -149,7 +145,7 @@ class SampleKernel:
         check_places(f"Grams {self.view!r}", "places", places, len(self.K))
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the values between samples given by their numbers, in a column."""
+        """Return the values between two columns of sample numbers."""
         rows = self._rows(X)
         cols = rows if Y is None else self._rows(Y)
         n_columns = self.K.shape[1]
@@ -167,13 +163,13 @@ class SampleKernel:
         )
 
     def diag(self, X: Array) -> Array:
-        """Return k(x, x), shape (n_samples,); nan where the matrix does not have it."""
+        """Return k(x, x), shape (n_samples,); NaN if the matrix lacks the value."""
         rows, diagonal = self._rows(X), np.full(len(self.K), np.nan)
         diagonal[: self.K.shape[1]] = self.K.diagonal()
         return diagonal[rows]
 
     def rows_of(self, numbers: Array) -> Indices:
-        """Return the rows of numbered samples, shape (n_samples,), -1 for none."""
+        """Return the rows of numbered samples, shape (n_samples,); -1 if absent."""
         codes = np.where(np.isnan(numbers), -1.0, numbers).astype(np.intp)
         inside = (codes >= 0) & (codes < self.places.size)
         return np.where(inside, self.places[np.where(inside, codes, 0)], -1)
@@ -185,27 +181,26 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return the kernel with further rows, and the places of all samples."""
+        """Return the kernel with more rows, and with the given rows of all samples."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
-        """Return what `CHANGE` makes of it in a copy that asks so, otherwise itself."""
+        """Return the object itself, or the result of the function `memo[CHANGE]`."""
         change: Callable[[SampleKernel], SampleKernel] | None = memo.get(CHANGE)
         return self if change is None else change(self)
 
 
 CHANGE = -1
-"""In the memo of `copy.deepcopy`, where no object has this number: what takes a kernel
-on numbers of samples, and returns the one for the copy. So kernels are replaced
-wherever a model holds them."""
+"""Key in the memo of `copy.deepcopy` (no object has this id) for a function that
+replaces each `SampleKernel` of a model in the copy."""
 
 
 def find_names(
     grams: Mapping[int, Sequence[Grams]], label: Callable[[int], str]
 ) -> dict[int, Array]:
-    """Return for columns with names of samples these names, of all their matrices.
+    """Return the sample names of each column, over all matrices of that column.
 
-    `label` is what messages call a column.
+    `label` returns the name of a column in messages.
     """
     names: dict[int, Array] = {}
     for column, several in grams.items():
@@ -221,7 +216,7 @@ def find_names(
 
 
 def as_numbers(values: Any) -> Array:
-    """Return a matrix of a kernel's values as floats, or say what they are instead."""
+    """Return a matrix as floats, or raise with its actual content."""
     if hasattr(values, "toarray"):
         raise ValueError(f"{AXES} is sparse: pass a dense matrix, K.toarray().")
     array = np.asarray(values)
@@ -236,7 +231,7 @@ def as_numbers(values: Any) -> Array:
 
 
 def check_finite(values: Array) -> None:
-    """Raise for the first value of a matrix that is not finite."""
+    """Raise for the first entry that is not finite."""
     if np.isfinite(values.sum()) or np.isfinite(values).all():
         return
     i, j = np.argwhere(~np.isfinite(values))[0]
@@ -247,7 +242,7 @@ def check_finite(values: Array) -> None:
 
 
 def checked_names(given: Iterable[Any], n_rows: int) -> Array:
-    """Return the checked names of samples: all different, all text or all numbers."""
+    """Return sample names; raise unless unique, and all text or all numbers."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(
             "The names of samples must be a sequence with one name per row, got "
@@ -276,7 +271,7 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
 
 
 def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
-    """Return the rows in the order of the columns, and then all others."""
+    """Return the rows in the order of the columns, then all other rows."""
     rows = {name: row for row, name in enumerate(names.tolist())}
     wanted = list(columns)
     lacking = [name for name in wanted if name not in rows]

@@ -1,4 +1,4 @@
-"""Main kernels and all their interactions: products of two on different columns."""
+"""Interactions: products of two centered kernels on different columns."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from multikernel.linalg.computed import ComputedRows
 SEPARATOR = " × "
 
 PLACES: Any = np.int32
-"""Type of the numbers of mains, which are millions of pairs."""
+"""Integer type of kernel indices in millions of pairs."""
 
 MANY = 10**6
 """Kernels above which no array of all of them is held."""
@@ -111,33 +111,30 @@ class TermWeights(ComputedRows):
 
 @dataclass(frozen=True)
 class Interactions:
-    r"""Kernels, and the interactions of all that stand on different columns.
+    r"""Kernels, and the interactions of all pairs on different columns.
 
     The interaction of two kernels is the product :math:`\tilde k_i(x, z) \tilde k_j(x,
-    z)` of both, each centred in the training samples: its functions have mean zero
-    over each of the two parts. With the centred kernels themselves, the main effects,
-    and an intercept a model is a functional ANOVA decomposition [1]_ [2]_, with a
-    block norm for each term, so that a sparse method selects among all of them. The
-    products are never written down: d matrices and one matrix product a pass are
-    enough for d (d - 1) / 2 interactions.
+    z)` of both, centered on the training samples. With the main effects (the centered
+    kernels) and an intercept, the model is a functional ANOVA decomposition [1]_ [2]_
+    with one block norm per term. Products are computed on the fly: d (d - 1) / 2
+    interactions need d matrices.
 
     Parameters
     ----------
     kernels : object, default=None
-        The kernels whose interactions are wanted, in any form that an estimator takes
-        them: None for the default ones, a list, a mapping of views (the interaction of
-        two views is the product of their kernels). Kernels on all columns have no
-        interactions, and stay in the dictionary as they are.
+        Kernels to multiply, as in the `kernels` parameter of estimators: None for the
+        default kernels, a list, or a mapping of views. Kernels on all columns have no
+        interactions but remain in the dictionary.
     mains : bool, default=True
-        Whether the kernels themselves are in the dictionary.
+        Whether to include the kernels themselves.
     between : sequence of columns, or a pair of these, default=None
-        Columns, by name or position, among which interactions are wanted; of two
-        sequences, one column of each. All when left out.
+        Columns whose interactions are included; a pair of sequences means one column
+        from each. Default: all.
     weight : float, default=0.15
-        What interactions are multiplied by beside main kernels, once all are
-        normalised; positive. A function of an interaction costs 1 / sqrt(weight) times
-        as much as an equally large function of a main kernel, so that fewer of
-        hundreds of interactions enter by chance. It is 1 where there are no mains.
+        Positive factor of normalized interactions relative to main kernels. Functions
+        of interactions cost 1 / sqrt(weight) times as much as equally large main
+        effects, so that fewer interactions enter by chance. It is 1 if `mains` is
+        False.
 
     Raises
     ------
@@ -146,9 +143,9 @@ class Interactions:
 
     Notes
     -----
-    Columns that are constant, or copies of others up to sign, scale and shift, have no
-    interactions. Of the kernels on a column of two values the first has, as all of them
-    are the same once they are centred.
+    Constant columns, and copies of other columns up to sign, scale and shift, have no
+    interactions. For a column of two values, only its first kernel has interactions,
+    because all of its kernels are equal after centering.
 
     References
     ----------
@@ -200,20 +197,20 @@ class Interactions:
 
 @dataclass(frozen=True, eq=False)
 class InteractionDictionary:
-    """Products of at most two of some kernels, never written out.
+    """Kernels and products of two of them, computed on demand.
 
     Parameters
     ----------
     mains : ListDictionary
-        The kernels that terms are made of.
+        The kernels that are multiplied.
     terms : ndarray of shape (n_kernels, 2) or EveryPair
-        The numbers of both factors; the second is -1 for a kernel alone.
+        Indices of both factors; the second is -1 for a single kernel.
     labels : tuple of str
-        What the mains are called in the names of products.
+        Names of the mains in products.
     main_views : tuple of str or None, default=None
-        The view of each main.
+        View of each main.
     weight : float, default=1.0
-        What products are multiplied by once they are normalised.
+        Factor of the normalized products.
     """
 
     mains: ListDictionary
@@ -223,7 +220,7 @@ class InteractionDictionary:
     weight: float = 1.0
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the arrays are consistent, as a loaded file may be damaged."""
         owner, n_mains = "InteractionDictionary", len(self.mains)
         if isinstance(self.terms, EveryPair):
             check_places(owner, "mains", self.terms.alone, n_mains)
@@ -249,19 +246,19 @@ class InteractionDictionary:
         return ProductKernel(factors, self.name(index))
 
     def factors(self, index: int) -> tuple[int, ...]:
-        """Return the mains that a kernel is made of."""
+        """Return the indices of a kernel's factors."""
         first, second = self.terms[index].tolist()
         return (first,) if second < 0 else (first, second)
 
     @property
     def n_products(self) -> int:
-        """Return how many kernels are products."""
+        """Return the number of products."""
         if isinstance(self.terms, EveryPair):
             return len(self.terms) - self.terms.alone.size
         return int(np.count_nonzero(self.terms[:, 1] >= 0))
 
     def scales(self) -> Array | TermWeights:
-        """Return what normalised kernels are multiplied by, shape (n_kernels,)."""
+        """Return the factors of normalized kernels, shape (n_kernels,)."""
         weights = TermWeights(self.terms, self.weight)
         return weights if isinstance(self.terms, EveryPair) else weights.whole
 
@@ -274,7 +271,7 @@ class InteractionDictionary:
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
-        """Return the view of every kernel; a product has both of its factors' views."""
+        """Return the view of every kernel; products join both views."""
         views = self.main_views
         if views is None:
             return None
@@ -299,28 +296,27 @@ def with_interactions(
     features: Features,
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
-    """Return the dictionary that `Interactions` stand for.
+    """Return the dictionary that an `Interactions` object describes.
 
     Parameters
     ----------
     spec : Interactions
-        What is asked for.
+        The user's choice.
     dictionary : KernelDictionary
-        The kernels, on columns by position, with what they learn.
+        The kernels, on columns by position.
     X : ndarray of shape (n_samples, n_features)
-        The samples that kernels are centred in.
+        The samples on which kernels are centered.
     sample_weight : ndarray of shape (n_samples,) or None
-        Their weights.
+        Weights of the samples.
     features : Features
-        The columns of the data as the user gave them, which `between` names.
+        The user's columns, to which `between` refers.
     origins : sequence of int, optional
-        For every column of `X` the one of these that it comes from, its own when left
-        out.
+        The user's column of every column of `X`. Default: the same.
     """
     kernels = [dictionary[m] for m in range(len(dictionary))]
     columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
     if spec.kernels is None:
-        # Of a table with text, kernels on all numbers are those on all columns.
+        # In a table with text, default kernels on all numbers have no interactions.
         columns = [
             places if places and len(places) == 1 else None for places in columns
         ]
@@ -346,7 +342,7 @@ def with_interactions(
 
 
 def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
-    """Return the columns that a kernel reads, None if it reads all."""
+    """Return the columns of a kernel, or None if it uses all."""
     if not isinstance(kernel, ColumnKernel):
         return None
     columns: Columns = kernel.columns
@@ -355,7 +351,7 @@ def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
 
 
 Sides = tuple[frozenset[int], frozenset[int]]
-"""The columns that the one and the other factor may stand on."""
+"""Allowed columns of the first and the second factor."""
 
 
 def _terms(
@@ -403,7 +399,7 @@ def _members(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
 
 
 def _has_two_values(column: Array) -> bool:
-    """Return whether a column has no values but two."""
+    """Return whether a column has at most two values."""
     return bool(((column == column.min()) | (column == column.max())).all())
 
 
@@ -429,7 +425,7 @@ def _allowed(between: Any, features: Features, origins: Sequence[int]) -> Sides 
 
 
 def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
-    """Return a kernel on some columns, centred there."""
+    """Return a column kernel centered on the samples."""
     assert isinstance(kernel, ColumnKernel)
     if isinstance(kernel.kernel, CenteredKernel):
         return kernel
@@ -439,7 +435,7 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
 
 
 def _labels(mains: Sequence[Kernel], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of kernels, or their names where several are on the same."""
+    """Return the columns of kernels, or names of kernels that share their columns."""
     labels = [_label(*pair) for pair in zip(mains, names, strict=True)]
     counts = Counter(labels)
     pairs = zip(labels, names, strict=True)

@@ -1,4 +1,4 @@
-"""Median distances between samples, and the default dictionary with such widths."""
+"""Median distances, and the default dictionary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,19 +28,18 @@ from multikernel.linalg.threads import compiled
 LOOPS = "multikernel.linalg.loops"
 
 MULTIPLES = (0.5, 1.0, 2.0)
-"""Widths on all columns together, in medians."""
+"""Widths on all columns jointly, in median distances."""
 
 COLUMN_MULTIPLES = (1.0,)
-"""Widths on each column. ``benchmarks/defaults`` (dictionaries): over 14 sets and four
-methods these two raise the held-out score by 0.011 over no kernels on columns and by
-0.003 over three widths there, at two thirds of the time."""
+"""Widths on each column. ``benchmarks/defaults`` (dictionaries): over 14 data sets they
+raise scores by 0.011 over none, and by 0.003 over three widths."""
 
 ROUNDING = 1e-12
-"""Share of a distance by which equal ones may differ."""
+"""Relative difference up to which distances are considered equal."""
 
 
 def _expect_widths(value: object) -> str | None:
-    """Return what `value` should be, None if it is multiples of a width."""
+    """Return what `value` must be, or None if it is valid."""
     if (
         isinstance(value, Sequence)
         or (isinstance(value, np.ndarray) and value.ndim == 1)
@@ -57,34 +56,32 @@ def median_dictionary(
     column_multiples: Sequence[float] = COLUMN_MULTIPLES,
     max_kernels: int = 300,
 ) -> ListDictionary:
-    """Return the kernels that ``kernels=None`` stands for, without interactions.
+    """Return the default kernels (``kernels=None``), without interactions.
 
-    A linear kernel, and Gaussian kernels on all columns together and on each alone,
-    their widths multiples of the median distance there between samples that differ,
-    rounded to three digits: the samples decide, their labels do not. Constant columns
-    get no kernel, columns of two values one (every width gives the same up to a
-    constant), and of columns that are equal up to sign, scale and shift the first. A
-    width that makes a kernel memorise (`off_diagonal_ratio`) is left out.
+    These are a linear kernel, and Gaussian kernels on all columns jointly and on each
+    column. Widths are multiples of the median distance between different samples,
+    rounded to three digits. Constant columns and copies up to sign, scale and shift get
+    no kernel; columns of two values get one. Widths at which kernels only memorize the
+    samples (`off_diagonal_ratio`) are omitted.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Training samples. On columns of different scales the kernels on all columns
-        together see the largest: standardise them.
+        Training samples. Standardize columns of different scales.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the samples in the medians.
     multiples : sequence of float, default=(0.5, 1.0, 2.0)
         Widths on all columns together, in medians.
     column_multiples : sequence of float, default=(1.0,)
-        Widths on each column, in medians there.
+        Widths on each column, in medians of that column.
     max_kernels : int, default=300
-        Above that many kernels each column keeps only the width next to its median,
-        and above it still, none.
+        Above this number, each column keeps only the width nearest to its median, then
+        none.
 
     Warns
     -----
     DictionaryWarning
-        If kernels were dropped to stay within `max_kernels`.
+        If kernels were omitted because of `max_kernels`.
 
     Examples
     --------
@@ -104,7 +101,7 @@ def median_dictionary(
     kernels = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     alone = distinct_columns(rows)
     if len(alone) == 1:
-        # The only column that varies is all of them together.
+        # With one varying column, its kernels are those on all columns.
         return ListDictionary(kernels)
     nearest = sorted(column_multiples, key=lambda multiple: abs(np.log(multiple)))[:1]
     for widths in dict.fromkeys((tuple(column_multiples), tuple(nearest), ())):
@@ -113,7 +110,7 @@ def median_dictionary(
             for column in (alone if widths else ())
             for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )
-        # One kernel too many is enough to know.
+        # One kernel too many is enough to decide.
         single = list(islice(dictionary, max(max_kernels - len(kernels), 0) + 1))
         if len(kernels) + len(single) <= max_kernels:
             break
@@ -135,14 +132,14 @@ def median_distance(X: Array, sample_weight: Array | None = None) -> float:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Samples; of more than 200 different ones as many, evenly spaced in their order.
+        Samples; if more than 200 differ, 200 evenly spaced ones are used.
     sample_weight : ndarray of shape (n_samples,), optional
-        Their weights.
+        Weights of the samples.
 
     Returns
     -------
     distance : float
-        One where all samples are the same.
+        One if all samples are equal.
 
     Examples
     --------
@@ -157,7 +154,7 @@ def median_distance(X: Array, sample_weight: Array | None = None) -> float:
 def _checked_rows(
     owner: str, X: object, sample_weight: object
 ) -> tuple[Array, Array, int]:
-    """Return the different rows of samples, as `distinct_rows` does, all of them."""
+    """Return the result of `distinct_rows` for validated samples."""
     table = check_table(owner, X)
     weights = check_weights(sample_weight, table.shape[0])
     if weights is not None:
@@ -168,16 +165,16 @@ def _checked_rows(
 
 
 def median_between(rows: Array, weights: Array) -> float:
-    """Return the median distance between weighted rows, one where all are the same."""
+    """Return the median distance between weighted rows; one if all are equal."""
     rows, weights = _of_values(rows, weights)
     distances = _distances(rows, _pair_shares(weights))
     return 1.0 if distances is None else distances.median()
 
 
 def _of_values(rows: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the values of one column and their total weights, where these are few.
+    """Return the unique values and total weights of a column with many ties.
 
-    All other rows are returned as they are.
+    Other rows are returned unchanged.
     """
     if rows.shape[1] > 1:
         return rows, weights
@@ -189,46 +186,45 @@ def _of_values(rows: Array, weights: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class _Distances:
-    """Distances between pairs of samples, and the shares of the pairs in all weight."""
+    """Distances between pairs of samples, and the pairs' shares of the total weight."""
 
     values: Array
     shares: Array
 
     @cached_property
     def apart(self) -> Array:
-        """Return the distances that are not zero."""
+        """Return the nonzero distances."""
         return self.values[self.values > 0.0]
 
     def median(self) -> float:
-        """Return the weighted median of the distances that are not zero."""
+        """Return the weighted median of the nonzero distances."""
         apart = self.apart
         if np.ptp(self.shares[:-1]) == 0.0:
-            # Of equal weights there is nothing to put in order, nor to sum.
+            # Equal weights need no sorting.
             half = apart.size // 2
             parted = np.partition(apart, half)
             below = parted[half] if apart.size % 2 else parted[:half].max()
             return 0.5 * float(below + parted[half])
         order = np.argsort(self.values)[-apart.size :]
         total = np.cumsum(self.shares[order])
-        # Where half of the weight ends between two distances, their mean: rounding of
-        # the sums would decide for one of them.
+        # If half of the weight ends between two distances, return their mean, as
+        # rounding would choose one of them arbitrarily.
         half = 0.5 * total[-1] * np.array([1.0 - ROUNDING, 1.0 + ROUNDING])
         return float(self.values[order[np.searchsorted(total, half)]].mean())
 
     def gaussians(self, multiples: Sequence[float], n_rows: int) -> list[Kernel]:
         """Return Gaussians whose widths are multiples of the median distance.
 
-        Widths so small that all other samples look equally far are left out: such a
-        kernel can only memorise.
+        Widths at which a kernel can only memorize the samples are omitted.
         """
         if not len(multiples):
             return []
         largest = self.apart.max()
         if largest - self.apart.min() <= ROUNDING * largest:
-            # Zero or this distance: a kernel of any width has two values.
+            # With a single nonzero distance, all widths give equivalent kernels.
             multiples = [1.0]
         median = self.median()
-        # The number in a kernel's name is then its width, not a rounded one.
+        # Rounded, so that the width in a kernel's name is exact.
         kernels = [GaussianKernel(float(f"{median * m:.3g}")) for m in multiples]
         exponents = np.array([kernel.exponent for kernel in kernels])
         values = np.exp(np.outer(exponents, self.values**2))
@@ -239,20 +235,20 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return the shares of all pairs of rows, and last the share of copies."""
+    """Return the shares of all pairs of rows, and last that of pairs of copies."""
     copies = 0.5 * float(weights @ (weights - 1.0))
     first, second = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[first] * weights[second], copies)
-    # The weights are one at least, and a row alone is no pair.
+    # Weights are at least one, and a single row has no pair.
     return np.asarray(pairs / max(pairs.sum(), 1.0))
 
 
 def _distances(rows: Array, shares: Array) -> _Distances | None:
-    """Return the distances between all pairs of samples, None if all are zero."""
+    """Return the distances between all pairs of samples, or None if all are zero."""
     size = float(np.abs(rows).max())
     if size == 0.0:
         return None
-    # Divided first: squares of large numbers might be none.
+    # Divide first, because squares of large numbers overflow.
     values = np.zeros(shares.size)
     compiled(LOOPS, "write_pair_distances")(rows / size, values)
     values *= size
@@ -265,9 +261,9 @@ def _gaussians(
     multiples: Sequence[float],
     n_rows: int,
 ) -> list[Kernel]:
-    """Return `_Distances.gaussians` for some rows, none if all rows are equal.
+    """Return the Gaussians for some rows; none if all rows are equal.
 
-    The `pairs` are the weights of the rows, and the shares of all pairs.
+    `pairs` are the weights of the rows, and the shares of all pairs.
     """
     weights, shares = pairs
     values, totals = _of_values(rows, weights)
@@ -278,22 +274,21 @@ def _gaussians(
 
 
 def distinct_columns(rows: Array) -> list[int]:
-    """Return the columns that need kernels of their own.
+    """Return the columns that get kernels: not constant, and not copies.
 
-    Constant ones do not, and of columns that are equal up to sign, scale and shift the
-    first does.
+    Columns that are equal up to sign, scale and shift are copies of the first.
     """
     distinct, seen = [], set()
-    # Some at a time: of a hundred thousand, copies would not fit into memory.
+    # In blocks, because copies of a hundred thousand columns exceed memory.
     for start in range(0, rows.shape[1], 1000):
         some = rows[:, start : start + 1000]
-        # Differences first: integers far from zero have exact ones.
+        # Differences of integers far from zero are exact.
         beyond = (some - some.min(axis=0)).T
         varied = np.flatnonzero(beyond.any(axis=1))
         places = np.round(beyond[varied] / beyond[varied].max(axis=1)[:, None], 10)
         mirrored = np.round(1.0 - places, 10)
         for column, *ways in zip(varied.tolist(), places, mirrored, strict=True):
-            # What columns that are equal up to sign, scale and shift have in common.
+            # A digest that does not depend on sign, scale and shift.
             shape = blake2b(min(way.tobytes() for way in ways)).digest()
             if shape not in seen:
                 seen.add(shape)
@@ -302,23 +297,22 @@ def distinct_columns(rows: Array) -> list[int]:
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
-    """Return some rows, all different, their weights, and how many there are in all.
+    """Return at most 200 distinct rows, their weights, and the total of distinct rows.
 
-    They are 200 at most, whose 19 900 pairs tell a median to a few percent. Weights are
-    at least one. The order of the samples and the scale of the weights do not matter,
-    and a weight of two is worth two copies.
+    Weights are at least one. The result does not depend on the order of samples or the
+    scale of weights, and a weight of two equals two copies.
     """
     places = np.argsort(X[:, 0])
     first = X[places, 0]
     if (first[1:] > first[:-1]).all():
-        # A column of measurements tells all rows apart, in a fifth of the time.
+        # If the first column has no ties, all rows are distinct.
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
     else:
         X, member = np.unique(X, axis=0, return_inverse=True)
         weights = np.bincount(member.ravel(), sample_weight).astype(np.float64)
         places = np.arange(len(X))
     n_rows = places.size
-    # Rows are in the order of their first column: evenly spaced ones cover it.
+    # Rows are sorted by their first column, so evenly spaced rows cover its range.
     places = places[evenly_spaced(n_rows, 200)]
     weights = weights[places]
     return X[places], weights / weights.min(), n_rows

@@ -1,4 +1,4 @@
-"""Kernels of inner products: the linear and the polynomial kernel."""
+"""Kernels of inner products: linear and polynomial."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,10 @@ from multikernel._validation import COUNT, NON_NEGATIVE, POSITIVE, check_paramet
 
 
 def inner_products(X: Array, Y: Array | None = None) -> Array:
-    r"""Return :math:`\langle x_i, y_j \rangle` for all pairs of rows.
-
-    Without `Y` the second set is the first, and the result exactly symmetric.
-    """
+    r"""Return :math:`\langle x_i, y_j \rangle` for all pairs; Y defaults to X."""
     A = np.ascontiguousarray(X)
-    # NumPy computes A @ A.T by a symmetric rank-k update: half the work, and exactly
-    # symmetric. It needs contiguous rows for that.
+    # For contiguous rows, NumPy computes A @ A.T by a symmetric rank-k update, which
+    # halves the work and is exactly symmetric.
     return np.asarray(A @ (A if Y is None else Y).T)
 
 
@@ -84,7 +81,7 @@ class PolynomialKernel:
 
     @property
     def name(self) -> str:
-        """Return the readable name; parameters at their default are left out."""
+        """Return the readable name, without default parameters."""
         parts = [f"degree={self.degree}"]
         if self.offset != 1.0:
             parts.append(f"offset={self.offset:g}")
@@ -101,7 +98,7 @@ class PolynomialKernel:
         return self._power(np.einsum("ij,ij->i", X, X))
 
     def _power(self, inner: Array) -> Array:
-        """Overwrite inner products by kernel values; products are cheaper than pow."""
+        """Return the kernel values of inner products, which are overwritten."""
         if self.scale != 1.0:
             inner *= self.scale
         inner += self.offset

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: centred ones, and products, the kernels of interactions."""
+"""Centered kernels, and products of kernels, the kernels of interactions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +14,8 @@ from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 CENTRING_ROWS = 2000
-"""Samples that the means of a centred kernel are over at most: each new sample is
-compared with all of them."""
+"""Maximum number of samples for centering; new samples are compared with all of them.
+"""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class CenteredKernel:
     kernel : Kernel
         The kernel k.
     samples : ndarray of shape (n_samples, n_features), optional
-        The samples x, on the columns that the kernel sees; an estimator takes training
-        samples when it is fitted, 2000 at most, evenly spaced.
+        The samples x_i, on the columns of the kernel. Default: at most 2000 evenly
+        spaced training samples.
     weights : ndarray of shape (n_samples,), optional
-        Their weights w, which sum to one; equal ones when left out.
+        The weights w_i, which sum to one. Default: equal weights.
 
     Raises
     ------
     TypeError
-        If `kernel` is no kernel.
+        If `kernel` is not a kernel.
     ValueError
         If the kernel is called without samples.
 
@@ -70,14 +70,14 @@ class CenteredKernel:
         return kernel_name(self.kernel)
 
     def learnt(self, X: Array, sample_weight: Array | None = None) -> "CenteredKernel":
-        """Return the kernel centred in samples, unless it has some.
+        """Return the kernel centered on samples; unchanged if it has samples.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Samples, on the columns that the kernel sees.
+            Samples, on the columns of the kernel.
         sample_weight : ndarray of shape (n_samples,), optional
-            Their weights.
+            Weights of the samples.
         """
         if self.samples is not None:
             return self
@@ -92,11 +92,7 @@ class CenteredKernel:
         return np.asarray(values @ weights)
 
     def _moved(self, X: Array) -> Array:
-        """Return samples as the kernel is to see them.
-
-        Linear kernels see them about the mean, where what is centred is the same: far
-        from it the means would take up all digits.
-        """
+        """Return samples minus their mean for linear kernels, to avoid cancellation."""
         if not isinstance(self.kernel, LinearKernel):
             return X
         samples, weights = self._given
@@ -114,11 +110,11 @@ class CenteredKernel:
 
     @cached_property
     def _places(self) -> dict[bytes, int]:
-        """Return the numbers of the samples, by their values."""
+        """Return the indices of the samples, by their bytes."""
         return {row.tobytes(): i for i, row in enumerate(self._given[0])}
 
     def _among_samples(self, X: Array) -> Indices | None:
-        """Return which samples rows are; None where a row is no sample."""
+        """Return the sample indices of rows, or None if a row is not a sample."""
         places = np.array([self._places.get(row.tobytes(), -1) for row in X], np.intp)
         return None if (places < 0).any() else places
 
@@ -142,12 +138,12 @@ class CenteredKernel:
             values = self.kernel(self._moved(X), self._moved(Y))
             rows, cols = self.means(X), self.means(Y)
         else:
-            # The columns that means are over have those that are asked for.
+            # All columns of Y are among the samples.
             samples, weights = self._given
             every = self.kernel(self._moved(X), self._moved(samples))
             values, rows = every[:, places], every @ weights
             cols = self._own_means[places]
-        # Sums of means first: what is symmetric stays so to the last digit.
+        # Adding the means first preserves exact symmetry.
         return np.asarray(values - (rows[:, None] + cols) + self.grand_mean)
 
     def diag(self, X: Array) -> Array:
@@ -158,7 +154,7 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return bounds on the summands of the centered k(x, x), shape (n_samples_X,).
+        """Return bounds on the terms of the centered k(x, x), shape (n_samples_X,).
 
         The bound is (sqrt(k(x, x)) + sqrt(mean of k(x_i, x_i)))^2 of the uncentered k.
         """
@@ -168,16 +164,13 @@ class CenteredKernel:
         return np.asarray(2.0 * (diagonal + mean))
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a model file holds: not what is computed from it."""
+        """Return the fields for a model file, without cached values."""
         computed = "grand_mean", "_own_means", "_places"
         return {k: v for k, v in vars(self).items() if k not in computed}
 
 
 def uncentred(kernel: Kernel) -> Kernel:
-    """Return a kernel on some columns as it is before its matrix is centred.
-
-    It is the same one where nothing is centred, or a matrix would have no digits left.
-    """
+    """Return a column kernel without centering if its matrix is centered later."""
     inner = centred_later(kernel)
     if inner is None:
         return kernel
@@ -186,9 +179,10 @@ def uncentred(kernel: Kernel) -> Kernel:
 
 
 def centred_later(kernel: Kernel) -> CenteredKernel | None:
-    """Return the kernel in a `ColumnKernel` whose matrix is centred once it is made.
+    """Return the centered kernel in a `ColumnKernel` whose matrix is centered later.
 
-    None where nothing is centred, or a matrix would have no digits left.
+    The result is None without centering, and for linear kernels, whose matrix would
+    lose its digits.
     """
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):
@@ -200,22 +194,22 @@ def centred_later(kernel: Kernel) -> CenteredKernel | None:
 class ProductKernel:
     r"""The product of kernels, :math:`k(x, z) = \prod_i k_i(x, z)`.
 
-    Of centred kernels on different columns it is the kernel of their pure interaction:
-    its functions have mean zero over each of the parts.
+    For centered kernels on different columns, it is the kernel of their pure
+    interaction: its functions have mean zero over each factor.
 
     Parameters
     ----------
     kernels : sequence of Kernel
-        The factors, two at least.
+        At least two factors.
     label : str, optional
-        The name; the names of the factors with × between them when left out.
+        Name of the product. Default: the names of the factors, joined by ×.
 
     Raises
     ------
     ValueError
-        If there are fewer than two.
+        If there are fewer than two kernels.
     TypeError
-        If one is no kernel.
+        If an item is not a kernel.
 
     Examples
     --------

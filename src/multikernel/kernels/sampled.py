@@ -1,4 +1,4 @@
-"""Kernels of few features by design, for inputs on which ranks are not small."""
+"""Kernels with few features, for data whose kernels have no small rank."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,33 +17,33 @@ SEED = Number(0, integer=True)
 
 @dataclass(frozen=True)
 class NystroemKernel:
-    r"""A kernel seen through its values at a few samples.
+    r"""A kernel approximated from its values at landmarks.
 
     With landmarks L this is the kernel
 
     .. math:: k(x, L) \, k(L, L)^+ \, k(L, x'),
 
-    whose rank is at most their number: the kernel nearest to `k` on the span of
-    the landmarks [1]_. A certificate is for this kernel, not for the one behind it;
-    ``storage="low_rank"`` approximates a kernel likewise, and proves what that costs.
+    whose rank is at most the number of landmarks [1]_. A certificate refers to this
+    kernel, not to `kernel`. In contrast, ``storage="low_rank"`` also bounds the
+    approximation error.
 
     Parameters
     ----------
     kernel : Kernel
-        The kernel behind it.
+        The approximated kernel.
     n_components : int, default=100
-        Landmarks, drawn from the training samples when an estimator is fitted.
+        Number of landmarks, drawn from the training samples in `fit`.
     random_state : int, default=0
         Seed of the draw.
     landmarks : ndarray of shape (n_landmarks, n_features), optional
-        The landmarks, on the columns that the kernel sees, in place of a draw.
+        Landmarks on the columns of the kernel, instead of drawn ones.
 
     Raises
     ------
     ValueError
         If a parameter is out of its range, or the kernel is called without landmarks.
     TypeError
-        If `kernel` is no kernel.
+        If `kernel` is not a kernel.
 
     References
     ----------
@@ -80,12 +80,12 @@ class NystroemKernel:
         return f"nystroem({kernel_name(self.kernel)}, {number})"
 
     def learnt(self, X: Array) -> "NystroemKernel":
-        """Return the kernel with landmarks, drawn from samples where it has none.
+        """Return the kernel with landmarks drawn from samples, unless it has some.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Samples, on the columns that the kernel sees.
+            Samples, on the columns of the kernel.
         """
         if self.landmarks is not None:
             return self
@@ -96,7 +96,7 @@ class NystroemKernel:
 
     @cached_property
     def _directions(self) -> Array:
-        """Return W, the inverse root of K(L, L): features are k(X, L) W."""
+        """Return W, the inverse root of K(L, L); the features are k(X, L) W."""
         eigenvalues, vectors = eigh(self.kernel(self._given(), self._given()))
         positive = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
         return np.asarray(vectors[:, positive] / np.sqrt(eigenvalues[positive]))
@@ -124,24 +124,24 @@ class NystroemKernel:
         return np.asarray(np.einsum("ij,ij->i", Z, Z))
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a model file holds: not what is computed from it."""
+        """Return the fields for a model file, without cached values."""
         return {k: v for k, v in vars(self).items() if k != "_directions"}
 
 
 @dataclass(frozen=True)
 class RandomFourierFeatures:
-    r"""A Gaussian kernel by random waves.
+    r"""A Gaussian kernel approximated by random Fourier features.
 
-    The kernel is :math:`\frac1D \sum_d \cos(\omega_d^\top (x - x'))` with D
-    frequencies drawn from a normal distribution of width :math:`1 / \sigma`, whose
-    mean is the Gaussian kernel [1]_. A certificate is for this kernel.
+    The kernel is :math:`\frac1D \sum_d \cos(\omega_d^\top (x - x'))` with D frequencies
+    drawn from a normal distribution with standard deviation :math:`1 / \sigma`. Its
+    expectation is the Gaussian kernel [1]_. A certificate refers to this kernel.
 
     Parameters
     ----------
     gaussian : GaussianKernel
-        The kernel that it stands for.
+        The approximated kernel.
     n_components : int, default=100
-        Features, a sine and a cosine of each of half as many frequencies; at least 2.
+        Number of features, at least 2: a sine and a cosine for each frequency.
     random_state : int, default=0
         Seed of the frequencies.
 
@@ -150,7 +150,7 @@ class RandomFourierFeatures:
     ValueError
         If a parameter is out of its range.
     TypeError
-        If `gaussian` is no `GaussianKernel`.
+        If `gaussian` is not a `GaussianKernel`.
 
     References
     ----------
@@ -187,9 +187,9 @@ class RandomFourierFeatures:
         return f"fourier({self.gaussian.name}, {self.n_components})"
 
     def features(self, X: Array) -> Array:
-        """Return features, (n_samples, n_waves), whose inner products are the kernel.
+        """Return features, (n_samples, n_components), with the kernel as inner product.
 
-        With an even number of waves they have squared length one.
+        Rows have norm one. For odd `n_components` there is one feature less.
         """
         draw = np.random.default_rng(self.random_state)
         shape = X.shape[1], self.n_components // 2

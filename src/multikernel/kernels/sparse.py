@@ -1,8 +1,7 @@
-"""Kernels on sparse tables, whose rows travel packed: pairs of a column and a value.
+"""Kernels on sparse tables, whose rows are packed as pairs (column, value).
 
-Folds, landmarks and model files hold rows of numbers. A packed row has room for the
-most nonzero values of any row; its pairs are in the order of the columns, padded by
-zeros, and columns count from one.
+Folds, landmarks and model files store rows of numbers. Packed rows have the length of
+the fullest row, with columns ascending from one, and zeros as padding.
 """
 
 from dataclasses import dataclass, field
@@ -20,11 +19,11 @@ from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 from multikernel.kernels.tanimoto import TanimotoKernel, tanimoto_of
 
 FUNCTIONS = ("cosine", "linear", "poly", "polynomial", "rbf")
-"""Functions of scikit-learn that compute dense values from two sparse tables."""
+"""Functions of scikit-learn that return dense values for two sparse tables."""
 
 
 def takes_sparse(kernel: Kernel) -> bool:
-    """Return whether a kernel can be computed from inner products of sparse rows."""
+    """Return whether a kernel supports sparse tables."""
     if type(kernel) is FunctionKernel:
         return kernel.function in FUNCTIONS
     kinds = (GaussianKernel, LinearKernel, PolynomialKernel, TanimotoKernel)
@@ -32,9 +31,9 @@ def takes_sparse(kernel: Kernel) -> bool:
 
 
 def pack(X: Any) -> Array:
-    """Return the rows of a CSR table as pairs, shape (n_rows, 2 * most nonzeros).
+    """Return the rows of a CSR table as pairs, shape (n_rows, 2 * largest row nnz).
 
-    The table has no stored zeros, and its columns are in order.
+    The table has no stored zeros, and sorted columns.
     """
     counts = np.diff(X.indptr)
     pairs = np.zeros((X.shape[0], max(1, counts.max(initial=0)), 2))
@@ -46,7 +45,7 @@ def pack(X: Any) -> Array:
 
 
 def unpack(pairs: Array, n_columns: int) -> Any:
-    """Return packed rows as a CSR table; a column out of range is refused."""
+    """Return packed rows as a CSR table; raise for a column out of range."""
     columns, values = pairs[:, 0::2], pairs[:, 1::2]
     present = columns > 0.0
     indices = columns[present].astype(np.intp) - 1
@@ -60,18 +59,18 @@ def unpack(pairs: Array, n_columns: int) -> Any:
 
 @dataclass(frozen=True)
 class SparseKernel:
-    """A kernel on packed rows of a sparse table, on all of its columns or on some.
+    """A kernel on packed rows of a sparse table, on some columns or all.
 
     Parameters
     ----------
     kernel : Kernel
-        The kernel, see `takes_sparse`.
+        A kernel that `takes_sparse`.
     n_columns : int
-        The columns of the table.
+        Number of columns of the table.
     columns : tuple of int or None, default=None
-        The columns that the kernel reads, by position; None for all.
+        Columns of the kernel, by position. Default: all.
     label : str or None, default=None
-        What stands in brackets in the name.
+        Text in the brackets of the name.
     """
 
     kernel: Kernel
@@ -90,12 +89,12 @@ class SparseKernel:
         return f"{kernel_name(self.kernel)}[{self.label or label_of(self.columns)}]"
 
     def table(self, pairs: Array) -> Any:
-        """Return packed rows as a CSR table of the columns that the kernel reads."""
+        """Return packed rows as a CSR table of the kernel's columns."""
         table = unpack(pairs, self.n_columns)
         return table if self.columns is None else table[:, list(self.columns)]
 
     def few(self, pairs: Array) -> Array:
-        """Return a few packed rows as an array, without columns that are all zero."""
+        """Return a few packed rows as a dense array, without zero columns."""
         table = self.table(pairs)
         used = np.unique(table.indices)
         return np.asarray(table[:, used].toarray()) if used.size else np.zeros((1, 1))
@@ -117,7 +116,7 @@ class SparseKernel:
         assert isinstance(self.kernel, GaussianKernel)
         inner *= -2.0
         inner += rows[:, None] + columns
-        # Equal rows have equal sums; rounding alone makes a distance negative.
+        # Rounding can make distances negative.
         np.maximum(inner, 0.0, out=inner)
         inner *= self.kernel.exponent
         return np.asarray(np.exp(inner, out=inner))

@@ -1,4 +1,4 @@
-"""The Tanimoto kernel on fingerprints: bits, or counts."""
+"""The Tanimoto kernel on fingerprints."""
 
 from dataclasses import dataclass
 
@@ -15,11 +15,10 @@ class TanimotoKernel:
     .. math:: k(x, z) = \frac{\langle x, z \rangle}
         {\|x\|^2 + \|z\|^2 - \langle x, z \rangle}
 
-    (section 3.2 of [1]_). On bits it is the number of common bits over the number of
-    bits that are set in either. It is positive semidefinite for any real vectors, as a
-    power series with positive coefficients in :math:`\langle x, z \rangle / (\|x\|^2 +
-    \|z\|^2)`. Two vectors of zeros have the value 1, one such vector has 0 with others.
-    Columns are compared as they are: do not standardize them.
+    (section 3.2 of [1]_). On bits it is the number of common bits divided by the number
+    of bits set in either. It is positive semidefinite for any real vectors, as a power
+    series with positive coefficients in :math:`\langle x, z \rangle / (\|x\|^2 +
+    \|z\|^2)`. Two zero vectors have the value 1. Do not standardize the columns.
 
     References
     ----------
@@ -55,5 +54,5 @@ class TanimotoKernel:
 def tanimoto_of(inner: Array, rows: Array, columns: Array) -> Array:
     """Return Tanimoto values from inner products and squared norms of both sides."""
     total = rows[:, None] + columns
-    ones = np.ones(inner.shape)  # of two vectors of zeros
+    ones = np.ones(inner.shape)  # for pairs of zero vectors
     return np.divide(inner, total - inner, out=ones, where=total > 0.0)

@@ -1,4 +1,4 @@
-"""Named views of the data: their columns and kernels, also where samples lack one."""
+"""Named views of the data, with columns, kernels and missing values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from multikernel.kernels.grams import Grams, find_names
 from multikernel.kernels.sampled import NystroemKernel
 
 MISSING = ("error", "zero", "expected")
-"""What can be done where values of a view are missing."""
+"""Treatments of missing values in a view."""
 
 Selector = Columns | Callable[[Any], Any]
 """Columns, or a function that returns them for a data frame."""
@@ -35,41 +35,34 @@ Selector = Columns | Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Views:
-    """Views of the data by name, each some columns with kernels of their own.
+    """Named views of the data: groups of columns with their own kernels.
 
-    A plain mapping does as well wherever estimators take ``kernels``; this class is
-    for samples that lack whole views.
+    Estimators also accept a plain mapping as ``kernels``. Use this class if samples
+    have missing views or values.
 
     Parameters
     ----------
     views : mapping from str to columns or (columns, kernels)
-        The columns of each view: an index, a name, a slice (by names it includes its
-        end), a list of these, or a function that returns them for a data frame, such
-        as `sklearn.compose.make_column_selector`. A tuple has the columns first and
-        then kernels: one or a list of them, names of `sklearn.metrics.pairwise`, or
-        functions. Without kernels a view gets `median_dictionary`, and a
-        `CategoryKernel` for its columns of text. Within a view, a `ColumnKernel` names
-        columns of that view, by name or by position in it. `Unpenalized` columns have
-        coefficients in place of kernels, and `Grams` the matrix of one.
+        Columns of each view: an index, a name, a slice (by names it includes its end),
+        a list of these, or a function of the data frame, such as
+        `sklearn.compose.make_column_selector`. Kernels are one kernel or a list of
+        kernels, names of `sklearn.metrics.pairwise`, or functions; the default is
+        `median_dictionary`, and `CategoryKernel` for text. A `ColumnKernel` selects
+        columns of the view, by name or by position in it. `Unpenalized` and `Grams` are
+        accepted as well.
     missing : {"error", "zero", "expected"} or mapping, default="error"
-        What to do where values are nan, or None: in all views, or from names of views
-        to what is done there ("error" for others).
-
-        "error" refuses the data.
-
-        "zero" is for views that samples lack as a whole: the view's kernels are zero
-        there (`OptionalKernel`), so that its terms of the model are zero for the
-        sample. The kernels are normalised over all samples as others are: by the same
-        variance in all, a view that few samples have weighs more where it is there.
-
-        "expected" is for gaps anywhere: kernels take their expectation over what a
-        sample lacks, as if that were drawn from the values of the training samples
-        (`ExpectedKernel`). The view has Gaussian, linear and category kernels.
+        Treatment of NaN and None, for all views or by view name ("error" for others).
+        "error" raises an error.
+        "zero" is for samples that lack the whole view: the kernels are zero for them
+        (`OptionalKernel`), and so are the view's terms. Kernels are normalized over all
+        samples, so a view that few samples have weighs more for these.
+        "expected" is for any missing values: Gaussian, linear and category kernels are
+        replaced by their expectation over the training values (`ExpectedKernel`).
 
     Raises
     ------
     ValueError
-        If there is no view, a name is no text, or `missing` names no view.
+        If there is no view, a name is not text, or `missing` names an unknown view.
 
     Examples
     --------
@@ -106,7 +99,7 @@ class Views:
             )
 
     def missing_in(self, view: str) -> str:
-        """Return what is done where values of a view are missing."""
+        """Return the treatment of missing values in a view."""
         if isinstance(self.missing, str):
             return self.missing
         return self.missing.get(view, "error")
@@ -114,22 +107,21 @@ class Views:
 
 @dataclass(frozen=True)
 class Unpenalized:
-    """Columns that a model has without a penalty, such as age, sex and batch.
+    """Columns without a penalty, such as age, sex and batch.
 
-    In a mapping of views it takes the place of columns with kernels. Its columns have a
-    coefficient each beside the intercept, whatever the strength of the penalty: kernels
-    explain what these columns do not. Columns of text, and of pandas' categories, have
-    one for each category but the first.
+    Use it in a mapping of views. Each column gets a coefficient beside the intercept,
+    and kernels explain the rest. Text columns and pandas categories get one coefficient
+    for each category except the first.
 
     Parameters
     ----------
     columns : columns
-        An index, a name, a slice, a list of these, or a function that returns them for
-        a data frame, as for any view.
+        An index, a name, a slice, a list of these, or a function of the data frame, as
+        for any view.
 
     See Also
     --------
-    Views : All other views.
+    Views : Views with kernels.
 
     Examples
     --------
@@ -147,9 +139,8 @@ class Unpenalized:
 class View:
     """A view of given data.
 
-    Its columns are positions in the data, its kernels stand on columns of the data
-    (None: the default ones), and `missing` is what is done where values are missing.
-    One that is not `penalized` has no kernels.
+    Its columns are positions in the data, and so are those of its kernels (None: the
+    default kernels). An unpenalized view has no kernels.
     """
 
     name: str
@@ -164,10 +155,9 @@ class View:
         texts: set[int],
         features: Features,
     ) -> list[Kernel]:
-        """Return its kernels on columns by position, with the view in their names.
+        """Return the kernels on columns by position, with the view in their names.
 
-        `default` returns the default kernels for some columns; `texts` are the columns
-        of categories.
+        `default` returns the default kernels for columns; `texts` are category columns.
         """
         if self.kernels is not None:
             return [self._with_gaps(kernel) for kernel in self.kernels]
@@ -181,7 +171,7 @@ class View:
         return [self._with_gaps(kernel) for kernel in kernels]
 
     def _with_gaps(self, kernel: Kernel) -> Kernel:
-        """Return a kernel that takes missing values, unless these are errors."""
+        """Return a kernel that supports the view's missing values."""
         if self.missing == "error":
             return kernel
         assert isinstance(kernel, ColumnKernel)
@@ -202,7 +192,7 @@ class View:
 def on_view(
     kernel: Kernel, view: str, columns: tuple[int, ...], features: Features
 ) -> Kernel:
-    """Return a kernel of a view on columns of the data, with the view in its name.
+    """Return a view's kernel on columns of the data, with the view in its name.
 
     A `ColumnKernel` has columns of the view, by name or by position in it.
     """
@@ -217,10 +207,7 @@ def on_view(
 
 
 def find_views(views: Views, X: Any, features: Features) -> list[View]:
-    """Return the views of given data; functions that select columns are called with it.
-
-    A view whose columns are not in the data, or whose kernels are none, is refused.
-    """
+    """Return the views of given data; raise for unknown columns and invalid kernels."""
     return [
         _view_of_grams(name, given, views, features)
         if isinstance(given, Grams)
@@ -230,7 +217,7 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
 
 
 def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
-    """Return for columns that name samples of `Grams`, by position, all their names."""
+    """Return all sample names of each column, by position, that `Grams` refer to."""
     grams: dict[int, list[Grams]] = {}
     for name, given in views.views.items():
         if isinstance(given, Grams):
@@ -239,7 +226,7 @@ def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
 
 
 def _naming_column(name: str, grams: Grams, features: Features) -> int:
-    """Return the column that names the samples of a matrix, by position."""
+    """Return the position of the column with the sample names of a matrix."""
     try:
         columns = resolve_indices(grams.samples, features)
     except ValueError as error:
@@ -291,7 +278,7 @@ def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) 
         columns = _selected_positions(selector, X, features)
         if kernels is None:
             return View(name, columns, None, views.missing_in(name))
-        # Dictionaries say what is no kernel, and which names are there twice.
+        # ListDictionary raises for invalid kernels and duplicate names.
         view_kernels = ListDictionary(as_kernels(kernels)).kernels
         on_columns = tuple(
             on_view(kernel, name, columns, features) for kernel in view_kernels
@@ -313,7 +300,7 @@ def _all_columns(given: tuple[Any, ...], features: Features) -> bool:
 def _selected_positions(
     selector: Selector, X: Any, features: Features
 ) -> tuple[int, ...]:
-    """Return the columns that a selector stands for, by position."""
+    """Return the positions of selected columns."""
     selected: Any = selector(X) if callable(selector) else selector
     if hasattr(selected, "to_numpy"):  # a Series or an Index of pandas
         selected = selected.to_numpy()
@@ -333,7 +320,7 @@ def _selected_positions(
 
 @dataclass(frozen=True)
 class ViewDictionary(ListDictionary):
-    """Kernels, their names, and the view that each of them stands on."""
+    """A list of kernels, with the view of each kernel."""
 
     views: Sequence[str] = ()
 
@@ -343,17 +330,16 @@ class ViewDictionary(ListDictionary):
 
 
 def present_rows(X: Array) -> NDArray[np.bool_]:
-    """Return which rows have values: where a view is missing, all of it is."""
+    """Return a mask of the rows that have the view."""
     return ~np.isnan(X[:, 0]) if X.shape[1] else np.ones(X.shape[0], dtype=bool)
 
 
 @dataclass(frozen=True)
 class OptionalKernel:
-    """A kernel that is zero between two samples if one lacks the columns.
+    """A kernel that is zero for samples that lack its columns.
 
-    Such a sample, all of whose values are nan, lies at the origin of the kernel's
-    space: the kernel's term of the model is zero for it. As a sum of a positive
-    semidefinite block and zeros it stays a kernel.
+    Samples whose values are all NaN get the value zero with all samples, so the
+    kernel's term of the model is zero for them. The matrix stays positive semidefinite.
 
     Parameters
     ----------
@@ -363,7 +349,7 @@ class OptionalKernel:
     Raises
     ------
     TypeError
-        If `kernel` is no kernel.
+        If `kernel` is not a kernel.
 
     Examples
     --------

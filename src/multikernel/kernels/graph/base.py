@@ -1,9 +1,8 @@
-"""Directed acyclic graphs of kernels, and what is asked of them.
+"""Protocols of directed acyclic graphs of kernels, and functions on them.
 
-Nodes are keys, never numbers: a grid of 5^32 nodes is never enumerated. A graph as a
-user writes it down is a `KernelGraph`; what it has learnt from data (scales, landmarks,
-the number of inputs) is a `FittedGraph`, which stays with a model; and `GraphSamples`
-is a fitted graph on certain samples, what a solver works with.
+Nodes are keys, not numbers, because a grid of 5^32 nodes is never enumerated. A
+`KernelGraph` is defined by the user, a `FittedGraph` has also learned from data, and
+`GraphSamples` is a fitted graph on samples.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -18,15 +17,15 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.kernels.base import Kernel
 
 Node = Hashable
-"""A key of a node."""
+"""Key of a node."""
 
 
 Evidence = Callable[[Sequence[Any]], Array]
-"""Returns the evidence of nodes, see `GraphSamples.evidence`."""
+"""Function that returns the evidence of nodes; see `GraphSamples.evidence`."""
 
 
 class GraphSamples(Protocol):
-    """A fitted graph on certain samples."""
+    """A fitted graph on samples."""
 
     @property
     def graph(self) -> "FittedGraph":
@@ -39,11 +38,7 @@ class GraphSamples(Protocol):
         ...
 
     def basis(self, node: Any) -> Any:
-        """Return what the features of a node rest on beside the graph.
-
-        None where the graph alone knows them. Kernels whose features are too many to
-        be written down have fewer ones that these samples determine.
-        """
+        """Return the landmarks of a node's features, or None if it needs none."""
         ...
 
     def features(self, node: Any, basis: Any = None) -> Array:
@@ -76,28 +71,27 @@ class GraphSamples(Protocol):
             :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2`,
             or upper bounds on it.
         noise : ndarray of shape (n_nodes,)
-            What the diagonals of the same matrices alone give: the expectation for
-            entries of random signs.
+            The same sums with the diagonals of K_w: the expectation for random signs of
+            a.
         """
         ...
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return how sure it is that a descendant of a node is more than noise.
+        """Return a function that computes the evidence of nodes.
 
-        The function returned accepts nodes. Its values are minus the logarithm of a
-        bound on the probability of the forms a^T K_w a under noise, minus infinity for
-        nodes without evidence. Only nodes w with a^T K_w a / d_w^2 above the ceiling
-        count.
+        The evidence is minus the logarithm of the probability, under noise, that some
+        descendant w has a form a^T K_w a of its size. It is minus infinity without
+        evidence. Only nodes with a^T K_w a / d_w^2 above `ceiling` count.
         """
         ...
 
     def take(self, rows: Indices) -> "GraphSamples":
-        """Return the graph on some of the samples."""
+        """Return the graph on a subset of the samples."""
         ...
 
 
 class FittedGraph(Protocol):
-    """A graph that knows its inputs."""
+    """A graph with a known number of inputs."""
 
     @property
     def n_features(self) -> int:
@@ -109,15 +103,15 @@ class FittedGraph(Protocol):
         ...
 
     def children(self, node: Any) -> list[Any]:
-        """Return the nodes that edges lead to."""
+        """Return the children of a node."""
         ...
 
     def parents(self, node: Any) -> list[Any]:
-        """Return the nodes that edges come from."""
+        """Return the parents of a node."""
         ...
 
     def weight(self, node: Any) -> float:
-        """Return d_v, positive."""
+        """Return the weight d_v > 0."""
         ...
 
     def name(self, node: Any, columns: Sequence[str] | None = None) -> str:
@@ -125,7 +119,7 @@ class FittedGraph(Protocol):
         ...
 
     def degrees(self, node: Any) -> tuple[int, ...]:
-        """Return what kind of node it is: the degrees of its factors, falling."""
+        """Return the degrees of the node's factors, decreasing."""
         ...
 
     def kernel(self, node: Any) -> Kernel:
@@ -140,7 +134,7 @@ class FittedGraph(Protocol):
         ...
 
     def width(self, node: Any) -> int:
-        """Return the number of features of the node that the graph knows by itself."""
+        """Return the number of features of the node without landmarks."""
         ...
 
     def features(self, node: Any, X: Array, basis: Any = None) -> Array:
@@ -154,15 +148,15 @@ class FittedGraph(Protocol):
 
 @runtime_checkable
 class KernelGraph(Protocol):
-    """A graph as a user writes it down."""
+    """A graph as the user defines it."""
 
     def bind(self, X: Array) -> FittedGraph:
-        """Learn what the kernels need from samples."""
+        """Return the graph fitted to samples."""
         ...
 
 
 def ancestors(graph: FittedGraph, node: Node) -> set[Node]:
-    """Return the ancestors of a node, itself among them.
+    """Return the ancestors of a node, including the node.
 
     Parameters
     ----------
@@ -195,12 +189,12 @@ def hull(graph: FittedGraph, nodes: Iterable[Node]) -> set[Node]:
 
 
 def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
-    """Yield the descendants of a node, itself first, nearer ones before others.
+    """Yield the descendants of a node in breadth-first order, including the node.
 
     Parameters
     ----------
     graph : FittedGraph
-        The graph. That of a grid may be huge: stop in time.
+        The graph; a grid may have too many descendants to exhaust.
     node : node
         Any node.
 
@@ -221,14 +215,14 @@ def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
 
 
 def frontier(graph: FittedGraph, inside: set[Node]) -> list[Node]:
-    """Return the sources of what lies outside a hull: all their parents are inside.
+    """Return the nodes outside a hull whose parents are all inside.
 
     Parameters
     ----------
     graph : FittedGraph
         The graph.
     inside : set of nodes
-        Closed under ancestors.
+        The hull.
     """
     sources: dict[Node, None] = {
         root: None for root in graph.roots() if root not in inside
@@ -243,10 +237,10 @@ def frontier(graph: FittedGraph, inside: set[Node]) -> list[Node]:
 
 
 class KnownNodes:
-    """The nodes that searches on a graph have met, by number, and what they are asked.
+    """Numbers and cached properties of the nodes that a search has visited.
 
-    What is outside changes every round by many nodes: numbers make arrays of it. Only
-    of those whose parents are inside more is asked than how many parents there are.
+    Numbered nodes allow array operations. Weights, widths and kinds are computed only
+    for nodes whose parents are in the hull.
 
     Parameters
     ----------
@@ -261,24 +255,24 @@ class KnownNodes:
         self.weights: Array = np.zeros(0)
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
-        """Nodes of the same degrees are of one kind; of none as long as not asked."""
+        """Number of each node's degrees; -1 before `ask`."""
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
         self._children: dict[int, Indices] = {}
 
     def __len__(self) -> int:
-        """Return the number of nodes met."""
+        """Return the number of visited nodes."""
         return len(self.keys)
 
     def numbers(self, nodes: Iterable[Any]) -> Indices:
-        """Return the numbers of nodes; those that are new get the next ones."""
+        """Return the numbers of nodes; new nodes get the next numbers."""
         numbers = self._numbers
         result = [numbers.setdefault(node, len(numbers)) for node in nodes]
-        # A dictionary keeps the order in which keys came.
+        # Dictionaries preserve insertion order, so new keys are last.
         first = len(self)
         new = list(islice(reversed(numbers), len(numbers) - first))[::-1]
         if new:
-            # Graphs of users may name a node twice.
+            # Users' graphs may return a parent twice.
             parents = [len({*self.graph.parents(node)}) for node in new]
             self.keys += new
             self.n_parents = of_more(self.n_parents, len(self), 0)
@@ -289,7 +283,7 @@ class KnownNodes:
         return np.array(result, dtype=np.intp)
 
     def ask(self, nodes: Indices) -> Indices:
-        """Return nodes whose weights, widths and kinds are known from now on."""
+        """Compute the weights, widths and kinds of nodes, and return the nodes."""
         graph, kinds = self.graph, self._kinds
         for k in nodes[self.kinds[nodes] < 0].tolist():
             node = self.keys[k]
@@ -299,7 +293,7 @@ class KnownNodes:
         return nodes
 
     def children(self, nodes: Indices) -> Indices:
-        """Return the children of nodes, one after the other."""
+        """Return the children of nodes, concatenated."""
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
             children = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]
@@ -309,34 +303,34 @@ class KnownNodes:
         return np.concatenate([nodes[:0], *(self._children[k] for k in nodes.tolist())])
 
     def named(self, nodes: Indices) -> list[Any]:
-        """Return the nodes themselves."""
+        """Return the keys of nodes."""
         return [self.keys[k] for k in nodes.tolist()]
 
     def among(self, nodes: Indices, others: Indices) -> Mask:
-        """Return which nodes are among some others."""
+        """Return a mask of the nodes that are in `others`."""
         mask = np.zeros(len(self), dtype=bool)
         mask[others] = True
         return mask[nodes]
 
 
 def of_more(values: NDArray[Any], size: int, fill: Any) -> NDArray[Any]:
-    """Return values by number for at least as many nodes, of new ones the same."""
+    """Return an array with room for `size` nodes; new entries are `fill`."""
     if len(values) >= size:
         return values
-    # Nodes come by the dozen.
+    # Doubling amortizes the copies.
     shape = (max(size, 2 * len(values)) - len(values), *values.shape[1:])
     return np.concatenate([values, np.full(shape, fill, dtype=values.dtype)])
 
 
 def input_names(n_features: int, columns: Sequence[str] | None) -> list[str]:
-    """Return the names of columns, or x1, x2, ... where there are none."""
+    """Return column names, or x1, x2, ... without names."""
     if columns is not None:
         return [str(column) for column in columns]
     return [f"x{k + 1}" for k in range(n_features)]
 
 
 def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
-    """Return finite float64 samples of the right number of inputs, or raise."""
+    """Return finite float64 samples with the right number of inputs, or raise."""
     samples = np.asarray(X, dtype=np.float64)
     if samples.ndim != 2 or not samples.shape[0]:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""A graph that is written down: nodes, edges and kernels."""
+"""Graphs given explicitly by nodes, edges and kernels."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,16 @@ from multikernel.kernels.graph.levels import known_by_landmarks
 
 
 class DictionaryGraph:
-    """Any directed acyclic graph of kernels, for instance a tree of feature groups.
+    """Any directed acyclic graph of kernels, for example a tree of feature groups.
 
     Parameters
     ----------
     kernels : mapping of str to Kernel
-        The kernel of every node, by its name.
+        Kernel of every node, by node name.
     edges : iterable of (str, str), default=()
-        Pairs of a parent and a child. Without edges every kernel stands alone: plain
-        multiple kernel learning with a squared penalty.
+        Pairs (parent, child). Without edges, this is plain MKL with a squared penalty.
     weights : mapping of str to float, or float, default=1.0
-        The weights d_v of the nodes.
+        Weights d_v of the nodes.
 
     Raises
     ------
@@ -79,11 +78,11 @@ class DictionaryGraph:
         self._order = tuple(order)
 
     def __repr__(self) -> str:
-        """Return how large the graph is."""
+        """Return the numbers of kernels and edges."""
         return f"DictionaryGraph({len(self.kernels)} kernels, {len(self.edges)} edges)"
 
     def bind(self, X: Array) -> "FittedDictionary":
-        """Find landmarks that every kernel is known by.
+        """Return the graph with landmarks of every kernel.
 
         Parameters
         ----------
@@ -108,7 +107,7 @@ class DictionaryGraph:
 
 
 def _weight(weights: Mapping[str, float] | float, name: str) -> float:
-    """Return the weight of a node, or say that there is none."""
+    """Return the weight of a node; raise if there is none."""
     if not isinstance(weights, Mapping):
         value: Any = weights
     elif name in weights:
@@ -121,11 +120,10 @@ def _weight(weights: Mapping[str, float] | float, name: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class FittedDictionary:
-    """A graph that is written down, with what its features are computed from.
+    """An explicit graph with landmarks for the features of each node.
 
-    Nodes stand parents first, `edges` are positions of parents and children, shape
-    (n_edges, 2), `weights` the d_v, and every kernel has landmarks and a mixing of the
-    values there.
+    Parents precede children. `edges` are pairs of positions (parent, child), shape
+    (n_edges, 2). Features are kernel values at the landmarks times the mixing matrix.
     """
 
     names: tuple[str, ...]
@@ -145,7 +143,7 @@ class FittedDictionary:
 
     @cached_property
     def relation(self) -> Array:
-        """Return 1 where the node of a row is an ancestor of the column's, else 0."""
+        """Return a matrix with ones where the row's node is the column's ancestor."""
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:
@@ -158,12 +156,12 @@ class FittedDictionary:
         return [name for k, name in enumerate(self.names) if k not in below]
 
     def children(self, node: str) -> list[str]:
-        """Return the nodes that edges lead to."""
+        """Return the children of a node."""
         places = self.edges[self.edges[:, 0] == self._place(node), 1]
         return [self.names[k] for k in places]
 
     def parents(self, node: str) -> list[str]:
-        """Return the nodes that edges come from."""
+        """Return the parents of a node."""
         places = self.edges[self.edges[:, 1] == self._place(node), 0]
         return [self.names[k] for k in places]
 
@@ -176,7 +174,7 @@ class FittedDictionary:
         return node
 
     def degrees(self, node: str) -> tuple[int, ...]:
-        """Return the number of ancestors: nodes of one depth are of a kind."""
+        """Return the number of ancestors, as a tuple."""
         k = self._place(node)
         return (int(self.relation[:, k].sum()) - 1,)
 
@@ -185,7 +183,7 @@ class FittedDictionary:
         return self.kernels[self._place(node)]
 
     def shares(self, node: str) -> Array:
-        """Return the factor of every kernel in the sum over a node's descendants."""
+        """Return the factor of every kernel in a node's descendant kernel."""
         above = self.relation
         inside = above[self._place(node)]
         sums = (self.weights * inside) @ above
@@ -196,7 +194,7 @@ class FittedDictionary:
         return WeightedSum(self.kernels, self.shares(node))
 
     def full_kernel(self) -> WeightedSum:
-        """Return the plain sum of all kernels."""
+        """Return the sum of all kernels."""
         return WeightedSum(self.kernels, np.ones(len(self.names)))
 
     def width(self, node: str) -> int:
@@ -213,7 +211,7 @@ class FittedDictionary:
 
 
 class DictionarySamples:
-    """A graph that is written down, on samples."""
+    """An explicit graph on samples."""
 
     def __init__(self, graph: FittedDictionary, X: Array) -> None:
         self.graph = graph
@@ -226,11 +224,11 @@ class DictionarySamples:
         return int(self.X.shape[0])
 
     def take(self, rows: Indices) -> "DictionarySamples":
-        """Return the graph on some of the samples."""
+        """Return the graph on a subset of the samples."""
         return DictionarySamples(self.graph, self.X[rows])
 
     def basis(self, node: str) -> None:
-        """Return None: the graph holds all landmarks."""
+        """Return None: the graph stores the landmarks."""
 
     def features(self, node: str, basis: None = None) -> Array:
         """Return the features of a node, shape (n_samples, n_columns)."""
@@ -241,13 +239,13 @@ class DictionarySamples:
         return self._known[node]
 
     def form(self, node: str, dual: Array) -> float:
-        """Return an upper bound on a^T K_v a: features may not give all of K_v."""
+        """Return an upper bound on a^T K_v a, whose features may be incomplete."""
         products = self.features(node).T @ dual
         bound = float(np.abs(dual) @ np.sqrt(self.residual(node)))
         return float(products @ products) + bound**2
 
     def residual(self, node: str, basis: None = None) -> Array:
-        """Return the diagonal of K_v - Z Z^T, with Z the features, rounded up."""
+        """Return an upper bound on the diagonal of K_v - Z Z^T, with features Z."""
         diagonal = np.asarray(self.graph.kernel(node).diag(self.X))
         features = self.features(node)
         residual = diagonal - np.einsum("ij,ij->i", features, features)
@@ -255,13 +253,13 @@ class DictionarySamples:
         return np.asarray(np.maximum(residual, floor))
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return no evidence: sums over descendants decide alone."""
+        """Return a function without evidence for any node."""
         return lambda nodes: np.full(len(nodes), -np.inf)
 
     def descendant_forms(
         self, nodes: Sequence[str], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the sums of quadratic forms over all descendants, and their noise."""
+        """Return the descendant sums of quadratic forms, and their noise."""
         names = self.graph.names
         forms, noise = np.zeros(len(names)), np.zeros(len(names))
         shares = np.array([self.graph.shares(node) for node in nodes])

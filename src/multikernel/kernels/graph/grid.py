@@ -1,11 +1,11 @@
-r"""Directed grids: products over the inputs of levels of a kernel of one input.
+r"""Directed grids: products over inputs of levels of a one-dimensional kernel.
 
 .. math:: V = \prod_i \{0, \dots, q\}, \qquad K_v = K_{1, v_1} \circ \dots \circ
     K_{d, v_d}
 
-so that the sum of all kernels is the product over the inputs of sums over the levels.
-With weights :math:`d_v = \prod_i \beta^{v_i}` so are the sums over descendants that
-bound the duality gap [1]_.
+The sum of all kernels is a product over inputs of sums over levels. With weights
+:math:`d_v = \prod_i \beta^{v_i}`, so are the descendant sums that bound the duality gap
+[1]_.
 
 References
 ----------
@@ -29,20 +29,20 @@ from multikernel.kernels.graph.grid_samples import GridSamples, NodeBasis
 from multikernel.kernels.graph.levels import Levels
 
 GridNode = tuple[tuple[int, int], ...]
-"""The inputs with a level above zero, in ascending order, each with its level."""
+"""The inputs with a level above zero, ascending, each with its level."""
 
 
 @dataclass(frozen=True)
 class DirectedGrid(ABC):
-    r"""A grid with the weight :math:`d_v = \beta^{|v|}`; the base of all grids.
+    r"""Base class of grids with the weight :math:`d_v = \beta^{|v|}`.
 
     Parameters
     ----------
     weight_base : float, default=4.0
-        The factor beta of the weight per level; a certificate needs weights that
-        outgrow the kernels.
+        Factor beta of the weight per level. A certificate requires weights that grow
+        faster than the kernels.
     root_weight : float, default=0.1
-        The weight of the root.
+        Weight of the root.
 
     Raises
     ------
@@ -59,12 +59,12 @@ class DirectedGrid(ABC):
         check_parameter(owner, "root_weight", self.root_weight, POSITIVE)
 
     def bind(self, X: Array) -> "FittedGrid":
-        """Learn the levels of every input.
+        """Return the grid with the levels of every input.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Samples; their columns should be standardised.
+            Samples with standardized columns.
         """
         samples = check_inputs(type(self).__name__, X)
         levels = tuple(self._levels(column) for column in samples.T)
@@ -76,16 +76,16 @@ class DirectedGrid(ABC):
         ...
 
     def _style(self) -> str:
-        """Return how a level above one is written: x^2, or x[2]."""
+        """Return the format of a level above one: x^2 or x[2]."""
         return "{name}[{level}]"
 
 
 @dataclass(frozen=True, eq=False)
 class FittedGrid:
-    """A grid over inputs whose levels are known, one `Levels` for each input.
+    """A grid with the `Levels` of each input.
 
-    `weight_base` is the factor of the weight per level, and `style` how a level is
-    written in a name.
+    `weight_base` is the factor of the weight per level, and `style` the format of
+    levels in names.
     """
 
     levels: tuple[Levels, ...]
@@ -105,18 +105,18 @@ class FittedGrid:
 
     @cached_property
     def root_width(self) -> int:
-        """Return the number of features of the root, the product of its levels'."""
+        """Return the number of features of the root."""
         return prod(levels.sizes[0] for levels in self.levels)
 
     @cached_property
     def starts(self) -> tuple[tuple[int, ...], ...]:
-        """Return where the features of the levels of every input begin, and end."""
+        """Return the boundaries of the features of each level, per input."""
         return tuple(
             tuple(accumulate(levels.sizes, initial=0)) for levels in self.levels
         )
 
     def __len__(self) -> int:
-        """Return the number of nodes, which may be astronomical."""
+        """Return the number of nodes, which may be too large for `len`."""
         total = 1
         for level in self.highest:
             total *= level + 1
@@ -128,14 +128,14 @@ class FittedGrid:
         return self.__len__()
 
     def roots(self) -> list[GridNode]:
-        """Return the one root: level zero of every input."""
+        """Return the root: level zero of every input."""
         return [()]
 
     def children(self, node: GridNode) -> list[GridNode]:
-        """Return the nodes with one level more."""
+        """Return the nodes with one level more in one input."""
         children, position = [], 0
         for k, highest in enumerate(self.highest):
-            # Where input k stands in the node, or would.
+            # `position` is the index of input k in the node, or where to insert it.
             inside = position < len(node) and node[position][0] == k
             level = node[position][1] if inside else 0
             if level < highest:
@@ -145,7 +145,7 @@ class FittedGrid:
         return children
 
     def parents(self, node: GridNode) -> list[GridNode]:
-        """Return the nodes with one level less."""
+        """Return the nodes with one level less in one input."""
         return [
             (
                 (*node[:k], (i, level - 1), *node[k + 1 :])
@@ -162,21 +162,16 @@ class FittedGrid:
         return float(self.weight_base ** sum(level for _, level in node))
 
     def degrees(self, node: GridNode) -> tuple[int, ...]:
-        """Return the levels above zero, falling."""
+        """Return the levels above zero, decreasing."""
         return tuple(sorted((level for _, level in node), reverse=True))
 
     def name(self, node: GridNode, columns: Sequence[str] | None = None) -> str:
-        """Return for example ``x3^2 * x7``; the root is ``1``."""
+        """Return a name such as ``x3^2 * x7``; the root is ``1``."""
         names = input_names(self.n_features, columns)
         return " * ".join(self._factor_name(names[i], i, k) for i, k in node) or "1"
 
     def _factor_name(self, name: str, i: int, level: int) -> str:
-        """Return the name of one level of input i, which is called `name`.
-
-        Level 1 is ``x3`` if it is the only level, or if levels are powers. A highest
-        level with several features holds the remainder, ``x3[rest]``. All others are
-        in the style of the grid, ``x3^2`` or ``x3[2]``.
-        """
+        """Return the name of a level of input i: ``x3``, ``x3^2`` or ``x3[rest]``."""
         if level == 1 and self.highest[i] == 1:
             return name
         if level == 1 and "^" in self.style:
@@ -194,8 +189,8 @@ class FittedGrid:
         return GridSamples(self, columns)
 
     def width(self, node: GridNode) -> int:
-        """Return the product of the numbers of features of its levels."""
-        # A search asks this of thousands of nodes a round, and few inputs are in each.
+        """Return the number of features, the product over levels."""
+        # Searches call this for thousands of nodes with few inputs each.
         width = self.root_width
         for i, level in node:
             sizes = self.levels[i].sizes
@@ -207,7 +202,7 @@ class FittedGrid:
     ) -> Array:
         """Return the features of samples, shape (n_samples, n_columns).
 
-        `basis` is the node's basis on the training samples, where it has one.
+        `basis` is the node's basis on the training samples, if it has one.
         """
         return self.sample(X).features(node, basis)
 
@@ -225,19 +220,20 @@ class FittedGrid:
         return GridKernel(self, self.name(node), shares)
 
     def full_kernel(self) -> "GridKernel":
-        """Return the plain sum of the kernels of all nodes, by its factors."""
+        """Return the sum of all kernels, as a product over inputs."""
         ones = [np.ones(sum(levels.sizes)) for levels in self.levels]
         return GridKernel(self, "all nodes", ones)
 
     def descendant_kernel(self, node: GridNode) -> "GridKernel | WeightedSum":
-        r"""Return the weighted sum of the kernels of all descendants, by its factors.
+        r"""Return the weighted sum of the kernels of all descendants, as a product.
 
         .. math::
+
             \sum_{w \in D(t)} \frac{k_w}{(\sum_{v \in A(w) \cap D(t)} d_v)^2}
             = \prod_i \sum_{w_i \ge t_i} \frac{k_{i, w_i}}
             {(\sum_{j = t_i}^{w_i} \beta^j)^2}
 
-        For the root, whose own weight is no product, it is an upper bound.
+        For the root, whose weight is not a product, it is an upper bound.
         """
         levels = dict(node)
         shares = []
@@ -253,22 +249,22 @@ class FittedGrid:
     def shares(self, i: int, start: int) -> Array:
         r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` of input i for levels w >= t.
 
-        There is one number for each feature of levels t, t + 1, ...
+        The array has one entry per feature of the levels t, t + 1, ...
         """
         sizes = self.levels[i].sizes
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
         return np.asarray(np.repeat(1.0 / sums**2, sizes[start:]))
 
     def first_column(self, i: int, level: int) -> int:
-        """Return where the features of a level begin."""
+        """Return the position of a level's first feature."""
         return self.starts[i][level]
 
 
 @dataclass(frozen=True, eq=False)
 class GridKernel:
-    """A kernel that is a product over the inputs of sums over their features.
+    """A product over inputs of weighted sums over features.
 
-    `shares` has the factor of every feature in the sum of its input.
+    `shares` are the weights of the features of each input.
     """
 
     graph: FittedGrid
@@ -297,12 +293,11 @@ class GridKernel:
 
 
 def root_factors(graph: FittedGrid) -> tuple[float, float]:
-    """Return what bounds the descendant sum of the root by sums of products.
+    """Return the two factors that bound the descendant sum of the root.
 
-    The root's weight r stands where a product of weights has one. So the root's own
-    share is 1 / r^2, and the sum of weights of any other node, at least 1 + beta, falls
-    or grows by 1 - r. The factors multiply the closed form and the root's kernel:
-    their sum is the bound.
+    The bound is the closed form times the first plus the root's kernel times the second
+    factor. The root's weight r replaces the product of weights 1, so its share is 1 /
+    r^2, and the weight sum of any other node, at least 1 + beta, changes by 1 - r.
     """
     base, r = graph.weight_base, graph.root_weight
     below = max((1.0 + base) / (r + base), 1.0) ** 2

@@ -1,7 +1,6 @@
-"""Compiled sums over the upper triangle of products of small factors.
+"""Compiled sums of products of factors over the upper triangle.
 
-Chunks of a row stay in the cache: some hundred vectors of `CHUNK` single precision
-numbers.
+Rows are processed in chunks that fit into the cache.
 """
 
 import numpy as np
@@ -14,8 +13,8 @@ from multikernel.linalg.jit import loop
 Single = NDArray[np.float32]
 
 SMALLEST = np.float32(1e-6)
-"""Factors of a product are at least that large in absolute value, so that nodes can
-divide by them. With a unit diagonal that is the rounding of single precision."""
+"""Smallest absolute factor of a product, so that nodes can divide by factors. It is the
+rounding error of single precision for unit diagonals."""
 
 
 @loop(fastmath=True)
@@ -34,8 +33,7 @@ def _factor(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
     `segment` is (row, first entry, entries), and they go to out[place, behind:].
     """
-    # Places without a sign, and no views: searches spent most of their time in counting
-    # references to these, and in wrapping negative places around.
+    # Unsigned indices and no views avoid reference counting and wraparound checks.
     row, start, length = segment
     k, begin, size = np.uint64(place), np.uint64(start), np.uint64(length)
     to = np.uint64(behind)
@@ -61,9 +59,9 @@ def product_rows(
     sizes: Indices,
     triangle: Single,
 ) -> None:
-    """Write the product of the sums of all inputs.
+    """Write the product over inputs of their sums to rows of the upper triangle.
 
-    `triangle` holds the rows of the upper triangle one after the other.
+    `triangle` contains the rows of the upper triangle one after the other.
     """
     n = units.shape[1]
     factor = np.empty((1, n), np.float32)
@@ -89,7 +87,7 @@ def _ratios(  # noqa: PLR0913 - compiled code takes arrays, not objects
     factors: Single,
     inverse: Single,
 ) -> None:
-    """Write the ratios R_{i,l} of a part of a row, to out[:, behind:]."""
+    """Write the ratios R_{i,l} of a segment of a row to out[:, behind:]."""
     firsts, sizes, below, begins = inputs
     size, to = np.uint64(segment[2]), np.uint64(behind)
     for i in range(firsts.shape[0]):
@@ -118,11 +116,11 @@ def descendant_rows(  # noqa: PLR0913 - one loop, one triangle
     prefixes: Indices,
     pairs: Indices,
 ) -> Array:
-    """Return what some rows of the triangle add to the sum of every node.
+    """Return the contributions of some rows of the triangle to the sum of every node.
 
-    `inputs` is (firsts, sizes, shares of F_{i,0}, where the factors of input i begin),
-    `factors` their shares, sorted by input; `prefixes` (shorter prefix or -1, factor);
-    `pairs` (prefix or -1, factor) of every node.
+    `inputs` is (firsts, sizes, shares of F_{i,0}, first factor of each input).
+    `factors` are the factors' shares, sorted by input. `prefixes` has (shorter prefix
+    or -1, factor), and `pairs` (prefix or -1, factor) of every node.
     """
     n, n_nodes, n_prefixes = units.shape[1], pairs.shape[0], prefixes.shape[0]
     total = np.zeros(n_nodes)
@@ -135,7 +133,7 @@ def descendant_rows(  # noqa: PLR0913 - one loop, one triangle
     while row < rows[1]:
         filled = 0
         entry = row * n - row * (row - 1) // 2 - row + start
-        # A chunk holds the ends of several rows: of few samples they are short.
+        # A chunk may contain several short rows.
         while filled < CHUNK and row < rows[1]:
             length = min(CHUNK - filled, n - start)
             at, begin = np.uint64(entry + filled), np.uint64(start)

@@ -1,9 +1,8 @@
-r"""Nodes of one or two inputs of a grid, each by itself: a look ahead of its sources.
+r"""Evidence for nodes of one or two inputs, computed one by one.
 
-The sum over the descendants of a source is mostly noise, and one strong descendant
-drowns in it. Those of at most two inputs can all be asked one by one: with the features
-of all levels side by side, Z, the products of all pairs of them with a vector a are one
-matrix, :math:`Z^T \mathrm{diag}(a) Z`.
+One strong descendant can disappear in the sum over all descendants of a source. All
+products of two levels with a vector a are one matrix, :math:`Z^T \mathrm{diag}(a) Z`,
+where Z contains the features of all levels.
 """
 
 from typing import TYPE_CHECKING
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
     from multikernel.kernels.graph.grid_samples import GridSamples
 
 MOST = 1024
-"""Features of all levels up to which pairs are asked: 256 inputs of a
-PolynomialGrid(4) have so many. Beyond, a search has the sums alone."""
+"""Largest number of features for which pairs are computed, 256 inputs of a
+PolynomialGrid(4)."""
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return the evidence of nodes of one or two inputs, and of their descendants.
+    """Return the evidence of nodes of one or two inputs and of their descendants.
 
-    The function returned has values of minus infinity for nodes of more inputs.
+    The returned function gives minus infinity for nodes with more inputs.
     """
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
@@ -50,19 +49,19 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
 
 
 def _from_here(values: Array, axis: int) -> Array:
-    """Return the largest value from each place on along an axis."""
+    """Return the maximum of each entry and all later ones along an axis."""
     turned = np.flip(values, axis)
     return np.flip(np.maximum.accumulate(turned, axis=axis), axis)
 
 
 def _of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
-    """Return the evidence for single nodes, arranged as `pair_forms` does."""
+    """Return the evidence of single nodes, arranged as in `pair_forms`."""
     graph = samples.graph
     base, levels = graph.weight_base, [0.0]
     for most in graph.highest:
         levels += range(1, most + 1)
     weights = base ** np.add.outer(levels, levels)
-    # Features may be as large as numbers get, and level zero of an input zero.
+    # Features may overflow, and level zero of an input may be zero.
     with np.errstate(all="ignore"):
         forms, noise = pair_forms(samples, dual)
         ratios = forms / noise
@@ -72,12 +71,12 @@ def _of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
 
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
-    """Return a^T K_w a of nodes of at most two inputs, and what the diagonal gives.
+    """Return a^T K_w a for nodes of at most two inputs, and the diagonal's part.
 
-    Features of an input are centred before they are multiplied: what a product then
-    says, its ancestors do not. Both arrays have a row and a column for no input, and
-    then for every level above zero of every input, (1 + n_levels, 1 + n_levels). What
-    stands at two levels of the same input is of no node.
+    Features of an input are centered before multiplication, so that products exclude
+    their ancestors. Both arrays have shape (1 + n_levels, 1 + n_levels): row and column
+    0 mean no input, the others the levels above zero. Entries for two levels of the
+    same input are meaningless.
     """
     vector, sizes, blocks = dual, [1], [np.ones((samples.n_samples, 1))]
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
@@ -98,12 +97,11 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 
 def evidence(ratios: Array, n_nodes: int) -> Array:
-    r"""Return minus the logarithm of how likely noise gives one of the nodes a ratio.
+    r"""Return minus the log of a bound on the probability of each ratio under noise.
 
-    With random signs :math:`\varepsilon_i` the form of :math:`(\varepsilon_i a_i)` is
-    :math:`\sum_i a_i^2 K_{ii}` in the mean, and more than t times that with a
-    probability of at most :math:`\sqrt{t} e^{(1 - t) / 2}`, by Chernoff's bound for one
-    normal variable: whatever the kernel is, and however large some of its features.
+    For random signs :math:`\varepsilon_i`, the form of :math:`(\varepsilon_i a_i)` has
+    mean :math:`\sum_i a_i^2 K_{ii}` and exceeds t times the mean with probability at
+    most :math:`\sqrt{t} e^{(1 - t) / 2}` (Chernoff), for any kernel.
     """
     t = np.maximum(ratios, 1.0)
     return np.asarray(0.5 * (t - 1.0 - np.log(t)) - np.log(n_nodes))

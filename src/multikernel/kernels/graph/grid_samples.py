@@ -1,13 +1,12 @@
-r"""A directed grid on samples: features of nodes, and sums over descendants.
+r"""Directed grids on samples: features of nodes, and descendant sums.
 
-All sources at once. With F_{i,l} the sum over the levels of input i from l on, the sum
-over the descendants of t is the product of the F_{i,t_i}. It is
+With F_{i,l} the sum over the levels of input i from l on, the descendant sum of t is
 
 .. math:: P_0 \circ R_{i_1, l_1} \circ \dots \circ R_{i_k, l_k}, \qquad
     P_0 = F_{1,0} \circ \dots \circ F_{d,0}, \quad R_{i,l} = F_{i,l} / F_{i,0}
 
-for a node with k levels above zero: a prefix of all but one, times the last. One matrix
-product per block of rows, of the prefixes with the last factors, yields all of them.
+for a node with k levels above zero: a prefix times the last factor. One matrix product
+per block of rows computes the sums of all nodes.
 """
 
 from collections.abc import Sequence
@@ -35,21 +34,20 @@ Single = NDArray[np.float32]
 LOOPS = "multikernel.kernels.graph.grid_loops"
 
 BLOCKS, LEAST_ROWS = 64, 64
-"""Blocks of rows that threads share, and how many rows there are for each at least: one
-takes some 20 us beside its work, as long as ten nodes take on 320 samples."""
+"""Number of blocks of rows for threads, and fewest rows of a block (overhead: 20 us).
+"""
 
 ROUNDING = 1e-5
-"""How much sums are raised for the errors of single precision, which a bound must not
-fall short by: against double precision these were up to 1.2e-6 of sum and noise, on 30
-to 1000 samples of 3 to 20 inputs, heavy tails among them."""
+"""Relative increase of sums that covers errors of single precision, which were below
+1.2e-6 in tests with up to 1000 samples."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Base:
-    """P_0 and its parts, in single precision, and the lengths that scaled its rows.
+    """P_0 and its factors in single precision, and the scales of its rows.
 
-    For every level above zero of every input, `shares` belong to its features in
-    F_{i,l}, and `ratios` are the diagonal of R_{i,l}.
+    For every level above zero of every input, `shares` are the weights of its features
+    in F_{i,l}, and `ratios` the diagonal of R_{i,l}.
     """
 
     triangle: Single
@@ -64,7 +62,7 @@ class _Base:
 
 @dataclass(frozen=True, eq=False)
 class _ProductPlan:
-    """Which products yield which nodes: indices of factors, of prefixes, of pairs."""
+    """Indices of the factors, prefixes and pairs whose products are the nodes."""
 
     factors: list[tuple[int, int]]
     prefixes: Indices
@@ -75,8 +73,8 @@ class _ProductPlan:
 class NodeBasis:
     """Landmarks of a node whose kernel is a product of blocks of features.
 
-    `single` is the product of its single features there, (rank,), `rows` are its
-    blocks, (rank, n_columns), and `mixing` leads from kernel values there to features.
+    At the landmarks, `single` is the product of single features, (rank,), and `rows`
+    are the blocks, (rank, n_columns). `mixing` maps kernel values to features.
     """
 
     single: Array
@@ -94,14 +92,14 @@ class NodeBasis:
 
 
 def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
-    """Return all products of one column of each."""
+    """Return all products of one column from each block."""
     for block in blocks:
         product = (product[:, :, None] * block[:, None, :]).reshape(len(block), -1)
     return product
 
 
 def _product(blocks: Sequence[Array], chosen: Any) -> Array:
-    """Return the product of the kernels of blocks, between all and some samples."""
+    """Return the product of the blocks' kernels between all and chosen samples."""
     product: Array = blocks[0] @ blocks[0][chosen].T
     for block in blocks[1:]:
         product *= block @ block[chosen].T
@@ -117,7 +115,7 @@ def _row_sums(single: Array, blocks: Sequence[Array]) -> Array:
 
 
 class GridSamples:
-    """A fitted grid on samples; `columns` are the features of every input there."""
+    """A fitted grid on samples; `columns` are the features of each input."""
 
     def __init__(self, graph: "FittedGrid", columns: list[Array]) -> None:
         self.graph = graph
@@ -125,7 +123,7 @@ class GridSamples:
 
     @cached_property
     def _rooted(self) -> list[int]:
-        """Return the inputs whose level zero is no factor of one."""
+        """Return the inputs whose level zero is not the constant one."""
         ends = [starts[1] for starts in self.graph.starts]
         pairs = enumerate(zip(self.columns, ends, strict=True))
         return [i for i, (z, end) in pairs if end != 1 or (z[:, 0] != 1.0).any()]
@@ -136,11 +134,11 @@ class GridSamples:
         return int(self.columns[0].shape[0])
 
     def take(self, rows: Indices) -> "GridSamples":
-        """Return the grid on some of the samples."""
+        """Return the grid on a subset of the samples."""
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
-        """Return the product of all single features of a node, and the blocks."""
+        """Return the product of a node's single features, and its feature blocks."""
         levels = node
         if self._rooted:
             levels = tuple((dict.fromkeys(self._rooted, 0) | dict(node)).items())
@@ -155,8 +153,8 @@ class GridSamples:
         return single, blocks
 
     def basis(self, node: "GridNode") -> "NodeBasis | None":
-        """Return landmarks for a product of blocks, whose features would be many."""
-        # Three inputs of an AnovaGrid make 8000 features, of rank 500 on 500 samples.
+        """Return landmarks if the product of blocks has many features, else None."""
+        # Three inputs of an AnovaGrid give 8000 features, but rank 500 on 500 samples.
         if self.graph.width(node) <= 64:
             return None
         single, blocks = self.factors(node)
@@ -184,7 +182,7 @@ class GridSamples:
     def residual(
         self, node: "GridNode", basis: "NodeBasis | None" = None
     ) -> Array | None:
-        """Return the diagonal of K_v - Z Z^T with landmarks, None without."""
+        """Return the diagonal of K_v - Z Z^T; None without landmarks."""
         if basis is None:
             return None
         diagonal, features = _row_sums(*self.factors(node)), self.features(node, basis)
@@ -194,11 +192,7 @@ class GridSamples:
         )
 
     def form(self, node: "GridNode", dual: Array) -> float:
-        """Return a^T K_v a, for nodes with more features than samples by rows of K_v.
-
-        With fewer features it is the squared norm of the sums over samples of their
-        products, computed for half of the blocks against the other half.
-        """
+        """Return a^T K_v a, from features or, if these are many, from rows of K_v."""
         single, blocks = self.factors(node)
         weighted = single * dual
         if self.graph.width(node) <= self.n_samples:
@@ -215,19 +209,18 @@ class GridSamples:
     def descendant_forms(
         self, nodes: Sequence["GridNode"], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the sums of quadratic forms over all descendants, and their noise.
+        """Return the descendant sums of quadratic forms, and their noise.
 
-        The noise is the same sum for the diagonals of the kernels. It bounds rounding
-        errors, which are added to the forms. None of the nodes is the root; see
-        `GraphSamples.descendant_forms`.
+        The noise, the sum over diagonals, bounds rounding errors, which are added to
+        the forms. The root is not allowed; see `GraphSamples.descendant_forms`.
         """
         if () in nodes:
             raise ValueError("The root is in every hull, so it has no descendant sum.")
         if not nodes:
             return np.zeros(0), np.zeros(0)
         base = self._base
-        # Rows are scaled so that the product has a unit diagonal: an outlier, whose
-        # product of d factors may exceed any float, is a large entry of the vector.
+        # Rows are scaled to a unit diagonal, because products of d factors overflow
+        # for outliers; their scale moves into the vector.
         with np.errstate(divide="ignore"):
             magnitude = np.log(np.abs(dual)) + np.log(base.lengths).sum(axis=0)
         largest = float(magnitude.max())
@@ -247,7 +240,7 @@ class GridSamples:
         return evidence_of_pairs(self, dual, ceiling)
 
     def _rows(self) -> Indices:
-        """Return blocks of rows of the upper triangle, of about as many entries."""
+        """Return blocks of rows of the upper triangle, of similar size."""
         n = self.n_samples
         n_blocks = min(BLOCKS, max(1, n // LEAST_ROWS))
         shares = np.arange(n_blocks + 1) / n_blocks
@@ -256,7 +249,7 @@ class GridSamples:
 
     @cached_property
     def _base(self) -> _Base:
-        """Return P_0, scaled to a unit diagonal, and what scaled it."""
+        """Return P_0 with a unit diagonal, and its scales."""
         d, n = len(self.columns), self.n_samples
         sizes = np.array([z.shape[1] for z in self.columns])
         firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -300,7 +293,6 @@ class GridSamples:
         add = compiled(LOOPS, "descendant_rows")
 
         def sum_rows(k: int) -> None:
-            """Sum the kernels over the rows of part k of the triangle."""
             parts[k] = add(
                 rows[k],
                 base.triangle,
@@ -316,7 +308,7 @@ class GridSamples:
         return np.asarray(parts.sum(axis=0))
 
     def _inputs(self, factors: list[tuple[int, int]], base: _Base) -> tuple[Any, Array]:
-        """Return what compiled loops know of the inputs, and shares of factors."""
+        """Return the arguments of the compiled loops: inputs, and shares of factors."""
         places = np.array([i for i, _ in factors])
         begins = np.searchsorted(places, np.arange(len(self.columns) + 1))
         shares = np.array([base.shares[factor] for factor in factors])
@@ -324,7 +316,7 @@ class GridSamples:
 
 
 def _plan_products(nodes: Sequence["GridNode"]) -> _ProductPlan:
-    """Split nodes other than the root into prefixes that many share and factors."""
+    """Split nodes other than the root into shared prefixes and last factors."""
     factors = sorted({factor for node in nodes for factor in node})
     position = {factor: k for k, factor in enumerate(factors)}
     prefixes_of: dict[GridNode, int] = {(): -1}
@@ -343,10 +335,7 @@ def _plan_products(nodes: Sequence["GridNode"]) -> _ProductPlan:
 
 
 def _noise(plan: _ProductPlan, vector: Array, base: _Base) -> Array:
-    """Return the same sums for the diagonals of the kernels.
-
-    A node is a product of factors: all but its last one, a prefix, then the last one.
-    """
+    """Return the same sums for the diagonals of the kernels."""
     ratios = np.array([base.ratios[factor] for factor in plan.factors])
     prefixes = np.empty((len(plan.prefixes) + 1, vector.size))
     # The empty prefix is at -1.

@@ -1,4 +1,4 @@
-"""The grids: powers, Hermite functions, subsets and principal components of inputs."""
+"""Grids of powers, Hermite functions, subsets and principal components."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,14 +29,13 @@ class PolynomialGrid(DirectedGrid):
     degree : int, default=4
         Largest power q of an input.
     weight_base : float, default=4.0
-        Factor of the weight of a node per degree.
+        Factor of a node's weight per degree.
     root_weight : float, default=0.1
         Weight of the constant.
     extrapolation : {"constant", "continue"}, default="constant"
-        What holds for inputs beyond those that the grid was bound to: the monomials
-        stay as they are at the smallest and largest value of every input, or go on, as
-        in the paper. Powers of a value that lies far out make a prediction of
-        any size.
+        Monomials outside the range of the training inputs: constant, or continued as in
+        the paper. Continued powers of distant values can make predictions arbitrarily
+        large.
 
     Examples
     --------
@@ -80,21 +79,21 @@ class PolynomialGrid(DirectedGrid):
 
 @dataclass(frozen=True)
 class HermiteGrid(DirectedGrid):
-    r"""Hermite functions: the kernel :math:`e^{-b \|x - x'\|^2}`, and what they leave.
+    r"""Hermite functions of the kernel :math:`e^{-b \|x - x'\|^2}`, and the remainder.
 
     The first levels of an input are one function each; the last is the rest of its
-    Gaussian kernel, so that the sum over all levels is the kernel itself.
+    Gaussian kernel, so that all levels sum to the kernel.
 
     Parameters
     ----------
     n_components : int, default=9
-        Levels of an input, the rest included.
+        Number of levels of an input, including the remainder.
     sigma : float, default=1.0
         Standard deviation of the inputs.
     bandwidth : float, default=0.05
         The factor b.
     weight_base : float, default=0.5
-        Factor of the weight of a node per level.
+        Factor of a node's weight per level.
     root_weight : float, default=0.1
         Weight of the root.
 
@@ -136,9 +135,9 @@ class AnovaGrid(DirectedGrid):
     Parameters
     ----------
     kernel : Kernel or None, default=None
-        Of one input; None stands for a Gaussian of width one.
+        Kernel k on one input. None is a Gaussian of width one.
     weight_base : float, default=4.0
-        Factor of the weight of a node per input.
+        Factor of a node's weight per input.
     root_weight : float, default=0.1
         Weight of the constant.
     """
@@ -161,20 +160,19 @@ class AnovaGrid(DirectedGrid):
 
 @dataclass(frozen=True)
 class EmpiricalGrid(DirectedGrid):
-    """Kernel principal components of each input, and what they leave.
+    """Kernel principal components of each input, and the remainder.
 
-    `HermiteGrid` has functions that are principal for Gaussian inputs. Here levels come
-    from the samples themselves: eigenvectors of the kernel matrix of each input, the
-    largest first, and the rest.
+    The levels are eigenvectors of each input's kernel matrix on the samples, largest
+    first. (The functions of `HermiteGrid` are principal for Gaussian inputs.)
 
     Parameters
     ----------
     kernel : Kernel or None, default=None
-        Of one input; None stands for ``exp(-0.05 (x - x')^2)``.
+        Kernel on one input. None is ``exp(-0.05 (x - x')^2)``.
     n_components : int, default=9
-        Levels of an input, the rest included.
+        Number of levels of an input, including the remainder.
     weight_base : float, default=0.5
-        Factor of the weight of a node per level.
+        Factor of a node's weight per level.
     root_weight : float, default=0.1
         Weight of the root.
     """
@@ -197,7 +195,7 @@ class EmpiricalGrid(DirectedGrid):
         order = np.argsort(-sizes, kind="stable")
         directions = directions[:, order]
         features = factor @ directions
-        # A sign of its own choice would make two fits differ.
+        # A fixed sign makes fits reproducible.
         rows = np.abs(features).argmax(axis=0)
         directions = directions * np.sign(features[rows, np.arange(rows.size)])
         single = min(self.n_components - 1, max(1, order.size))

@@ -1,7 +1,7 @@
-r"""Decompositions of a kernel of one input into levels, as features.
+"""Decompositions of a one-dimensional kernel into levels with features.
 
 The kernel of level l is :math:`k_l(x, x') = z_l(x)^T z_l(x')`. A polynomial or Hermite
-level is one feature; a remainder, or a kernel of the user's own, is a block of them.
+level has one feature; remainders and users' kernels have blocks of features.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from multikernel.kernels.base import Kernel
 from multikernel.linalg.landmarks import landmark_factor
 
 DEGREE = Number(0, 1000, integer=True)
-"""Beyond it the binomial coefficients of powers are no numbers."""
+"""Degrees whose binomial coefficients do not overflow."""
 
 
 class Levels(Protocol):
@@ -36,8 +36,7 @@ class Levels(Protocol):
 class PolynomialLevels:
     r"""Powers: :math:`z_j(x) = \sqrt{\binom{q}{j}} x^j`, so the sum is (1 + x x')^q.
 
-    The largest power q is `degree`; an input beyond `lowest` and `highest` is taken to
-    be at these.
+    The degree q is the largest power. Inputs are clipped to [`lowest`, `highest`].
     """
 
     degree: int
@@ -53,7 +52,7 @@ class PolynomialLevels:
         return (1,) * (self.degree + 1)
 
     def columns(self, x: Array) -> Array:
-        """Return the powers with their factors."""
+        """Return the scaled powers."""
         factors = np.sqrt(binom(self.degree, np.arange(self.degree + 1)))
         held = np.clip(x, self.lowest, self.highest)
         powers: Array = np.vander(held, self.degree + 1, increasing=True) * factors
@@ -62,9 +61,10 @@ class PolynomialLevels:
 
 @dataclass(frozen=True)
 class HermiteLevels:
-    r"""Hermite functions of a Gaussian kernel, and the rest of it.
+    r"""Hermite functions of a Gaussian kernel, and the remainder.
 
     .. math::
+
         e^{-b (x - x')^2} = \sum_j \frac{(b/A)^j}{2^j j!} \sqrt{1 - b^2/A^2}
         \, \psi_j(x) \psi_j(x'),
         \quad \psi_j(x) = e^{-(b/A)(a + c) x^2} H_j(\sqrt{2c}\, x)
@@ -72,15 +72,15 @@ class HermiteLevels:
     Parameters
     ----------
     n_components : int
-        Levels; the last is the rest, the others one function each.
+        Number of levels; the last is the remainder, the others are single functions.
     sigma : float
         Standard deviation of the input, 1 / a = 4 sigma^2.
     bandwidth : float
         The factor b of the kernel.
     landmarks : ndarray of shape (n_landmarks, 1)
-        Samples that the rest is known by.
+        Samples at which the remainder is evaluated.
     mixing : ndarray of shape (n_landmarks, n_landmarks)
-        From the rest at the landmarks to features.
+        Matrix from the remainder at the landmarks to features.
     """
 
     n_components: int
@@ -96,11 +96,11 @@ class HermiteLevels:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Return ones, and the size of the rest."""
+        """Return ones, and the size of the remainder."""
         return (1,) * (self.n_components - 1) + (self.mixing.shape[1],)
 
     def columns(self, x: Array) -> Array:
-        """Return a function for each level, and features of the kernel's remainder."""
+        """Return one function per level, and the features of the remainder."""
         n_levels = self.n_components - 1
         functions = hermite_functions(x, n_levels, self.sigma, self.bandwidth)
         rest = HermiteRest(n_levels, self.sigma, self.bandwidth)
@@ -109,7 +109,7 @@ class HermiteLevels:
 
 @dataclass(frozen=True)
 class HermiteRest:
-    """What the first functions of `HermiteLevels` leave of a Gaussian kernel."""
+    """The remainder of a Gaussian kernel after its first Hermite functions."""
 
     kept: int
     sigma: float
@@ -134,7 +134,7 @@ class HermiteRest:
 def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
     """Return the first functions of the expansion of :math:`e^{-b(x - x')^2}`.
 
-    They are columns, (n_samples, number), whose products sum to the kernel; sigma
+    The columns, shape (n_samples, number), have products that sum to the kernel; sigma
     is the parameter of `HermiteLevels`.
     """
     a = 0.25 / sigma**2
@@ -143,7 +143,7 @@ def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
     ratio = b / total
     u = np.sqrt(2.0 * c) * x
     functions = np.empty((x.shape[0], number))
-    # H_j / sqrt(2^j j!) times (b/A)^(j/2): no term of the recurrence overflows alone.
+    # The recurrence is for H_j / sqrt(2^j j!) times (b/A)^(j/2), without overflow.
     functions[:, 0] = (1.0 - ratio**2) ** 0.25 * np.exp(-ratio * (a + c) * x * x)
     if number > 1:
         functions[:, 1] = np.sqrt(2.0 * ratio) * u * functions[:, 0]
@@ -157,12 +157,11 @@ def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class FactorLevels:
-    """Levels that are combinations of a kernel at landmarks.
+    """Levels that are linear combinations of a kernel at landmarks.
 
-    The kernel is of one input, called with arrays of shape (n, 1). The mixing, of shape
-    (n_landmarks, n_columns), leads from its values at the landmarks to features,
-    `blocks` are the numbers of features of each level, and a constant one may be the
-    first level.
+    The kernel accepts arrays of shape (n, 1). `mixing`, shape (n_landmarks, n_columns),
+    maps kernel values to features. `blocks` are the numbers of features of the levels,
+    and `constant` adds a first level of ones.
     """
 
     kernel: Kernel
@@ -182,7 +181,7 @@ class FactorLevels:
         return (1, *self.blocks) if self.constant else self.blocks
 
     def columns(self, x: Array) -> Array:
-        """Return kernel values at the landmarks, mixed."""
+        """Return kernel values at the landmarks, multiplied by the mixing matrix."""
         values = np.asarray(self.kernel(x[:, None], self.landmarks)) @ self.mixing
         if not self.constant:
             return np.asarray(values)
@@ -190,21 +189,20 @@ class FactorLevels:
 
 
 TOLERANCE = 1e-12
-"""Share of a kernel's largest value that its factor leaves out: rounding, next to the
-single precision of the sums over descendants."""
+"""Share of a kernel's largest value that a factor may omit: rounding error."""
 
 
 def known_by_landmarks(
     kernel: Any, X: Array, scale: float | None = None
 ) -> tuple[Array, Array, Array]:
-    """Return a factor of a kernel matrix, and how to compute it elsewhere.
+    """Return a factor of a kernel matrix, and its extension to other samples.
 
-    The tolerance is a share of `scale`, by default the largest entry of the diagonal.
+    The tolerance is relative to `scale`, by default the largest diagonal entry.
 
     Returns
     -------
     factor : ndarray of shape (n_samples, rank)
-        On the samples.
+        Factor on the samples.
     landmarks : ndarray of shape (rank, n_features)
         Some of the samples.
     mixing : ndarray of shape (rank, rank)
@@ -217,6 +215,6 @@ def known_by_landmarks(
         diagonal,
         TOLERANCE * largest,
     )
-    # The rows of the pivots are a lower triangle: the factor of their own matrix.
+    # The rows of the pivots form a lower triangle, the factor of their matrix.
     mixing = np.linalg.inv(factor[pivots]).T if pivots.size else np.zeros((0, 0))
     return factor, X[pivots], mixing

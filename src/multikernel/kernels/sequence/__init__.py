@@ -1,4 +1,4 @@
-"""Kernels on strings: DNA, RNA, proteins, or letters of any other alphabet."""
+"""Kernels on strings: DNA, RNA, proteins, or any other alphabet."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What all kernels on sequences share; a kernel on a part of each sequence."""
+"""Base class of sequence kernels, and kernels on a window of each sequence."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from multikernel.kernels.sequence.letters import (
 from multikernel.linalg.threads import run_blocks
 
 BLOCK_ROWS = 64
-"""Rows of a matrix that a thread computes at a time."""
+"""Number of matrix rows that a thread computes at a time."""
 
 
 class SequenceKernel(ABC):
-    """A kernel on strings.
+    """Base class of kernels on strings.
 
-    A subclass represents sequences, and compares what represents them. In a table it
-    stands on a column of strings, by `ColumnKernel` or where there is one only.
+    Subclasses convert sequences to a representation and compare representations. A
+    table with one column of strings needs no `ColumnKernel`.
     """
 
     alphabet: str | Alphabet
@@ -38,18 +38,18 @@ class SequenceKernel(ABC):
 
     @abstractmethod
     def represent(self, sequences: Sequences) -> Any:
-        """Return what the kernel compares, of sequences of bytes."""
+        """Return the representation of sequences."""
 
     @abstractmethod
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the matrix before scaling; `cols` is `rows` where it is symmetric."""
+        """Return the unscaled matrix; `cols` is `rows` if it is symmetric."""
 
     @abstractmethod
     def squared_norms(self, represented: Any) -> Array:
-        """Return the values of sequences with themselves, before scaling."""
+        """Return the unscaled k(x, x) of represented sequences."""
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
-        """Return the Gram matrix of sequences as `read_sequences` takes them."""
+        """Return the Gram matrix; `read_sequences` lists the accepted types."""
         rows = self.represent(read_sequences(X))
         cols = rows if Y is None else self.represent(read_sequences(Y))
         K = self.compare(rows, cols)
@@ -58,7 +58,7 @@ class SequenceKernel(ABC):
             others = scales
             if cols is not rows:
                 others = unit_scales(self.squared_norms(cols))
-            # Products of two scales first, which are as symmetric as K is.
+            # Multiplying the scales first preserves exact symmetry.
             for first in range(0, K.shape[0], BLOCK_ROWS):
                 block = slice(first, first + BLOCK_ROWS)
                 K[block] *= scales[block, None] * others
@@ -72,20 +72,20 @@ class SequenceKernel(ABC):
         return squares
 
     def factor(self, X: Any) -> Array | None:
-        """Return Z with k(X, X) = Z Z^T, where that is known and thin enough."""
+        """Return a thin Z with k(X, X) = Z Z^T, or None."""
         return None
 
     def check(self, sequences: Sequences) -> None:
-        """Raise a sentence if sequences are none that this kernel takes."""
+        """Raise unless the kernel supports the sequences."""
         self.encode(sequences)
 
     def encode(self, sequences: Sequences) -> Sequences:
-        """Return codes of letters in the kernel's alphabet."""
+        """Return letter codes in the kernel's alphabet."""
         return find_alphabet(self.alphabet).encode(sequences)
 
 
 def unit_scales(squares: Array) -> Array:
-    """Return the factors that give vectors of some squared norms length one."""
+    """Return the inverse norms of vectors from their squared norms; zero for zero."""
     scales = np.zeros(squares.shape)
     np.divide(1.0, np.sqrt(squares), out=scales, where=squares > 0.0)
     return scales
@@ -94,10 +94,10 @@ def unit_scales(squares: Array) -> Array:
 def fill_rows(
     K: Array, *, symmetric: bool, work: Callable[[int, Array], None]
 ) -> Array:
-    """Fill a matrix in blocks of rows on all threads, and return it.
+    """Fill a matrix in blocks of rows with all threads, and return it.
 
-    `work` is called with the number of the first row and the rows to fill; where the
-    matrix is symmetric, it leaves entries left of the diagonal to their mirror images.
+    `work` is called with the first row's number and the rows to fill. If the matrix is
+    symmetric, `work` may skip entries left of the diagonal.
     """
     run_blocks(
         lambda first: work(first, K[first : first + BLOCK_ROWS]),
@@ -114,7 +114,7 @@ def fill_rows(
 
 
 def check_kernel_options(kernel: SequenceKernel) -> None:
-    """Raise unless the parameters that all kernels on sequences have are right."""
+    """Raise unless the parameters common to all sequence kernels are valid."""
     object.__setattr__(kernel, "alphabet", find_alphabet(kernel.alphabet))
     if not isinstance(kernel.cosine, bool | np.bool_):
         raise ValueError(
@@ -128,17 +128,16 @@ END = AnyOf((Number(integer=True), NOTHING))
 
 @dataclass(frozen=True)
 class WindowKernel(SequenceKernel):
-    """A kernel that sees a part of each sequence, as `ColumnKernel` sees columns.
+    """A sequence kernel on a part of each sequence.
 
     Parameters
     ----------
     kernel : SequenceKernel
         The kernel on the part.
     start, stop : int or None, default=None
-        The ends, as in Python's slices: the first letter is 0, `stop` does not belong
-        to the part, and negative numbers count from the end of each sequence.
+        Ends of the part, as in Python slices; negative numbers count from the end.
     label : str, optional
-        What stands in brackets in the name; the ends when left out.
+        Text in the brackets of the name. Default: the ends.
 
     Examples
     --------
@@ -171,7 +170,7 @@ class WindowKernel(SequenceKernel):
 
     @property
     def cosine(self) -> bool:  # type: ignore[override]
-        """Return whether values are cosines."""
+        """Return whether the kernel is scaled to k(x, x) = 1."""
         return self.kernel.cosine
 
     @property
@@ -187,17 +186,17 @@ class WindowKernel(SequenceKernel):
         return self.kernel.factor(parts)
 
     def check(self, sequences: Sequences) -> None:
-        """Raise a sentence if parts are none that the kernel takes."""
+        """Raise unless the kernel supports the parts."""
         self.kernel.check(sequences.window(self.start, self.stop))
 
     def represent(self, sequences: Sequences) -> Any:
-        """Return what the kernel compares, of the parts."""
+        """Return the representation of the parts."""
         return self.kernel.represent(sequences.window(self.start, self.stop))
 
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the matrix before scaling."""
+        """Return the unscaled matrix."""
         return self.kernel.compare(rows, cols)
 
     def squared_norms(self, represented: Any) -> Array:
-        """Return the values of parts with themselves, before scaling."""
+        """Return the unscaled k(x, x) of represented parts."""
         return self.kernel.squared_norms(represented)

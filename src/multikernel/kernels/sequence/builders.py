@@ -1,4 +1,4 @@
-"""Ready-made dictionaries of sequence kernels; what strings get by default."""
+"""Dictionaries of sequence kernels, including the default for strings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from multikernel.kernels.sequence.spectrum import SpectrumKernel
 from multikernel.kernels.sequence.weighted_degree import WeightedDegreeKernel
 
 Window = tuple[int | None, int | None]
-"""The ends of a part of a sequence, as in a slice."""
+"""Ends of a part of a sequence, as in a slice."""
 
 PROTEIN_SECTIONS: Mapping[str, Window] = {
     "whole": (None, None),
@@ -28,7 +28,7 @@ PROTEIN_SECTIONS: Mapping[str, Window] = {
     "first 60": (0, 60),
     "last 15": (-15, None),
 }
-"""The sections of a protein in Ong and Zien (2008); sorting signals are at its ends."""
+"""Sections of a protein in Ong and Zien (2008); sorting signals are at the ends."""
 
 
 def per_window(
@@ -39,9 +39,9 @@ def per_window(
     Parameters
     ----------
     windows : mapping from str to (start, stop)
-        The ends of each part, as in `WindowKernel`.
+        Ends of each part, as in `WindowKernel`.
     kernels : SequenceKernel or sequence of them
-        The kernels that every part gets.
+        Kernels for every part.
 
     Examples
     --------
@@ -71,15 +71,15 @@ def motif_dictionary(
 ) -> ListDictionary:
     """Return the 64 motif kernels of Ong and Zien on proteins [1]_.
 
-    The 16 patterns of at most five places that hold the first one, each on four
-    sections: the whole protein, its first 15 and 60 and its last 15 residues.
+    There are 16 patterns of at most five letters, each on four sections: the whole
+    protein, its first 15, first 60 and last 15 residues.
 
     Parameters
     ----------
     compare_by : {"linear", "intersection", "jensen_shannon"}, default="jensen_shannon"
-        How histograms are compared.
+        Comparison of histograms, as in `MotifKernel`.
     sigma : float, default=0.5
-        Width of the Gaussian, see `MotifKernel`.
+        Width of the Gaussian, as in `MotifKernel`.
     alphabet : str or Alphabet, default="protein"
         The letters.
 
@@ -110,12 +110,12 @@ def dna_dictionary(
     shift: int = 0,
     alphabet: str | Alphabet = "dna",
 ) -> ListDictionary:
-    """Return spectrum, weighted degree and property kernels on DNA of one length.
+    """Return spectrum, weighted degree and property kernels on DNA of equal length.
 
     Parameters
     ----------
     spectra : sequence of int, default=(3, 4, 5, 6)
-        Letters of the words of the spectrum kernels.
+        Word lengths of the spectrum kernels.
     degree, shift : int, default=20 and 0
         As in `WeightedDegreeKernel`.
     alphabet : str or Alphabet, default="dna"
@@ -139,38 +139,34 @@ def dna_dictionary(
 
 
 LEAST_LETTERS = 20
-"""Ordinary words are shorter: MARRIED and FEMALE are spelt in amino acids."""
+"""Fewest letters of a sequence; words such as MARRIED are spelled in amino acids."""
 
 WORD, DEGREE, SHIFT = 3, 5, 2
-"""400 promoters of E. coli and 400 acceptor sites of C. elegans, p = 2, AUC on 1000
-others: spectrum alone 0.937 and 0.686; with a weighted degree of 5 0.949 and 0.978, of
-20 0.946 and 0.966 and a warning that it memorises; of 5 with shifts to 2 0.953 and
-0.981. Longer words lower the first two: of 3 to 6 letters 0.934 and 0.650."""
+"""Settings with the best AUC on promoters of E. coli and splice sites of C. elegans,
+0.953 and 0.981 (with the spectrum alone 0.937 and 0.686)."""
 
 
 def sequence_dictionary(
     sequences: Any, alphabet: str | Alphabet | None = None
 ) -> ListDictionary:
-    """Return the dictionary that ``kernels=None`` stands for on sequences.
+    """Return the default kernels for sequences (``kernels=None``).
 
-    A spectrum kernel of words of three letters, and where all sequences have one
-    length a weighted degree kernel of degree 5 with shifts up to 2.
+    These are a spectrum kernel with words of three letters and, for sequences of equal
+    length, a weighted degree kernel of degree 5 with shifts up to 2.
 
     Parameters
     ----------
     sequences : sequence or array of str
-        The training sequences. They tell the alphabet: "dna", "rna" or "protein",
-        the first one that has all letters. There is no default for others, for
-        sequences of less than 20 letters, for "proteins" more than half of whose
-        letters are bases or N, and where no more than half of the sequences differ:
-        these may be DNA with gaps, or categories.
+        Training sequences. Their letters determine the alphabet: "dna", "rna" or
+        "protein", the first that contains all of them.
     alphabet : str or Alphabet, optional
-        The letters where they are known: then the texts are surely sequences.
+        The alphabet, if known; it states that the texts are sequences.
 
     Raises
     ------
     ValueError
-        If there is no default for them; it says why.
+        If `alphabet` is None and the texts may be something else: with other letters,
+        fewer than 20 letters, ambiguous bases, or at most half of them different.
 
     Examples
     --------
@@ -195,7 +191,7 @@ def sequence_dictionary(
 
 
 def why_no_sequences(found: Sequences) -> str | None:
-    """Return why text may be something else than sequences, or None."""
+    """Return why text may not be sequences, or None."""
     lengths = found.lengths
     short = int(np.argmin(lengths))
     if lengths[short] < LEAST_LETTERS:
@@ -227,18 +223,15 @@ def ambiguous_bases(sequences: Sequences) -> str:
 
 
 def _mostly_bases(sequences: Sequences) -> bool:
-    """Return whether more than half of the letters are bases: of proteins a quarter is.
-
-    A, C, G, T, U and N are amino acids as well.
-    """
+    """Return whether most letters are bases or N (in proteins, a quarter is)."""
     bases = np.isin(sequences.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
     return bool(bases.mean() > 0.5)
 
 
 def fitting_alphabet(found: Sequences) -> str | None:
-    """Return the name of the first alphabet that has all letters, or None.
+    """Return the name of the first alphabet with all letters, or None.
 
-    Text that is mostly bases is no protein.
+    Text with mostly bases is not read as protein.
     """
     letters = set(bytes(np.unique(found.letters)).decode("latin-1"))
     name = next(

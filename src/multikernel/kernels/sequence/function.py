@@ -1,4 +1,4 @@
-"""A plain function of two strings as a kernel."""
+"""Functions of two strings as kernels."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from multikernel.kernels.sequence.letters import Sequences
 
 
 def function_choice(value: object) -> str | None:
-    """Check ``function``."""
+    """Return what ``function`` must be, or None if the value is valid."""
     return None if callable(value) else "a function of two strings"
 
 
@@ -21,29 +21,29 @@ def function_choice(value: object) -> str | None:
 class StringKernel(SequenceKernel):
     """A function of two strings as a kernel on a column of strings.
 
-    It is called once for every pair of strings, so a matrix of n strings takes
-    n (n + 1) / 2 calls. A `SequenceKernel` of your own compares all at once.
+    The function is called for every pair: n (n + 1) / 2 calls for n strings. A subclass
+    of `SequenceKernel` can compare all strings at once.
 
     Parameters
     ----------
     function : callable
-        Called as ``function(a, b, **parameters)`` with two strings, it returns a
-        number: the same for (b, a), and positive semidefinite as a whole. A model file
-        holds its place in a module, which whoever loads the file must trust.
+        Called as ``function(a, b, **parameters)`` with two strings; returns a number.
+        It must be symmetric and positive semidefinite. Model files store its import
+        path, which must be trusted when loading.
     parameters : mapping, default={}
-        Further arguments.
+        Keyword arguments of the function.
     cosine : bool, default=False
-        Whether k(s, t) is divided by the square root of k(s, s) k(t, t), so that long
-        strings do not count more.
+        Whether to divide k(s, t) by the square root of k(s, s) k(t, t), so that long
+        strings do not dominate.
 
     Raises
     ------
     ValueError
-        If `function` cannot be called, or `cosine` is no flag.
+        If `function` is not callable, or `cosine` is not a boolean.
 
     See Also
     --------
-    multikernel.kernels.FunctionKernel : The same for rows of numbers.
+    multikernel.kernels.FunctionKernel : Kernels from functions of numeric rows.
 
     Examples
     --------
@@ -73,14 +73,14 @@ class StringKernel(SequenceKernel):
         return f"{name}({given})"
 
     def check(self, sequences: Sequences) -> None:
-        """Take any letters."""
+        """Accept any letters."""
 
     def represent(self, sequences: Sequences) -> list[str]:
         """Return the strings."""
         return sequences.texts()
 
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the values of all pairs, each called once where it is symmetric."""
+        """Return the values of all pairs; symmetric matrices need half of the calls."""
         K = np.empty((len(rows), len(cols)))
         for i, a in enumerate(rows):
             first = i if cols is rows else 0
@@ -92,6 +92,6 @@ class StringKernel(SequenceKernel):
         return K
 
     def squared_norms(self, represented: Any) -> Array:
-        """Return the values of strings with themselves."""
+        """Return k(s, s) for every string."""
         values = [self.function(a, a, **self.parameters) for a in represented]
         return np.array(values, dtype=np.float64)

@@ -1,9 +1,7 @@
-"""Sequences as they come, and the alphabets whose letters kernels compare.
+"""Sequences as bytes and as packed numbers, and alphabets.
 
-Data are tables of float64 numbers everywhere in this library: samples are chosen,
-compared, kept and saved as their rows. So a column of sequences becomes columns of
-numbers of six letters each, which are exact in float64, and every storage, search and
-model file takes sequences without knowing it.
+Samples are rows of float64 numbers in this library. A column of sequences therefore
+becomes numeric columns of six letters each, which float64 represents exactly.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,12 +23,12 @@ Bits = NDArray[np.uint64]
 """Machine words of 64 bits."""
 
 PACKED = 6
-"""Letters a number: 48 bits, where float64 holds 53 exactly."""
+"""Letters per number: 48 bits, below the 53 bits that float64 represents exactly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Sequences in one array, one after the other.
+    """Sequences concatenated in one array.
 
     Sequence i is ``letters[starts[i] : starts[i + 1]]``, in bytes.
     """
@@ -40,7 +38,7 @@ class Sequences:
 
     @property
     def number(self) -> int:
-        """Return how many sequences there are."""
+        """Return the number of sequences."""
         return self.starts.size - 1
 
     @property
@@ -49,7 +47,7 @@ class Sequences:
         return np.diff(self.starts)
 
     def window(self, start: int | None, stop: int | None) -> "Sequences":
-        """Return a part of each, as Python slices strings: it may be empty."""
+        """Return a possibly empty slice of each sequence."""
         lengths = self.lengths
         first = _slice_ends(0 if start is None else start, lengths)
         last = lengths if stop is None else _slice_ends(stop, lengths)
@@ -59,7 +57,7 @@ class Sequences:
         return Sequences(self.letters[origin + np.arange(starts[-1])], starts)
 
     def padded(self, width: int, fill: int) -> Letters:
-        """Return a row of letters for each, filled up to a width."""
+        """Return the letters as rows of equal width, padded with `fill`."""
         rows = np.full((self.number, width), fill, dtype=np.uint8)
         rows[np.arange(width) < self.lengths[:, None]] = self.letters
         return rows
@@ -82,14 +80,14 @@ def read_sequences(X: Any) -> Sequences:
     Parameters
     ----------
     X : sequence or array of str, or ndarray of float64 or of uint8
-        Strings in a list, in an array of shape (n_sequences,) or (n_sequences, 1) or
-        in a column of a data frame; ASCII codes, uint8 of shape (n_sequences, length);
-        or what `pack` made of them.
+        Strings in a list, an array of shape (n_sequences,) or (n_sequences, 1), or a
+        data frame's column; ASCII codes, uint8 of shape (n_sequences, length); or the
+        result of `pack`.
 
     Raises
     ------
     ValueError
-        If something is no string, or a string has a character beyond Latin-1.
+        If an item is not a string, or has a character beyond Latin-1.
 
     Examples
     --------
@@ -118,7 +116,7 @@ def read_sequences(X: Any) -> Sequences:
 
 
 def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
-    """Return strings, or bytes, as sequences; `where` follows a number in a message."""
+    """Return strings or bytes as sequences; `where` follows row numbers in messages."""
     parts: list[bytes] = []
     for row, value in enumerate(values):
         if isinstance(value, bytes):
@@ -145,10 +143,10 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
 
 
 def pack(sequences: Sequences) -> Array:
-    """Return sequences as rows of numbers, six letters each, (n_sequences, n_numbers).
+    """Return sequences as rows of numbers of six letters, (n_sequences, n_numbers).
 
-    Letters are bytes other than zero. Letter t of a number is its digit t in base 256;
-    zeros follow the last one.
+    Letter t of a number is its digit t in base 256; zeros pad the end. Letters are
+    nonzero bytes.
     """
     width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
     wide = np.zeros((sequences.number, width, 8), dtype=np.uint8)
@@ -158,7 +156,7 @@ def pack(sequences: Sequences) -> Array:
 
 
 def unpack(packed: Array) -> Sequences:
-    """Return the sequences that `pack` made numbers of; other numbers are refused."""
+    """Return the sequences of packed numbers; raise for other numbers."""
     if packed.size and not 0.0 <= packed.min() <= packed.max() < 256.0**PACKED:
         raise ValueError(
             "A sequence kernel received numbers: pass strings, or the column of a "
@@ -173,33 +171,33 @@ def unpack(packed: Array) -> Sequences:
 
 
 KNOWN = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
-"""Letters of the alphabets that have a name."""
+"""Letters of the named alphabets."""
 
 UNKNOWN = 255
-"""The code of a letter that is not in the alphabet."""
+"""Code of a letter outside the alphabet."""
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The letters of sequences, and what to do with others.
+    """The letters of sequences, and the treatment of other letters.
 
     Parameters
     ----------
     letters : str
-        The letters, or the name of a known alphabet: "dna" (ACGT), "rna" (ACGU) or
-        "protein" (the twenty amino acids).
+        The letters, or the name "dna" (ACGT), "rna" (ACGU) or "protein" (the twenty
+        amino acids).
     unknown : {"error", "skip"}, default="error"
-        What a letter outside the alphabet leads to: a sentence, or "skip": it equals
-        no letter, so that no word with it counts.
+        Treatment of letters outside the alphabet: raise an error, or skip all words
+        that contain them.
     lower : {"error", "upper"}, default="error"
-        What a lower-case letter that the alphabet has in upper case only leads to:
-        "upper" reads it as that, "error" takes it for unknown. Genomes mark repeats
-        by lower case.
+        Treatment of lower-case letters if the alphabet is upper case: as unknown
+        letters, or as upper case. Genomes mark repeats by lower case.
 
     Raises
     ------
     ValueError
-        If there are no letters, more than 254, one twice, or one beyond Latin-1.
+        If there are no letters or more than 254, a letter occurs twice or is beyond
+        Latin-1.
 
     Examples
     --------
@@ -253,11 +251,11 @@ class Alphabet:
         return table
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a model file holds."""
+        """Return the fields for a model file."""
         return {k: v for k, v in vars(self).items() if k != "table"}
 
     def encode(self, sequences: Sequences) -> Sequences:
-        """Return codes in place of letters, 0 to `size` - 1, or 255 if unknown.
+        """Return the codes of letters: 0 to `size` - 1, or 255 if unknown.
 
         Parameters
         ----------
@@ -267,8 +265,7 @@ class Alphabet:
         Raises
         ------
         ValueError
-            Naming the first letter that is not in the alphabet, unless these are
-            skipped.
+            If a letter is not in the alphabet and `unknown` is "error".
         """
         codes = self.table[sequences.letters]
         if self.unknown == "error":
@@ -278,7 +275,7 @@ class Alphabet:
         return Sequences(codes, sequences.starts)
 
     def _complaint(self, sequences: Sequences, wrong: Indices) -> str:
-        """Return the sentence about letters that are not in the alphabet."""
+        """Return the error message about letters outside the alphabet."""
         first_wrong = int(wrong[0])
         row = int(np.searchsorted(sequences.starts, first_wrong, side="right")) - 1
         letter = chr(sequences.letters[first_wrong])
@@ -294,5 +291,5 @@ class Alphabet:
 
 
 def find_alphabet(alphabet: str | Alphabet) -> Alphabet:
-    """Return an alphabet by its name or letters, or as it is."""
+    """Return an alphabet from its name, its letters, or itself."""
     return alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)

@@ -1,4 +1,4 @@
-"""Compiled loops over sequences: words, what two have in common, runs of matches."""
+"""Compiled loops over sequences: words, common words, runs of matches."""
 
 import numpy as np
 
@@ -7,18 +7,18 @@ from multikernel.kernels.sequence.letters import Bits, Letters
 from multikernel.linalg.jit import loop
 
 LINEAR, INTERSECTION, JENSEN_SHANNON = 0, 1, 2
-"""How the values of two sequences at a common word are compared."""
+"""Comparisons of the values of two sequences at a common word."""
 
 
 @loop()
 def word_codes(
     codes: Letters, starts: Indices, offsets: Indices, size: int, out: Indices
 ) -> Indices:
-    """Write the number of every word of every sequence, and return where they end.
+    """Write the code of every word of every sequence; return the ends of sequences.
 
-    Sequence i of the codes of letters, 255 for those that are in no word, begins at
-    ``starts[i]``; its words, ascending, become ``out[ends[i] : ends[i + 1]]``. The
-    places of a word's letters ascend from 0, and `size` is how many letters there are.
+    `codes` are letter codes, 255 for unknown letters. Words of sequence i are written
+    to ``out[ends[i] : ends[i + 1]]``, ascending. `offsets` are the ascending positions
+    of a word's letters, and `size` is the size of the alphabet.
     """
     n = starts.size - 1
     ends = np.zeros(n + 1, dtype=np.int64)
@@ -54,13 +54,12 @@ def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     mode: int,
     out: Array,
 ) -> None:
-    """Sum over the words that two sequences share, for some rows and all columns.
+    """Add sums over common words to some rows of a matrix.
 
-    The words of row i, with their values, begin at ``row_starts[i]``; the sequences of
-    the columns that hold word u, ascending, at ``posting_starts[u]``, with their values
-    x and x log x, any numbers unless the mode is `JENSEN_SHANNON`. Sums are
-    added to `out`, (n_chosen_rows, n_cols), whose first row is number `first`; where
-    the matrix is symmetric entries left of the diagonal are left out.
+    Words of row i begin at ``row_starts[i]``. Columns with word u begin at
+    ``posting_starts[u]``, ascending, with values x and x log x (only for
+    `JENSEN_SHANNON`). `out` has shape (n_chosen_rows, n_cols) and begins at row
+    `first`. If the matrix is symmetric, entries left of the diagonal are skipped.
     """
     for row in range(out.shape[0]):
         i = first + row
@@ -84,7 +83,7 @@ def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 @loop()
 def count_bits(word: np.uint64) -> np.int64:
-    """Return how many bits of a word are one; a single instruction once compiled."""
+    """Return the number of ones in a word."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -95,9 +94,9 @@ def count_bits(word: np.uint64) -> np.int64:
 
 @loop()
 def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
-    """Write bits moved to later places, or to earlier ones for a negative shift.
+    """Write bits shifted to later positions; negative shifts move to earlier ones.
 
-    Both arrays have the shape (n_planes, n_words); what leaves the words is lost.
+    Both arrays have shape (n_planes, n_words); bits beyond the ends are lost.
     """
     n_words = planes.shape[1]
     words, bits = abs(shift) // 64, np.uint64(abs(shift) % 64)
@@ -118,11 +117,11 @@ def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
 
 @loop()
 def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
-    """Write a bit for every place where shifts of one sequence agree with another, j.
+    """Write a bit for each position where shifts of a sequence agree with column j.
 
-    The sequence is given in all shifts, (n_planes + 1, n_words, n_moves), the others as
-    (n_cols, n_planes + 1, n_words); of `equal`, (n_words + 1, n_moves), all but the
-    last row is overwritten.
+    `moved` has all shifts of the sequence, (n_planes + 1, n_words, n_moves), and `cols`
+    the others, (n_cols, n_planes + 1, n_words). The last row of `equal`, (n_words + 1,
+    n_moves), stays unchanged.
     """
     n_planes = moved.shape[0] - 1
     for w in range(moved.shape[1]):
@@ -137,11 +136,11 @@ def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
 
 @loop()
 def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) -> float:
-    """Return the weighted number of runs of one set bit, of two and so on.
+    """Return the weighted number of runs of set bits, over lengths and shifts.
 
-    There is a column of bits for every shift, (n_words + 1, n_moves), zeros in the last
-    words; they are overwritten, and so are the numbers, (n_moves,). Runs have the
-    weights `degrees` by their length, shifts have `weights`.
+    `equal` has one column of bits per shift, (n_words + 1, n_moves), with zeros in the
+    last row. It and `numbers`, (n_moves,), are overwritten. `degrees` are the weights
+    of lengths, `weights` those of shifts.
     """
     one, last = np.uint64(1), np.uint64(63)
     total = 0.0
@@ -152,7 +151,7 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) ->
             for s in range(weights.size):
                 word = equal[w, s]
                 numbers[s] += count_bits(word)
-                # Runs that start here go on where the next bit starts one as well.
+                # A run continues if the next bit also starts a run.
                 word &= (word >> one) | (equal[w + 1, s] << last)
                 equal[w, s] = word
                 bits |= word
@@ -175,21 +174,18 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     symmetric: bool,
     out: Array,
 ) -> None:
-    """Write the weighted number of equal words in equal or shifted places.
+    """Write the weighted number of equal words at equal or shifted positions.
 
-    Places where two sequences agree are the bits of a few machine words: those where a
-    word of d letters starts that both have are the bits b with the next d - 1 set as
-    well. So 64 places cost what one would.
-
-    Sequences are given as `weighted_degree.bit_planes` returns them, and the weights of
-    words by their length and by how far they are apart. The first row of `out`,
-    (n_chosen_rows, n_cols), is number `first`; where the matrix is symmetric entries
-    left of the diagonal are left out.
+    Positions where two sequences agree are bits, so 64 positions are compared at once:
+    a common word of d letters starts at a bit whose next d - 1 bits are set. `rows` and
+    `cols` are from `weighted_degree.bit_planes`. `degrees` are the weights of word
+    lengths, `shifts` those of distances. `out` begins at row `first`; if the matrix is
+    symmetric, entries left of the diagonal are skipped.
     """
     n_shifts, n_words = shifts.size - 1, rows.shape[2]
     n_moves = 2 * n_shifts + 1
-    # Shifts are neighbors in memory, so that one instruction serves several of them:
-    # a fifth of the time of one shift after the other.
+    # Shifts are adjacent in memory, so one instruction processes several: five times
+    # faster.
     moved = np.empty((rows.shape[1], n_words, n_moves), dtype=np.uint64)
     equal = np.zeros((n_words + 1, n_moves), dtype=np.uint64)
     buffer = np.empty((rows.shape[1], n_words), dtype=np.uint64)
@@ -200,8 +196,7 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
         i = first + row
         for s in range(n_moves):
             shifted_by(rows[i], s - n_shifts, buffer)
-            # One by one: an assignment of whole arrays takes four seconds to compile,
-            # for the words of its error.
+            # Assignments of whole arrays take four seconds to compile.
             for plane in range(rows.shape[1]):
                 for w in range(n_words):
                     moved[plane, w, s] = buffer[plane, w]

@@ -1,4 +1,4 @@
-"""Kernels on histograms of motifs: words with gaps, after Ong and Zien."""
+"""Kernels on histograms of motifs, words with gaps (Ong and Zien, 2008)."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -26,10 +26,10 @@ MODES = ("linear", "intersection", "jensen_shannon")
 
 @dataclass(frozen=True)
 class MotifKernel(SequenceKernel):
-    r"""A kernel on the histograms of motifs of one pattern [1]_.
+    r"""A kernel on histograms of the motifs of one pattern [1]_.
 
-    A motif is the letters at some places of a window, whatever stands between them;
-    the histogram p of a sequence is the share of each motif among all of its windows.
+    A motif is the letters at the pattern's positions of a window. The histogram p of a
+    sequence contains the share of each motif among all windows.
 
     - "linear": :math:`\sum_u p_u p'_u`;
     - "intersection": :math:`\sum_u \min(p_u, p'_u)`;
@@ -41,14 +41,12 @@ class MotifKernel(SequenceKernel):
     Parameters
     ----------
     pattern : str
-        Places that count as ``x`` and others as ``.``: ``"x..x"`` are letters three
-        apart. The first and the last must be ``x``.
+        ``x`` for positions that count, ``.`` for others: ``"x..x"`` are two letters
+        three apart. It begins and ends with ``x``.
     compare_by : {"linear", "intersection", "jensen_shannon"}, default="jensen_shannon"
-        How histograms are compared.
+        Comparison of histograms.
     sigma : float, default=0.5
-        Width of the Gaussian, of no effect otherwise. Half as wide as the largest
-        distance, sqrt(log 2) = 0.83, it tells compositions of amino acids apart and
-        still relates histograms of long motifs that share little.
+        Width for "jensen_shannon"; the largest distance is sqrt(log 2) = 0.83.
     alphabet : str or Alphabet, default="protein"
         The letters.
     cosine : bool, default=True
@@ -97,7 +95,7 @@ class MotifKernel(SequenceKernel):
 
     @property
     def offsets(self) -> Indices:
-        """Return the places that count, shape (n_letters,)."""
+        """Return the positions that count, shape (n_letters,)."""
         return np.flatnonzero([letter == "x" for letter in self.pattern])
 
     def represent(self, sequences: Sequences) -> Words:
@@ -109,16 +107,16 @@ class MotifKernel(SequenceKernel):
         return words.scaled(unit_scales(totals**2))
 
     def compare(self, rows: Words, cols: Words) -> Array:
-        """Return the comparison of histograms."""
+        """Return the comparisons of histograms."""
         sums = compare_words(rows, cols, MODES.index(self.compare_by))
         if self.compare_by != "jensen_shannon":
             return sums
-        # JS = (log 2) (|p| + |p'|) / 2 - sums: what both have in common brings it down.
+        # JS = (log 2) (|p| + |p'|) / 2 - sums
         masses = 0.5 * np.log(2.0) * rows.sums(rows.values)
         others = 0.5 * np.log(2.0) * cols.sums(cols.values)
-        # Sums of two masses first, which are as symmetric as the comparison is.
+        # Adding the masses first preserves exact symmetry.
         sums -= masses[:, None] + others
-        # Rounding may leave a divergence of equal histograms below zero.
+        # Rounding can make the divergence of equal histograms negative.
         np.minimum(sums, 0.0, out=sums)
         sums /= 2.0 * self.sigma**2
         K: Array = np.exp(sums, out=sums)
@@ -127,7 +125,7 @@ class MotifKernel(SequenceKernel):
         return K
 
     def squared_norms(self, represented: Words) -> Array:
-        """Return the values of histograms with themselves."""
+        """Return the unscaled k(x, x) of histograms."""
         if self.compare_by == "jensen_shannon":
             return np.ones(represented.number)
         power = 2 if self.compare_by == "linear" else 1
@@ -135,17 +133,17 @@ class MotifKernel(SequenceKernel):
 
 
 def motif_patterns(longest: int = 5) -> tuple[str, ...]:
-    """Return the patterns of some length at most that hold the first place.
+    """Return all patterns of at most a given length.
 
     Parameters
     ----------
     longest : int, default=5
-        Places of the longest pattern; five in Ong and Zien (2008).
+        Length of the longest pattern; five in Ong and Zien (2008).
 
     Returns
     -------
     patterns : tuple of str
-        2 ** (longest - 1) of them.
+        2 ** (longest - 1) patterns.
 
     Examples
     --------

@@ -22,8 +22,7 @@ from multikernel.kernels.sequence.letters import (
     read_sequences,
 )
 
-# AA, AC, AG, AT, CA and so on; complementary dinucleotides, read on the other strand,
-# have the same value.
+# In the order AA, AC, AG, AT, CA, ...; reverse complements have equal values.
 PROPERTIES = {
     # Degrees between neighbouring base pairs (Kabsch, Sander and Trifonov, 1982).
     "twist": (
@@ -44,28 +43,28 @@ PROPERTIES = {
 
 @dataclass(frozen=True)
 class ProfileKernel(SequenceKernel):
-    r"""The linear kernel on a property of neighbouring letters along DNA.
+    r"""The linear kernel on a property of neighboring letters along DNA.
 
-    A sequence of L letters becomes L - 1 numbers, the property of letters l and l + 1
-    minus its mean over the sixteen dinucleotides, averaged over a few neighbours.
+    A sequence of L letters becomes L - 1 numbers: the property of letters l and l + 1
+    minus its mean over the sixteen dinucleotides, averaged over neighbors.
 
     Parameters
     ----------
     property : {"twist", "stacking"}
-        The twist angle between base pairs [1]_ or their stacking energy [2]_, with
-        the values that EMBOSS's ``btwisted`` has.
+        Twist angle between base pairs [1]_, or their stacking energy [2]_; the values
+        are those of ``btwisted`` of EMBOSS.
     smooth : int, default=1
-        How many neighbouring values are averaged: 1 takes each as it is. At the ends
-        there are fewer.
+        Number of neighboring values to average; fewer at the ends.
     alphabet : str or Alphabet, default="dna"
-        The four letters; a value with an unknown letter is the mean.
+        The four letters; pairs with an unknown letter get the mean.
     cosine : bool, default=True
         Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`.
 
     Notes
     -----
-    Sequences of different lengths are compared from their first letters. Without the
-    mean taken off, all profiles would be alike: the values are of one sign.
+    Sequences of different lengths are aligned at their first letters. Without
+    subtracting the mean, all profiles would be similar, because the values have one
+    sign.
 
     References
     ----------
@@ -110,7 +109,7 @@ class ProfileKernel(SequenceKernel):
         return f"profile({self.property}{smooth})"
 
     def features(self, X: Any) -> Array:
-        """Return the profiles whose inner products the kernel is.
+        """Return profiles, whose inner products are the kernel.
 
         Parameters
         ----------
@@ -120,8 +119,8 @@ class ProfileKernel(SequenceKernel):
         Returns
         -------
         Z : ndarray of shape (n_samples, n_places)
-            One place less than the longest sequence has letters, at least one; zeros
-            behind shorter ones. Rows of unit norm where `cosine` is true.
+            One column less than the longest sequence has letters, at least one; zeros
+            after the end of shorter sequences. Rows have norm one if `cosine` is True.
         """
         profiles = self.represent(read_sequences(X))
         if self.cosine:
@@ -133,12 +132,12 @@ class ProfileKernel(SequenceKernel):
         return self.features(X)
 
     def represent(self, sequences: Sequences) -> Array:
-        """Return the profiles, one row each."""
+        """Return one profile per row."""
         lengths = sequences.lengths
         longest = max(2, int(lengths.max(initial=0)))
         padded = self.encode(sequences).padded(longest, UNKNOWN)
         table = np.array(PROPERTIES[self.property])
-        # The last value stands for a pair with an unknown letter, or for no pair.
+        # The last value is for pairs with an unknown letter, and for padding.
         table = np.append(table - table.mean(), 0.0)
         first, second = padded[:, :-1], padded[:, 1:]
         pairs = np.where((first < 4) & (second < 4), 4 * first + second, 16)
@@ -161,7 +160,7 @@ class ProfileKernel(SequenceKernel):
 
 
 def _window_sums(values: Array, width: int) -> Array:
-    """Return sums over a window about each value, cut off at the ends."""
+    """Return sums over a window around each value, truncated at the ends."""
     before, after = (width - 1) // 2, width // 2
     total = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
     places = np.arange(values.shape[1])

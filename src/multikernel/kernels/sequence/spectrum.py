@@ -1,4 +1,4 @@
-"""Words of sequences, and the spectrum kernel: how often each is there."""
+"""Words of sequences, and the spectrum kernel, which counts them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,8 +30,8 @@ LOOPS = "multikernel.kernels.sequence.loops"
 class Words:
     """A value for every word of every sequence.
 
-    Those of sequence i are at ``starts[i] : starts[i + 1]`` of `columns`, the words,
-    ascending, and of `values`; `n_words` is how many words there could be.
+    Sequence i has the words ``columns[starts[i] : starts[i + 1]]``, ascending, and the
+    same range of `values`. `n_words` is the number of possible words.
     """
 
     starts: Indices
@@ -56,18 +56,18 @@ class Words:
         return csr_array((self.values, self.columns, self.starts), shape=shape)
 
     def sums(self, values: Array) -> Array:
-        """Return one value per entry, summed over the words of each sequence."""
+        """Return the sum of the given values over each sequence."""
         sums = np.bincount(self.owners, values, minlength=self.number)
         return np.asarray(sums, dtype=np.float64)
 
     def scaled(self, scales: Array) -> "Words":
-        """Return the values times a number per sequence."""
+        """Return the words with values multiplied by one factor per sequence."""
         values = self.values * scales[self.owners]
         return Words(self.starts, self.columns, values, self.n_words)
 
 
 def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
-    """Raise if the words of an alphabet are more than there are machine integers."""
+    """Raise if the number of possible words exceeds 64-bit integers."""
     size = find_alphabet(alphabet).size
     if size**length >= 2**62:
         raise ValueError(
@@ -77,17 +77,17 @@ def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
 
 
 def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
-    """Count the words of sequences; those with an unknown letter do not count.
+    """Count the words of sequences, except words with an unknown letter.
 
-    `offsets` are the places of a word's letters, the first at 0, ascending; `size` is
-    the number of letters of the alphabet.
+    `offsets` are the ascending positions of a word's letters, and `size` is the size of
+    the alphabet.
     """
     sorted_words = np.empty(codes.letters.size, dtype=np.int64)
     ends = compiled(LOOPS, "word_codes")(
         codes.letters, codes.starts, offsets, size, sorted_words
     )
     words = sorted_words[: ends[-1]]
-    # A count ends where a word differs from the next one, and with its sequence.
+    # Counts end where the word or the sequence changes.
     first = np.zeros(words.size + 1, dtype=bool)
     first[ends] = True
     first[1:-1] |= words[1:] != words[:-1]
@@ -98,14 +98,14 @@ def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
 
 
 def compare_words(rows: Words, cols: Words, mode: int) -> Array:
-    """Sum over the words that two sequences share, shape (n_rows, n_cols).
+    """Return sums over common words, shape (n_rows, n_cols).
 
-    Both are the same object where the matrix is symmetric; `mode` says how values are
-    compared, see `loops.common_sums`.
+    Pass the same object twice for a symmetric matrix. `mode` is a comparison of
+    `loops.common_sums`.
     """
     symmetric = rows is cols
     used, numbers = np.unique(cols.columns, return_inverse=True)
-    # Sequences that hold a word: a stable sort by word leaves them ascending.
+    # A stable sort keeps the sequences of each word ascending.
     order = np.argsort(numbers, kind="stable")
     postings, values = cols.owners[order], cols.values[order]
     posting_starts = np.concatenate(
@@ -116,7 +116,7 @@ def compare_words(rows: Words, cols: Words, mode: int) -> Array:
         columns = numbers.astype(np.int64)
     else:
         mine, columns = _known_words(rows, used)
-    # Values are above zero: what is not there has no entry.
+    # Values are positive, because absent words have no entry.
     logs = values * np.log(values)
     loop = compiled(LOOPS, "common_sums")
 
@@ -141,7 +141,7 @@ def compare_words(rows: Words, cols: Words, mode: int) -> Array:
 
 
 def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:
-    """Return the entries whose word is among the known ones, and their numbers."""
+    """Return the entries whose word is in `used`, and the positions of the words."""
     if not used.size:
         used = np.array([-1], dtype=np.int64)
     places = np.minimum(np.searchsorted(used, rows.columns), used.size - 1)
@@ -156,19 +156,19 @@ def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:
 class SpectrumKernel(SequenceKernel):
     r"""The spectrum kernel [1]_, :math:`k(x, x') = \sum_u \#_u(x) \#_u(x')`.
 
-    The sum is over all words u of k letters, and :math:`\#_u(x)` is how often u is in
-    x, overlaps included.
+    The sum is over all words u of k letters; :math:`\#_u(x)` is the number of
+    occurrences of u in x, with overlaps.
 
     Parameters
     ----------
     k : int
-        Letters of a word, 1 to 12.
+        Word length, 1 to 12.
     alphabet : str or Alphabet, default="dna"
         "dna", "rna", "protein", a string of letters, or an `Alphabet`, which also
-        says what becomes of other letters.
+        defines the treatment of other letters.
     cosine : bool, default=True
-        Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`. A sequence without a
-        word has the value zero with all.
+        Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`. Sequences without a word
+        have the value zero.
 
     References
     ----------
@@ -204,7 +204,7 @@ class SpectrumKernel(SequenceKernel):
         return int(find_alphabet(self.alphabet).size ** self.k)
 
     def features(self, X: Any) -> csr_array:
-        """Return the counts whose inner products the kernel is.
+        """Return word counts, whose inner products are the kernel.
 
         Parameters
         ----------
@@ -214,8 +214,8 @@ class SpectrumKernel(SequenceKernel):
         Returns
         -------
         Z : sparse array of shape (n_samples, n_features)
-            Rows of unit norm where `cosine` is true. Word by word in the order of the
-            alphabet: the number of ACG is 0 * 16 + 1 * 4 + 2.
+            One column per word in the order of the alphabet: ACG is column 0 * 16 + 1 *
+            4 + 2. Rows have norm one if `cosine` is True.
         """
         words = self.represent(read_sequences(X))
         if self.cosine:
@@ -223,7 +223,7 @@ class SpectrumKernel(SequenceKernel):
         return words.sparse
 
     def factor(self, X: Any) -> Array | None:
-        """Return the counts, written out: of at most six bases, 33 kB a sequence."""
+        """Return dense counts (at most 33 kB per sequence), or None for long words."""
         if self.n_features > 4**6:
             return None
         return np.asarray(self.features(X).toarray())

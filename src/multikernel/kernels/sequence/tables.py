@@ -1,8 +1,7 @@
-"""Tables of numbers and sequences: packed into numbers, and their kernels' columns.
+"""Tables of numbers and packed sequences, and the columns of their kernels.
 
-Numeric columns come first. Behind them the numbers of all columns of sequences are
-interleaved, the first of each, then the second of each: so a slice with a step picks
-one column's, however long the sequences are, and new data may hold longer ones.
+Numeric columns come first. The numbers of all sequence columns follow, interleaved, so
+that a slice with a step selects one column for sequences of any length.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,15 +30,14 @@ from multikernel.kernels.sequence.letters import from_texts, pack, unpack
 from multikernel.kernels.views import OptionalKernel
 
 SEQUENCES, CATEGORIES, NUMBERS = "sequences", "categories", "numbers"
-"""What kernels take, and columns hold."""
+"""Kinds of columns."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns of the data hold sequences, and which of the others categories.
+    """Positions of the sequence columns and of the category columns.
 
-    Both are positions among all columns as the user gave them, ascending; categories
-    are numbered and stand among the numbers.
+    Positions refer to the user's columns, ascending. Categories are coded as numbers.
     """
 
     features: Features
@@ -54,7 +52,7 @@ class Layout:
 
     @property
     def kinds(self) -> Mapping[str, tuple[int, ...]]:
-        """Return the columns that kernels see which name none."""
+        """Return the default columns of kernels on each kind."""
         named = set(self.categories)
         numbers = tuple(c for c in self.numeric if c not in named)
         return {
@@ -64,24 +62,23 @@ class Layout:
         }
 
     def origins(self, n_packed: int) -> tuple[int, ...]:
-        """Return for every column of a packed table the one that it comes from."""
+        """Return the user's column of every column of a packed table."""
         rest, width = n_packed - len(self.numeric), max(1, len(self.sequences))
         return self.numeric + self.sequences * (rest // width)
 
     def name(self, column: int) -> str:
-        """Return what a column is called in a kernel's name."""
+        """Return the name of a column in kernel names."""
         names = self.features.names
         return f"x{column}" if names is None else names[column]
 
     def label(self, column: int) -> str:
-        """Return what a column is called in a message."""
+        """Return the name of a column in messages."""
         return repr(column if self.features.names is None else self.name(column))
 
     def packed(self, numbers: Array, strings: Sequence[Any]) -> Array:
-        """Return a table of numbers alone, shape (n_samples, n_packed).
+        """Return one numeric table of numbers and packed sequences.
 
-        Of the columns of numbers, (n_samples, n_numeric), and the columns of sequences;
-        what is no string there, or an empty one, is refused.
+        Raise for values that are not strings, and for empty strings.
         """
         blocks = []
         for column, values in zip(self.sequences, strings, strict=True):
@@ -102,11 +99,10 @@ class Layout:
         return np.hstack([numbers, words.reshape(words.shape[0], -1)])
 
     def resolve(self, dictionary: KernelDictionary) -> ListDictionary:
-        """Return kernels that find their columns in a packed table.
+        """Return kernels on the columns of a packed table.
 
-        Their columns were columns of the data. A kernel that names no column sees all
-        of its kind: a sequence kernel the one with sequences, any other kernel all
-        numeric ones. A kernel on columns of another kind is refused.
+        A kernel without columns gets all columns of its kind. Raise if the columns of a
+        kernel are of another kind.
         """
         kernels = [self._resolve_one(dictionary[m], m) for m in range(len(dictionary))]
         given = dictionary.names if isinstance(dictionary, ListDictionary) else None
@@ -114,9 +110,9 @@ class Layout:
         return ListDictionary(kernels, names)
 
     def check(self, dictionary: KernelDictionary, table: Array) -> None:
-        """Raise if a kernel does not take the sequences of its column.
+        """Raise if a kernel does not support the sequences of its column.
 
-        The table is in the order of the user's rows: messages count them.
+        The table is in the order of the user's rows, which messages count.
         """
         for m in range(len(dictionary)):
             kernel, columns = dictionary[m], table
@@ -163,7 +159,7 @@ class Layout:
         return ColumnKernel(inner, [position[c] for c in indices], label)
 
     def _check_kinds(self, owner: str, indices: tuple[int, ...], kind: str) -> None:
-        """Raise unless the columns are of the kind that a kernel takes."""
+        """Raise unless the columns are of the kernel's kind."""
         if kind == SEQUENCES and len(indices) != 1:
             labels = ", ".join(map(self.label, self.sequences))
             raise ValueError(
@@ -187,20 +183,19 @@ class Layout:
 
 
 def _kind_taken(kernel: Kernel) -> str:
-    """Return what a kernel takes."""
+    """Return the kind of columns that a kernel supports."""
     while isinstance(kernel, OptionalKernel | ExpectedKernel | CenteredKernel):
         kernel = kernel.kernel
     if isinstance(kernel, SequenceKernel):
         return SEQUENCES
-    # Names of samples are numbered as categories are.
+    # Sample names are coded as numbers, like categories.
     return CATEGORIES if isinstance(kernel, CategoryKernel | SampleKernel) else NUMBERS
 
 
 def any_kernel_takes(kernels: object, kind: str) -> bool:
-    """Return whether any kernel of an estimator takes columns of a kind.
+    """Return whether any kernel of a `kernels` parameter supports a kind of columns.
 
-    `kernels` is the parameter, right or wrong; a dictionary of another class than this
-    package's takes numbers only. The kind is "sequences", "categories" or "numbers".
+    Dictionaries of other classes support numbers only.
     """
     if isinstance(kernels, ListDictionary | ParameterGrid):
         kernels = kernels.kernels
@@ -215,7 +210,7 @@ def any_kernel_takes(kernels: object, kind: str) -> bool:
 
 
 def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
-    """Return the columns, by position, of kernels that take columns of a kind."""
+    """Return the columns, by position, of the kernels on a kind of columns."""
     return {
         int(column)
         for kernel in kernels

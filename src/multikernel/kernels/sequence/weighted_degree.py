@@ -31,7 +31,7 @@ ADVICE = (
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """Letters as bits of words, see `bit_planes`, and the longest sequence's length."""
+    """Letters as bits, see `bit_planes`, and the length of the longest sequence."""
 
     bits: Bits
     longest: int
@@ -43,10 +43,10 @@ class Planes:
 
 
 def bit_planes(rows: Letters, n_planes: int) -> Bits:
-    """Return the bits of codes in planes, and a last plane of those that are known.
+    """Return the bits of letter codes as planes, and a plane of known letters.
 
-    Of codes of shape (n_sequences, 64 n_words), the planes are of shape (n_sequences,
-    n_planes + 1, n_words). What is unknown has no bit, so that it equals nothing.
+    Codes of shape (n_sequences, 64 n_words) give planes of shape (n_sequences, n_planes
+    + 1, n_words). Unknown letters have no bits, so they equal nothing.
     """
     is_letter = rows != UNKNOWN
     planes = [*((rows >> plane) & is_letter for plane in range(n_planes)), is_letter]
@@ -56,34 +56,30 @@ def bit_planes(rows: Letters, n_planes: int) -> Bits:
 
 @dataclass(frozen=True)
 class WeightedDegreeKernel(SequenceKernel):
-    r"""The weighted degree kernel [1]_, which compares words place by place.
+    r"""The weighted degree kernel [1]_, which compares words position by position.
 
     .. math:: k(x, x') = \sum_{d=1}^D \beta_d \sum_l \sum_{s=0}^S \delta_s
         \bigl( [u_{d,l+s}(x) = u_{d,l}(x')] + [u_{d,l}(x) = u_{d,l+s}(x')] \bigr)
 
-    with :math:`u_{d,l}(x)` the word of d letters that starts at place l,
-    :math:`\beta_d = 2 (D - d + 1) / (D (D + 1))` and :math:`\delta_s = 1 / (2 (s +
-    1))` [2]_. Without shifts, S = 0, that is the weighted number of equal words in
-    equal places. The weights of all shifts are a positive definite sequence:
-    :math:`\frac{1}{2} + \sum_{s \le S} \cos(s \omega) / (s + 1)` is never negative
-    (Rogosinski and Szego, 1928).
-
-    The cost of two sequences is the sum over shifts of the places, 64 at a time, times
-    the length of the longest common word, at most D.
+    with :math:`u_{d,l}(x)` the word of d letters at position l, :math:`\beta_d = 2 (D -
+    d + 1) / (D (D + 1))` and :math:`\delta_s = 1 / (2 (s + 1))` [2]_. Without shifts,
+    it is the weighted number of equal words at equal positions. It is positive
+    definite, because :math:`\frac{1}{2} + \sum_{s \le S} \cos(s \omega) / (s + 1)` is
+    never negative (Rogosinski and Szego, 1928).
 
     Parameters
     ----------
     degree : int, default=20
-        The longest words, D.
+        Length D of the longest words.
     shift : int, default=0
-        The largest shift, S.
+        Largest shift S.
     alphabet : str or Alphabet, default="dna"
         The letters.
     cosine : bool, default=True
         Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`.
     align : {"equal", "start", "end"}, default="equal"
-        What sequences of different lengths lead to: a sentence, or they are compared
-        from their first letters, or back from their last ones.
+        Treatment of sequences of different lengths: raise an error, or align them at
+        their first or last letters.
 
     References
     ----------
@@ -123,24 +119,24 @@ class WeightedDegreeKernel(SequenceKernel):
 
     @property
     def degree_weights(self) -> Array:
-        """Return the weights of words of one letter, two and so on, sum one."""
+        """Return the weights of words of 1, 2, ..., D letters, which sum to one."""
         D = self.degree
         return np.asarray(2.0 * (D - np.arange(D)) / (D * (D + 1.0)))
 
     @property
     def shift_weights(self) -> Array:
-        """Return the weights of pairs of places by their distance."""
+        """Return the weights of pairs of positions by their distance."""
         weights = np.asarray(0.5 / np.arange(1.0, self.shift + 2))
-        weights[0] = 1.0  # a place meets itself in both terms
+        weights[0] = 1.0  # both terms are equal without a shift
         return weights
 
     def check(self, sequences: Sequences) -> None:
-        """Raise a sentence if sequences are none that this kernel takes."""
+        """Raise unless the kernel supports the sequences."""
         self._check_lengths(sequences)
         super().check(sequences)
 
     def _check_lengths(self, sequences: Sequences) -> None:
-        """Raise unless lengths are equal, where they must be."""
+        """Raise unless the lengths are equal, if `align` requires it."""
         lengths = sequences.lengths
         longest = int(lengths.max(initial=0))
         if self.align == "equal" and longest != lengths.min(initial=longest):
@@ -157,7 +153,7 @@ class WeightedDegreeKernel(SequenceKernel):
         codes = self.encode(sequences)
         backwards = self.align == "end"
         if backwards:
-            # Equal words are equal words read backwards as well.
+            # Equal words remain equal when reversed.
             starts = codes.starts[-1] - codes.starts[::-1]
             codes = Sequences(codes.letters[::-1], starts)
         rows = codes.padded(64 * max(1, -(-longest // 64)), UNKNOWN)
@@ -185,7 +181,7 @@ class WeightedDegreeKernel(SequenceKernel):
         return fill_rows(np.empty(shape), symmetric=symmetric, work=work)
 
     def squared_norms(self, represented: "Planes") -> Array:
-        """Return the values of sequences with themselves."""
+        """Return the unscaled k(x, x) of sequences."""
         bits = represented.bits
         loop, degrees, shifts = self._loop()
         norms = np.empty((bits.shape[0], 1, 1))
@@ -195,5 +191,5 @@ class WeightedDegreeKernel(SequenceKernel):
         return norms[:, 0, 0]
 
     def _loop(self) -> tuple[Callable[..., Any], Array, Array]:
-        """Return the compiled loop, and the weights that it takes."""
+        """Return the compiled loop, and its weights."""
         return compiled(LOOPS, "run_sums"), self.degree_weights, self.shift_weights
