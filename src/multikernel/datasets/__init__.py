@@ -1,4 +1,4 @@
-"""Generators of the papers' settings, and loaders of real data sets."""
+"""Generators of the papers' simulations, and loaders of real data sets."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""The form of a CSV file: its separator, its header, and where its rows begin.
+"""The form of a CSV file: separator, header, and start of the rows.
 
-Readers of whole files and partitions share these rules. The header and the
-first rows together determine the separator. Quoted names may contain other separators.
+Readers of whole files and of partitions share these rules. The header and the first
+rows determine the separator.
 """
 
 import codecs
@@ -18,7 +18,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 """Separators of fields, and their names in messages."""
 
 BLANK = " "
-"""Separates fields only if no other separator does, as names often hold blanks."""
+"""Separator of last resort, because names often contain blanks."""
 
 HEAD_ROWS = 100
 """Rows at the start of a file that determine its form."""
@@ -40,7 +40,7 @@ WITH_COMMA = re.compile(
     r"\s*[-+]?(\d+(,\d*)?|\d{1,3}(\.\d{3})+(,\d*)?|,\d+)([eE][-+]?\d+)?\s*",
     re.ASCII,
 )
-"""A number whose decimal mark is a comma; points may group thousands."""
+"""Number with a decimal comma; points may separate thousands."""
 DECIMALS = {".": NUMBER, ",": WITH_COMMA}
 
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w"])"?\s*', re.IGNORECASE)
@@ -54,22 +54,22 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class CsvForm:
-    """Form of a CSV file: separator, column names and start of the rows.
+    """Form of a CSV file.
 
     Parameters
     ----------
     separator : str
-        The character between fields.
+        Character between fields.
     names : tuple of str
-        The names of the columns; a column without a name is ``Unnamed: 2``.
+        Column names; a column without a name is ``Unnamed: 2``.
     start : int
-        The byte at which the first row begins.
+        Byte offset of the first row.
     n_lines : int
-        The number of lines above the first row: header, comments, ``sep=;``.
+        Number of lines above the first row: header, comments, ``sep=;``.
     is_named : bool
-        Whether a line such as ``sep=;`` names the separator.
+        Whether a line such as ``sep=;`` defines the separator.
     n_comments : int
-        The number of comment lines before the header.
+        Number of comment lines before the header.
     """
 
     separator: str
@@ -140,10 +140,10 @@ def not_utf8(path: Path, error: UnicodeDecodeError) -> str:
 def _header_line(
     lines: Sequence[str], begin: int, separator: str | None, path: Path
 ) -> tuple[int, str]:
-    """Return the number of the line with the header, and the separator.
+    """Return the line number of the header, and the separator.
 
-    A line that starts with # is a comment. It is the header if it has as many fields
-    as the next line, and that line holds numbers.
+    A line that starts with # is a comment, unless it has as many fields as the next
+    line and that line contains numbers.
     """
     plain = (k for k in range(begin, len(lines)) if lines[k].strip())
     comment, header = None, begin
@@ -195,8 +195,8 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
     """Return the score of a separator on the first lines of a file.
 
-    The score has three parts: whether most rows have as many fields as the header (at
-    least two), the share of numbers among the fields, and the number of names.
+    Its parts are: whether most rows have as many fields as the header (at least two),
+    the share of numbers among the fields, and the number of names.
     """
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
@@ -210,7 +210,7 @@ def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
 
 
 def _quotes_fit(line: str, mark: str) -> bool:
-    """Return whether quotes in a line are around whole fields."""
+    """Return whether quotes in a line enclose whole fields."""
     end = re.escape(mark)
     return '"' not in re.sub(rf'(^|{end})"(?:[^"]|"")*"(?={end}|$)', r"\1", line)
 
@@ -227,7 +227,7 @@ def _records(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
 
 
 def _named(header: Sequence[str]) -> tuple[str, ...]:
-    """Return all names without blanks at their ends; see pandas on unnamed ones."""
+    """Return stripped column names, with names for unnamed columns as in pandas."""
     names: list[str] = []
     for number, name in enumerate(map(str.strip, header)):
         unnamed = f"Unnamed: {number}"
@@ -238,7 +238,7 @@ def _named(header: Sequence[str]) -> tuple[str, ...]:
 
 
 def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
-    """Return the numbers of the rows that are comments, blank lines counted."""
+    """Return the numbers of the rows that are comments, including blank lines."""
     file.seek(form.start)
     if not any(line.startswith(b"#") for line in file):
         return []
@@ -250,15 +250,15 @@ def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
         for number, record in enumerate(records)
         if record and form.is_comment(record[0], len(record))
     ]
-    lines.detach()  # which would be closed with it
+    lines.detach()  # keeps the file open
     return row_numbers
 
 
 def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
     """Return the decimal mark with which all cells are numbers, or None.
 
-    Words for missing numbers are ignored. Commas are decimal marks only if another
-    character separates fields.
+    Words for missing values are ignored. Commas are decimal marks only if they do not
+    separate fields.
     """
     marks = ["."] if separator == "," else [".", ","]
     words = False

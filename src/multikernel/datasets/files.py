@@ -1,4 +1,4 @@
-"""Files of data: columns that they must have, and sequences (FASTA)."""
+"""Required columns of data files, and FASTA files."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 FORMATS = (".csv", ".parquet")
 
 SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
-"""Endings by which FASTA files are known."""
+"""Suffixes of FASTA files."""
 
 BOM = "\xef\xbb\xbf"
 """The byte order mark of UTF-8, decoded as Latin-1."""
@@ -21,7 +21,7 @@ HEADERS = (
 
 
 def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> None:
-    """Raise if something asked for is not in a file, and say what is."""
+    """Raise if a requested column is not in a file, with the available columns."""
     given = dict.fromkeys(present)
     missing = [name for name in wanted if name not in given]
     if missing:
@@ -32,7 +32,7 @@ def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> 
 
 
 def _visible(name: Any) -> str:
-    """Return a name, in quotes where blanks are part of it that one may not see."""
+    """Return a name, quoted if it contains blanks that are hard to see."""
     text = str(name)
     return text if text == " ".join(text.split()) else repr(text)
 
@@ -47,11 +47,11 @@ class Fasta:
     Parameters
     ----------
     names : list of str
-        The first word of every header.
+        First word of every header.
     sequences : list of str
-        The letters, lines joined, as they are in the file.
+        Sequences, with lines joined.
     fields : dict of str to list of str
-        What headers say as ``key=value``, for the keys that all of them have.
+        Values of ``key=value`` words, for keys that all headers have.
     """
 
     names: list[str]
@@ -62,21 +62,20 @@ class Fasta:
 def read_fasta(path: PathLike) -> Fasta:
     r"""Read a FASTA file.
 
-    A header starts with ``>``: a name, then any text, in which words of the form
-    ``key=value`` are fields. A ``*`` at the end of a sequence, which ends translated
-    proteins, is left out; empty lines say nothing.
+    A header starts with ``>`` and a name; later words ``key=value`` are fields. A ``*``
+    at the end of a sequence and empty lines are ignored.
 
     Parameters
     ----------
     path : str or path-like
-        The file, in ASCII or Latin-1.
+        FASTA file in ASCII or Latin-1.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If it does not start with a header, holds no record, or one without letters.
+        If it does not start with a header, has no record, or has an empty sequence.
 
     Examples
     --------
@@ -106,7 +105,7 @@ def read_fasta(path: PathLike) -> Fasta:
 
 
 def _records(path: Path) -> tuple[list[list[str]], list[str]]:
-    """Return the words of every header, and the letters that follow."""
+    """Return the words of every header, and the sequences."""
     headers: list[list[str]] = []
     parts: list[list[str]] = []
     with path.open(encoding="latin-1") as file:

@@ -17,9 +17,9 @@ class GeneSets:
     Parameters
     ----------
     views : dict of str to list
-        The genes of every set among the columns, for ``kernels`` of an estimator.
+        Columns of every set, for the ``kernels`` of an estimator.
     absent : dict of str to int
-        How many genes of every set are not among the columns, left-out sets included.
+        Number of genes of every set in the file that are not columns.
     """
 
     views: dict[str, list[Any]]
@@ -32,18 +32,18 @@ def read_gene_sets(
     r"""Read gene sets from a GMT file, as views of a table of these genes.
 
     A line of the file is a set: its name, a description, and its genes, separated by
-    tabs. Genes that are not columns of the table are dropped and counted.
+    tabs. Genes that are not columns of the table are ignored and counted.
 
     Parameters
     ----------
     path : str or path-like
         GMT file in UTF-8, optionally compressed (``.gmt.gz``).
     genes : sequence of str, data frame or AnnData
-        The columns of the table, or the table itself.
+        Columns of the table, or the table itself.
     by : {"name", "position"}, default="name"
-        How the views name their columns; sparse tables have positions alone.
+        Column names or positions in views; sparse tables require positions.
     min_genes : int, default=1
-        Genes among the columns that a set must have; others are left out.
+        Smallest number of genes among the columns; smaller sets are ignored.
 
     Returns
     -------
@@ -52,15 +52,15 @@ def read_gene_sets(
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If a line has fewer than three fields, two sets have one name, or no set has
-        enough genes among the columns.
+        If a line has fewer than three fields, two sets have the same name, or no set
+        has enough genes among the columns.
 
     Warns
     -----
     DataWarning
-        If genes are absent or sets left out: how many, and which sets.
+        If genes or sets are ignored, with their numbers.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def read_gene_sets(
 
 
 def _sets(path: Path) -> dict[str, list[str]]:
-    """Return the genes of every set, each once."""
+    """Return the genes of every set, without duplicates."""
     sets: dict[str, list[str]] = {}
     is_gzip = path.suffix.lower() == ".gz"
     data = gzip.decompress(path.read_bytes()) if is_gzip else path.read_bytes()
@@ -127,7 +127,7 @@ def _example(path: PathLike) -> str:
 
 
 def _warn(path: Path, absent: dict[str, int], left_out: list[str], least: int) -> None:
-    """Warn of absent genes and of sets that are left out, in one sentence."""
+    """Warn about absent genes and ignored sets."""
     n_absent, n_sets = sum(absent.values()), sum(map(bool, absent.values()))
     if not n_absent and not left_out:
         return

@@ -1,4 +1,4 @@
-"""Random problems whose truth is known: the simulated settings of the papers."""
+"""Simulated problems of the papers, with known truth."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,23 +19,23 @@ def make_sparse_means(
     r"""Draw two Gaussian classes that differ in the first `n_informative` features.
 
     .. math::
+
         x \mid y \sim \mathcal{N}(y \mu, I), \qquad
         \mu = \text{distance} \cdot \theta / \|\theta\|,
         \quad \theta = (1, \dots, 1, 0, \dots, 0)
 
-    The Bayes error is :math:`\Phi(-\text{distance})` whatever the sparsity, so one
-    kernel per feature makes a problem in which only the number of useful kernels
-    changes. The papers use 50, 28, 17, 9, 4 and 1 informative features of 50, which
-    are 0, 44, 66, 82, 92 and 98 per cent of noise kernels [1]_ [2]_.
+    The Bayes error, :math:`\Phi(-\text{distance})`, does not depend on the sparsity.
+    The papers use 50, 28, 17, 9, 4 and 1 informative features of 50, which are 0, 44,
+    66, 82, 92 and 98 per cent of noise kernels [1]_ [2]_.
 
     Parameters
     ----------
     n_samples : int, default=50
-        Samples; one half (rounded up) is of class +1.
+        Number of samples; half of them (rounded up) are in class +1.
     n_informative : int
-        Non-zero components of theta, from 1 to `n_features`.
+        Number of nonzero components of theta, from 1 to `n_features`.
     n_features : int, default=50
-        Dimension of the inputs.
+        Number of features.
     distance : float, default=1.75
         Distance of each mean from the origin, in standard deviations.
     random_state : int, RandomState instance or None, default=None
@@ -86,15 +86,15 @@ def make_ringnorm(
     r"""Draw Breiman's ringnorm problem: a wide Gaussian around a narrow one.
 
     Class -1 is :math:`\mathcal{N}(0, 4 I)`, class +1 is :math:`\mathcal{N}(\mu, I)`
-    with every component of mu equal to :math:`2 / \sqrt{d}` [1]_. SpicyMKL's
-    experiments with up to 6000 kernels on random feature subsets use it.
+    with all components of mu equal to :math:`2 / \sqrt{d}` [1]_. The SpicyMKL paper
+    uses it with up to 6000 kernels on random feature subsets.
 
     Parameters
     ----------
     n_samples : int, default=200
-        Samples; one half (rounded up) is of class +1.
+        Number of samples; half of them (rounded up) are in class +1.
     n_features : int, default=20
-        Dimension d of the inputs.
+        Number d of features.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
 
@@ -132,20 +132,18 @@ def make_additive_regression(
     noise: float = 0.1,
     random_state: RandomState = None,
 ) -> tuple[Array, Array]:
-    r"""Draw a regression problem in which three features act, each in its own way.
+    r"""Draw a regression problem with three relevant features.
 
     .. math:: y = \sin(3 x_0) + x_1^2 - x_2 + \text{noise} \cdot \varepsilon
 
-    with uniform inputs on [-1, 1] and standard normal :math:`\varepsilon`. A sparse
-    combination of one kernel per feature should find the first three columns, and
-    its ``contributions`` their shapes.
+    with uniform inputs on [-1, 1] and standard normal :math:`\varepsilon`.
 
     Parameters
     ----------
     n_samples : int, default=200
-        Samples.
+        Number of samples.
     n_features : int, default=10
-        Features, at least 3; those after the third are irrelevant.
+        Number of features, at least 3; those after the third are irrelevant.
     noise : float, default=0.1
         Standard deviation of the noise, non-negative.
     random_state : int, RandomState instance or None, default=None
@@ -187,25 +185,25 @@ def make_epistasis(
     heritability: float = 0.4,
     random_state: RandomState = None,
 ) -> tuple[Array, Array, float]:
-    r"""Draw genotypes of which two act together, and neither acts alone.
+    r"""Draw genotypes with two markers that have a joint but no separate effect.
 
-    The probability of class +1 is :math:`f_{ij}` for people with i and j minor alleles
-    at the first two markers, the penetrance table. Its mean over either marker is the
-    prevalence K for each genotype of the other one, so that no marker has an effect
-    of its own. The heritability is :math:`\operatorname{Var}(f) / (K (1 - K))` [1]_.
-    All markers are independent, in Hardy-Weinberg equilibrium.
+    The probability of class +1 is :math:`f_{ij}` for samples with i and j minor alleles
+    at the first two markers (the penetrance table). Its mean over either marker is the
+    prevalence K for each genotype of the other marker. The heritability is
+    :math:`\operatorname{Var}(f) / (K (1 - K))` [1]_. All markers are independent and in
+    Hardy-Weinberg equilibrium.
 
     Parameters
     ----------
     n_samples : int, default=1600
-        Samples; one half (rounded up) is of class +1.
+        Number of samples; half of them (rounded up) are in class +1.
     n_markers : int, default=1000
-        Markers, at least 2; those after the second are irrelevant.
+        Number of markers, at least 2; those after the second are irrelevant.
     heritability : float, default=0.4
-        Share of the variance of the classes that the table explains in the population,
-        above 0 and at most 0.5.
+        Share of the variance of the classes that the table explains, above 0 and at
+        most 0.5.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw, of the table as well.
+        Seed of the draw and of the table.
 
     Returns
     -------
@@ -257,10 +255,10 @@ def make_epistasis(
 def _penetrances(
     heritability: float, rng: np.random.RandomState
 ) -> tuple[Array, Array, float]:
-    """Return shares of genotypes of two markers, their penetrances and prevalence.
+    """Return the genotype shares of two markers, penetrances, and prevalence.
 
-    Deviations of variance v from the prevalence K explain v / (K (1 - K)). Random ones
-    are drawn until there is a K for which all penetrances are probabilities.
+    Random tables are drawn until there is a prevalence K for which all penetrances are
+    probabilities.
     """
     while True:
         minor = rng.uniform(0.2, 0.5, 2)[:, None]

@@ -1,7 +1,7 @@
-"""Real data sets by name: from a folder, or from scikit-learn.
+"""Real data sets by name, from a folder or from scikit-learn.
 
-The folder is the one that the environment variable ``MULTIKERNEL_DATA`` names; it
-holds one ``NAME.npz`` per set and is only ever read.
+The environment variable ``MULTIKERNEL_DATA`` defines the folder; it contains one
+``NAME.npz`` per data set and is never changed.
 """
 
 import os
@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 
 DATA_VARIABLE = "MULTIKERNEL_DATA"
 
-# Short names of the papers' sets, and the files that hold them.
+# Files of the papers' data sets, by short name.
 _FILES: Mapping[str, str] = {
     "liver": "uci_liver_bupa",
     "pima": "uci_pima",
@@ -40,31 +40,30 @@ _BUNDLED = {
 def load(name: str, *, as_frame: bool = False) -> Bunch:
     """Load a data set by name.
 
-    The folder named by the environment variable ``MULTIKERNEL_DATA`` is looked in
-    first, then scikit-learn's bundled sets.
+    The folder in the environment variable ``MULTIKERNEL_DATA`` has priority over
+    scikit-learn's bundled data sets.
 
     Parameters
     ----------
     name : str
-        A short name (``"liver"``, ``"pima"``, ``"ionosphere"``, ``"wpbc"``,
-        ``"sonar"``, ``"ringnorm"``, ``"splice"``, ``"mnist"``), a bundled set
-        (``"breast_cancer"``, ``"diabetes"``, ``"digits"``, ``"iris"``, ``"wine"``),
-        or the name of a file in the folder without its ending.
+        Short name (``"liver"``, ``"pima"``, ``"ionosphere"``, ``"wpbc"``, ``"sonar"``,
+        ``"ringnorm"``, ``"splice"``, ``"mnist"``), bundled set (``"breast_cancer"``,
+        ``"diabetes"``, ``"digits"``, ``"iris"``, ``"wine"``), or file name in the
+        folder without suffix.
     as_frame : bool, default=False
-        Whether data carry their names, as estimators take and show them: then ``X`` and
-        ``Y`` are data frames of pandas (sequences a column ``sequence`` of `X`), ``y``
-        is a series, of the names of classes where the set has them, ``views`` holds the
-        columns of each view, the ``kernels`` of an estimator, and ``K`` the Gram
-        matrices by name, as `multikernel.stack_grams` takes them.
+        Whether to return data with names: ``X`` and ``Y`` as pandas data frames, ``y``
+        as a series (of class names if known), ``views`` as column names for the
+        ``kernels`` of an estimator, and ``K`` as Gram matrices by name for
+        `multikernel.stack_grams`.
 
     Returns
     -------
     data : Bunch
-        ``name`` and, where the set has them:
+        ``name`` and, if the data set has them:
 
         - ``X`` of shape (n_samples, n_features), ``y`` of shape (n_samples,),
           ``feature_names``; two-class labels are -1 and +1, nothing is scaled, and
-          missing values stay NaN;
+          missing values are NaN;
         - ``views``, a dict of column blocks of `X` by name (without a copy);
         - ``K`` of shape (n_kernels, n_samples, n_samples), ``kernel_names`` and the
           labels ``Y`` of shape (n_samples, n_labels);
@@ -74,9 +73,9 @@ def load(name: str, *, as_frame: bool = False) -> Bunch:
     Raises
     ------
     FileNotFoundError
-        If the set is known but is neither in the folder nor on this machine.
+        If the data set is known but not available.
     ValueError
-        If no set of that name is known.
+        If no data set has that name.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def load(name: str, *, as_frame: bool = False) -> Bunch:
 
 
 def _loaded(name: str) -> Bunch:
-    """Return a set as arrays."""
+    """Return a data set as arrays."""
     path = _file_of(name)
     if path is not None:
         return _read_npz(name, path)
@@ -109,7 +108,7 @@ def _loaded(name: str) -> Bunch:
 
 
 def _named(data: Bunch) -> Bunch:
-    """Return a set with its names in place of arrays without."""
+    """Return a data set as data frames, series and mappings with names."""
     import pandas as pd
 
     samples, content = data.get("sample_ids"), Bunch(**data)
@@ -133,7 +132,7 @@ def _named(data: Bunch) -> Bunch:
 
 
 def _column_names(data: Bunch) -> list[str]:
-    """Return names for columns that have none: their place, in their view."""
+    """Return names for unnamed columns: the view and the position in it."""
     views = data.get("views") or {"x": data.X}
     return [f"{name}{k}" for name, X in views.items() for k in range(X.shape[1])]
 
@@ -144,7 +143,7 @@ def available() -> tuple[str, ...]:
     Returns
     -------
     names : tuple of str
-        Sorted; short names come with the file names they stand for.
+        Sorted names, including short names of files.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def _folder() -> Path | None:
 def _file_of(name: str) -> Path | None:
     folder = _folder()
     stem = _FILES.get(name, name)
-    # A name is no path: "../x" must not leave the folder.
+    # A name such as "../x" must not leave the folder.
     if folder is None or Path(stem).name != stem:
         return None
     path = folder / f"{stem}.npz"
@@ -193,7 +192,7 @@ def _read_npz(name: str, path: Path) -> Bunch:
 
 
 def _holds_letters(X: Any) -> bool:
-    """Say whether X is a table of ASCII capitals: one sequence per row."""
+    """Return whether X is a table of ASCII capitals: one sequence per row."""
     if X is None or X.dtype != np.uint8:
         return False
     return bool(X.min() >= ord("A") and X.max() <= ord("Z"))

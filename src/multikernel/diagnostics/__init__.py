@@ -1,4 +1,4 @@
-"""What theory says of a dictionary, before or after a fit."""
+"""Theory of a dictionary: recovery coefficients and complexity bounds."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Local Rademacher complexity as numbers: what the tails of spectra are for."""
+"""Bounds on local Rademacher complexities from the tails of spectra."""
 
 import math
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from multikernel._typing import Array, Indices
 
 @dataclass(frozen=True)
 class LocalComplexity:
-    """A bound on the local Rademacher complexity of one kernel's unit ball.
+    """A bound on the local Rademacher complexity of a kernel's unit ball.
 
     Parameters
     ----------
     bound : float
         The bound.
     cut_off : int
-        The theta at which it is reached: how many eigenvalues exceed r.
+        The minimizing theta, the number of eigenvalues above r.
     """
 
     bound: float
@@ -27,30 +27,28 @@ class LocalComplexity:
 def local_rademacher_bound(
     eigenvalues: Array, r: float, n_samples: int, *, tail: float = 0.0
 ) -> LocalComplexity:
-    r"""Return the upper bound of theorem 3 of [1]_, and the cut-off that gives it.
+    r"""Return the upper bound of theorem 3 of [1]_, and its cut-off.
 
-    For the functions g of norm at most one in the space of a kernel with
-    :math:`E g^2 \le r`,
+    For functions g of norm at most one in the kernel's space with :math:`E g^2 \le r`,
 
     .. math::
+
         E R_n(F; r) \le \sqrt{\frac2n \min_\theta \Bigl( \theta r + \sum_{j > \theta}
         \lambda_j \Bigr)} = \sqrt{\frac2n \sum_j \min(r, \lambda_j)}.
 
-    The minimising theta is the first cut-off to try in a constraint on tails.
+    The minimizing theta is a good first cut-off for a constraint on tails.
 
     Parameters
     ----------
     eigenvalues : ndarray of shape (n_eigenvalues,)
-        Eigenvalues of the kernel's integral operator, in any order; on a sample the
-        eigenvalues of K / n stand for them. The theorem is about the operator: with a
-        sample in its place the number is an estimate of the bound.
+        Eigenvalues of the kernel's integral operator, in any order. Those of K / n on a
+        sample estimate them.
     r : float
         Bound on the second moment of the functions, positive.
     n_samples : int
-        Size of the samples.
+        Number of samples.
     tail : float, default=0.0
-        Sum of eigenvalues that are not given, for example the `TailSums.tails` beyond
-        the leading ones.
+        Sum of the omitted eigenvalues, such as `TailSums.tails`.
 
     Raises
     ------
@@ -108,25 +106,26 @@ def cut_off_values(eigenvalues: Array, r: float) -> Array:
 def local_rademacher_leading_term(
     spectra: Array, r: float, n_samples: int, *, radius: float = 1.0
 ) -> float:
-    r"""Return the leading term of theorem 6 of [1]_, which is no bound by itself.
+    r"""Return the leading term of theorem 6 of [1]_, which is not a bound by itself.
 
     .. math::
+
         \sqrt{\frac{16 e}{n} \max_m \sum_j \min\bigl(r, e^2 \Lambda^2 \log^2(M)
         \lambda_j(\tilde K_m)\bigr)}
 
-    It describes the class of "conv" with p = 1, for kernels that are uniformly bounded
-    and uncorrelated. To be a bound it lacks a term of order 1 / n, which the theorem
-    does not give; so for a single kernel it is zero, and says nothing.
+    It applies to "conv" with p = 1, for uniformly bounded, uncorrelated kernels. A
+    bound requires a further term of order 1 / n, which the theorem does not specify.
+    For a single kernel the leading term is zero.
 
     Parameters
     ----------
     spectra : ndarray of shape (n_kernels, n_eigenvalues)
-        Eigenvalues of the integral operators of the kernels divided by their tails; on
-        a sample the eigenvalues of K / n stand for them.
+        Eigenvalues of the kernels' integral operators, divided by their tails. Those of
+        K / n on a sample estimate them.
     r : float
         Bound on the second moment of the functions, positive.
     n_samples : int
-        Size of the samples.
+        Number of samples.
     radius : float, default=1.0
         Bound Lambda on the norm of the functions.
 
@@ -168,19 +167,19 @@ def local_rademacher_rate(
     r"""Return the rate of theorem 7 of [1]_, without its constants.
 
     .. math::
+
         (s \log^2 M)^{1 / (1 + \alpha)} \, M^{(\alpha - 1) / (\alpha + 1)} \,
         n^{-\alpha / (1 + \alpha)}
 
-    With the squared loss the excess risk of "conv" falls like that where eigenvalues
-    fall as :math:`\lambda_j \le d j^{-\alpha}`: between :math:`\log(M) / \sqrt n` for
-    alpha near one and :math:`M / n` for spectra that end. Ratios of rates mean
-    something, their values do not. `local_rademacher_leading_term`
-    has the assumptions.
+    With the squared loss, the excess risk of "conv" decreases at this rate if
+    eigenvalues decrease as :math:`\lambda_j \le d j^{-\alpha}`: between :math:`\log(M)
+    / \sqrt n` for alpha near one and :math:`M / n` for finite spectra. Only ratios of
+    rates are meaningful. The assumptions are those of `local_rademacher_leading_term`.
 
     Parameters
     ----------
     n_samples : int
-        Size of the samples.
+        Number of samples.
     n_kernels : int
         Number of kernels M, at least two.
     decay : float
@@ -208,13 +207,13 @@ def local_rademacher_rate(
         raise ValueError(f"decay must be above 1, got {decay}.")
     if n_kernels < 2:
         raise ValueError(f"n_kernels must be at least 2, got {n_kernels}.")
-    share = 1.0 / (1.0 + decay)  # and alpha / (1 + alpha) is what it leaves of one
+    share = 1.0 / (1.0 + decay)  # and alpha / (1 + alpha) = 1 - share
     slow = (scale * math.log(n_kernels) ** 2) ** share
     return float(slow * n_kernels ** (1.0 - 2.0 * share) * n_samples ** (share - 1.0))
 
 
 def _checked(eigenvalues: Array | Indices, r: float, n_samples: int) -> Array:
-    """Return eigenvalues as floats; raise if they, r or n_samples are wrong."""
+    """Return eigenvalues as floats; raise if they, r or n_samples are invalid."""
     values = np.asarray(eigenvalues, dtype=np.float64)
     if not (math.isfinite(r) and r > 0.0):
         raise ValueError(f"r must be a positive number, got {r}.")
@@ -222,6 +221,6 @@ def _checked(eigenvalues: Array | Indices, r: float, n_samples: int) -> Array:
         raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
     if not bool(np.all(np.isfinite(values) & (values >= 0.0))):
         raise ValueError(
-            "eigenvalues must be finite and not negative; clip what rounding leaves."
+            "eigenvalues must be finite and nonnegative: clip rounding errors at zero."
         )
     return values

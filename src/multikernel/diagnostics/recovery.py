@@ -1,4 +1,4 @@
-"""The theory of MKL-GOMP as numbers: exact recovery, and generalisation."""
+"""Theory of MKL-GOMP: exact recovery, and generalization."""
 
 import math
 from dataclasses import dataclass
@@ -29,14 +29,13 @@ class RecoveryCoefficient:
     Parameters
     ----------
     value : float
-        The coefficient, or an upper bound: below one, recovery is guaranteed in both
-        cases.
+        The coefficient or an upper bound. Recovery is guaranteed if it is below one.
     lower : float
-        A value that the coefficient reaches at least, equal to `value` if exact.
+        Lower bound on the coefficient, equal to `value` if exact.
     kind : {"exact", "upper bound"}
-        What `value` is.
+        Meaning of `value`.
     worst_kernel : int
-        The kernel outside the set that `value` belongs to; -1 where there is none.
+        The kernel outside the set that determines `value`; -1 if there is none.
     """
 
     value: float
@@ -50,52 +49,49 @@ def recovery_coefficient(
 ) -> RecoveryCoefficient:
     r"""Return the coefficient of theorem 2 of [1]_ for a set G of good kernels.
 
-    With :math:`Q_j = (K_j (K_j + \alpha I)^{-1})^{1/2}` the improvement of kernel j on
-    a residual r is :math:`\|Q_j r\|^2 / 2`. On residuals in the range of
-    :math:`K_G = \sum_{i \in G} K_i`, with U a basis of it, kernels outside G improve
-    by at most :math:`\mu^2` times the best improvement within,
+    With :math:`Q_j = (K_j (K_j + \alpha I)^{-1})^{1/2}`, the improvement of kernel j on
+    a residual r is :math:`\|Q_j r\|^2 / 2`. For residuals in the range of :math:`K_G =
+    \sum_{i \in G} K_i` with basis U, kernels outside G improve by at most :math:`\mu^2`
+    times the best improvement within G,
 
     .. math::
+
         \mu = \max_{j \notin G} \sup_{\|v\| = 1} \sum_{i \in G} \|C_{ij} v\|, \quad
         C_{ij} = Q_i U \Bigl(U^\top \sum_{k \in G} Q_k^2 \, U\Bigr)^{-1} U^\top Q_j,
 
-    which is the (2, 1) operator norm of the coherence matrix C: a unit ball of sums of
-    norms is spanned by its single blocks. Where :math:`\mu < 1` and the target is a
-    function of G without noise, no kernel outside G ever looks best.
+    the (2, 1) operator norm of the coherence matrix C. If :math:`\mu < 1` and the
+    target is a function of G without noise, no kernel outside G is ever selected.
 
     Parameters
     ----------
     gram : GramStack
         Square matrices of all kernels.
     good : ndarray of shape (n_good,)
-        The kernels of G, at least one.
+        Indices of the kernels in G, at least one.
     alpha : float
-        The ridge in the summed scale of `Problem`, n_samples times lambda.
+        Ridge in the summed scale of `Problem`, n_samples times lambda.
     fit_intercept : bool, default=False
-        Whether kernels are centred, as `GroupOMP` does with an intercept.
+        Whether kernels are centered, as in `GroupOMP` with an intercept.
 
     Raises
     ------
     ValueError
-        If `good` is empty, repeats a kernel or names one that is not there, or alpha
-        is not positive.
+        If `good` is empty, has duplicates or invalid indices, or alpha is not positive.
 
     Notes
     -----
-    The supremum of a convex function over a sphere is hard in general. An ascent gives
-    a lower bound g at some v; with weights w_i = 1 / ||C_ij v||, Cauchy and Schwarz
-    give the upper bound (g lambda_max(sum_i w_i C_ij^T C_ij))^(1/2), which equals g
-    where v is the leading eigenvector: then g is the exact value. That is always so
-    for one good kernel, and for a kernel outside G of rank one. Otherwise the least of
-    that bound, sum_i ||C_ij|| and sqrt(n_good) ||C_j|| is returned as an upper bound.
-    Eigenvalue decompositions of all kernels: O(n_kernels n_samples^3).
+    Maximizing a convex function over a sphere is hard in general. An ascent gives a
+    lower bound g at some v. With weights w_i = 1 / ||C_ij v||, the Cauchy-Schwarz
+    inequality gives the upper bound (g lambda_max(sum_i w_i C_ij^T C_ij))^(1/2), which
+    equals g if v is the leading eigenvector. This always holds for one good kernel, and
+    for outside kernels of rank one. Otherwise the smallest of that bound, sum_i
+    ||C_ij|| and sqrt(n_good) ||C_j|| is returned. The cost is O(n_kernels n_samples^3).
 
-    Equation (8) of [1]_ prints the factors K_G and Q_i of C in the other order, which
-    is the same where they commute; the order here is the one for which the bound
-    (7) of the theorem holds in general. The theorem compares with the best kernel of
-    G, whether it is selected already or not: with a strong ridge a selected kernel can
-    still offer the largest improvement, and the guarantee for the next step is then
-    void.
+    Equation (8) of [1]_ has the factors K_G and Q_i of C in the other order, which is
+    equivalent if they commute; bound (7) holds in general for the order here. The
+    theorem compares with all kernels of G, selected or not. With a strong ridge a
+    selected kernel can still have the largest improvement, and the guarantee for the
+    next step is then void.
 
     References
     ----------
@@ -143,7 +139,7 @@ def recovery_coefficient(
     inside = [_root(gram, int(m), alpha, fit_intercept=fit_intercept) for m in good]
     total = sum(root @ root for root in inside)
     basis, inverse_roots = _pseudo_root(np.asarray(total))
-    # C_ij = A_i B_j with B_j = (U^T S U)^(-1/2) U^T Q_j, so B_j can be shared by all i.
+    # C_ij = A_i B_j with B_j = (U^T S U)^(-1/2) U^T Q_j, which all i share.
     roots = [root @ basis * inverse_roots for root in inside]
     bounds = [
         (*_column_norm(roots, (basis * inverse_roots).T @ root), m)
@@ -160,7 +156,7 @@ def recovery_coefficient(
 
 
 def _places(owner: str, good: object, n_kernels: int) -> Indices:
-    """Return numbers of kernels as an array; refuse a set that is none."""
+    """Return kernel indices as an array; raise if they are invalid."""
     try:
         places = np.asarray(good)
     except ValueError:  # lists of different lengths
@@ -175,14 +171,14 @@ def _places(owner: str, good: object, n_kernels: int) -> Indices:
 
 
 def _root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Array:
-    """Return Q_m = (K_m (K_m + alpha I)^{-1})^{1/2}, K_m centred with an intercept."""
+    """Return Q_m = (K_m (K_m + alpha I)^{-1})^{1/2}, centered with an intercept."""
     n_samples = gram.shape[1]
     K = gram.take(np.array([m])).columns(np.arange(n_samples))[0]
     if fit_intercept:
         K = K - K.mean(axis=0)
         K = K - K.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    # With a small alpha, eigenvalues that are only rounding would count as much as any.
+    # With a small alpha, rounding errors of eigenvalues would count fully.
     values[values < n_samples * EPS * values[-1]] = 0.0
     return np.asarray((vectors * np.sqrt(values / (values + alpha))) @ vectors.T)
 
@@ -198,7 +194,7 @@ def _column_norm(left: list[Array], right: Array) -> tuple[float, float]:
     """Return bounds on sup_v sum_i ||A_i B v|| over unit vectors v."""
     if right.shape[0] == 0 or not np.any(right):
         return 0.0, 0.0
-    # Only the row space of B matters: a kernel of low rank makes small blocks.
+    # Only the row space of B matters, so low ranks give small blocks.
     u, sizes, _ = np.linalg.svd(right, full_matrices=False)
     positive = sizes > NEGLIGIBLE * sizes[0]
     scaled = u[:, positive] * sizes[positive]
@@ -224,7 +220,7 @@ def _block_norms(forms: Array, v: Array) -> Array:
 
 
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
-    """Maximise sum_i ||C_i v|| from a start by its linearisations, monotonically."""
+    """Maximize sum_i ||C_i v|| by successive linearizations, monotonically."""
     value = 0.0
     for _ in range(500):
         norms = _block_norms(forms, v)
@@ -237,7 +233,7 @@ def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
 
 
 def _weighted_bound(forms: Array, v: Array) -> float:
-    """Return the bound by Cauchy and Schwarz with the weights of an ascent's end."""
+    """Return the Cauchy-Schwarz bound with the weights at the end of an ascent."""
     norms = _block_norms(forms, v)
     weighted = np.einsum("iab,i->ab", forms, 1.0 / norms)
     largest = float(np.linalg.eigvalsh(weighted)[-1])
@@ -253,13 +249,14 @@ def rademacher_bound(
     target_bound: float,
     delta: float = 0.05,
 ) -> float:
-    r"""Return the generalisation bound of theorem 1, equation (6) of [1]_.
+    r"""Return the generalization bound of theorem 1, equation (6) of [1]_.
 
-    Over functions of at most s kernels with :math:`\|f\|^2 \le \tau`, the risk
-    (expected squared error) of the empirical minimiser is, with probability at least
-    :math:`1 - \delta`, above the best risk by at most
+    For functions of at most s kernels with :math:`\|f\|^2 \le \tau`, the risk (expected
+    squared error) of the empirical minimizer exceeds the best risk, with probability at
+    least :math:`1 - \delta`, by at most
 
     .. math::
+
         8 L \sqrt{\frac{s \kappa \tau}{n}} + 4 L^2 \sqrt{\frac{\log(3 / \delta)}{2 n}},
         \qquad L = M + \sqrt{s \kappa \tau}.
 
@@ -272,13 +269,13 @@ def rademacher_bound(
     n_kernels : int
         Number of selected kernels s.
     squared_norm : float
-        The bound tau on the sum of the squared norms of the f_m.
+        Bound tau on the sum of the squared norms of the f_m.
     largest_diagonal : float
-        The largest k_m(x, x) over kernels and inputs, kappa.
+        Largest k_m(x, x) over kernels and inputs, kappa.
     target_bound : float
-        The largest absolute target M.
+        Largest absolute target M.
     delta : float, default=0.05
-        Probability with which the bound may fail, in (0, 1).
+        Probability that the bound fails, in (0, 1).
 
     Returns
     -------

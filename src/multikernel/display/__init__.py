@@ -1,4 +1,4 @@
-"""Pictures of fitted models, in scikit-learn's Display convention."""
+"""Plots of fitted models, in scikit-learn's Display convention."""
 
 import lazy_loader
 

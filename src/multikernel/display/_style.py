@@ -1,4 +1,4 @@
-"""What the displays share: matplotlib on demand, colours, labels that fit."""
+"""Shared parts of the displays: matplotlib on demand, colors, labels that fit."""
 
 import importlib
 import inspect
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure
     from matplotlib.lines import Line2D as Line2D
 else:
-    # Names of types alone: matplotlib is imported where it draws.
+    # At run time these are only type names; matplotlib is imported on demand.
     Axes = BarContainer = Figure = Line2D = Any
 
-# Okabe & Ito's colours without the yellow: told apart by colour-blind readers, and
-# dark enough for lines on white.
+# The colorblind-safe palette of Okabe and Ito without yellow, which is too light.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 QUIET = "#B8BEC4"
 INK = "#333333"
@@ -35,7 +34,7 @@ DASHED: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3
 
 
 def pyplot() -> Any:
-    """Return matplotlib's pyplot, or say how to install it."""
+    """Return matplotlib's pyplot; raise with the installation command if missing."""
     try:
         return importlib.import_module("matplotlib.pyplot")
     except ImportError as error:
@@ -45,15 +44,15 @@ def pyplot() -> Any:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the whole figure that holds the axes, also from within a subfigure."""
+    """Return the figure that contains the axes, also from a subfigure."""
     return ax.figure.figure
 
 
 def axes_for(ax: Any, count: int, **figure: Any) -> list[Axes]:
-    """Return the axes that a caller gave, or `count` new ones, one below the other.
+    """Return `count` axes: those of the caller, or new ones below each other.
 
-    New ones are made with the keywords of ``pyplot.subplots``; another number of axes,
-    or anything else, is refused.
+    New axes are created with the keywords of ``pyplot.subplots``. Raise for another
+    number of axes.
     """
     if ax is None:
         shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
@@ -73,10 +72,10 @@ def note(
     shift: tuple[float, float],
     **style: Any,
 ) -> None:
-    """Write a small text beside a point.
+    """Write a small text next to a point.
 
-    Its coordinates are in the units `measured` ("data" or "axes fraction"), and the
-    text begins at the `shift` from there, in points.
+    `at` is in the units `measured` ("data" or "axes fraction"); the text begins at
+    `shift` from there, in points.
     """
     small: dict[str, Any] = {"color": INK, "fontsize": "small"}
     small |= {"xycoords": measured, "textcoords": "offset points"}
@@ -84,21 +83,21 @@ def note(
 
 
 def color(index: int) -> str:
-    """Return the color of a series; they repeat after the palette's length."""
+    """Return the color of a series; colors repeat after the palette."""
     return PALETTE[index % len(PALETTE)]
 
 
 def tidy(ax: Axes, *, grid: Literal["x", "y", "both"]) -> None:
-    """Remove the box around a plot and draw faint grid lines at ticks of an axis."""
+    """Remove the box around a plot, and draw faint grid lines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#E6E8EA", linewidth=0.8)
     ax.set_axisbelow(True)
 
 
 def shorten(text: str, length: int = 44) -> str:
-    """Return the text, its middle left out if it is longer than `length`.
+    """Return the text with its middle omitted if it is longer than `length`.
 
-    Both ends stay: a kernel's name starts with its kind and ends with its columns.
+    Both ends remain: a kernel's name starts with its kind and ends with its columns.
 
     Examples
     --------
@@ -113,14 +112,14 @@ def shorten(text: str, length: int = 44) -> str:
 
 
 KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\d+)?")
-"""A kernel's name: its kind, its parameters, its columns, and a number if need be."""
+"""Name of a kernel: kind, parameters, columns, and an optional number."""
 
 
 def as_printed(name: str) -> str:
-    """Return the name of a kernel as a paper would print it, columns first.
+    """Return the name of a kernel in the style of papers, columns first.
 
-    What is no name of a kernel, or one of a kernel within another, stays as it is; of
-    a product every factor is printed so.
+    Other names, and names of nested kernels, are unchanged; products are converted
+    factor by factor.
 
     Examples
     --------
@@ -138,7 +137,7 @@ def as_printed(name: str) -> str:
     kind, given, columns, number = match.groups()
     parameters = [part.replace("=", " ") for part in given.split(", ") if part]
     words = [re.sub("^sigma ", "width ", text) for text in parameters]
-    # Of its columns and width nobody asks which kernel a Gaussian is.
+    # A width after columns implies a Gaussian kernel.
     plain = kind == "gaussian" and columns
     parts = [columns] if columns else []
     parts += [] if plain else [kind.replace("_", " ").replace("gaussian", "Gaussian")]
@@ -146,7 +145,7 @@ def as_printed(name: str) -> str:
 
 
 def literal(text: object) -> str:
-    r"""Return a text that matplotlib draws literally, with dollar signs escaped.
+    r"""Return a text that matplotlib draws literally, with escaped dollar signs.
 
     Examples
     --------
@@ -158,10 +157,8 @@ def literal(text: object) -> str:
 
 
 def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) -> None:
-    """Add a legend of some lines, including texts that start with an underscore.
-
-    Matplotlib skips such labels, so the texts are set afterwards.
-    """
+    """Add a legend of some lines, including texts that start with an underscore."""
+    # Matplotlib skips labels with an underscore, so the texts are set afterwards.
     drawn = ax.legend(lines, ["label"] * len(lines), frameon=False, fontsize="small")
     drawn.set_title(literal(title))
     for entry, text in zip(drawn.get_texts(), texts, strict=True):
@@ -208,17 +205,17 @@ def printed(name: str) -> str:
 
 
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
-    """Return the nearest positions in [0, 1] that keep a distance from each other.
+    """Return the nearest positions in [0, 1] with a minimum distance, in order.
 
-    They stay in their order; the separation is less if they do not all fit.
+    The separation is smaller if they do not all fit.
     """
     wanted = np.asarray(positions, dtype=np.float64)
     n_labels = wanted.size
     if n_labels < 2:
         return np.clip(wanted, 0.0, 1.0)
     ramp = min(separation, 1.0 / (n_labels - 1)) * np.arange(n_labels)
-    # Less its share of the ramp, a position need only not fall below the one before:
-    # isotonic regression, which keeps clusters centred where they are.
+    # After subtracting the ramp, positions must only be nondecreasing. Isotonic
+    # regression does this and keeps clusters centered.
     order = np.argsort(wanted, kind="stable")
     level = isotonic_regression(wanted[order] - ramp)
     moved = np.empty(n_labels)
@@ -227,9 +224,9 @@ def spread(positions: Sequence[float] | Array, separation: float) -> Array:
 
 
 def name_rows(ax: Axes, names: Mapping[int, str], n_rows: int) -> None:
-    """Write a name, shortened, beside each row of horizontal bars, the first on top.
+    """Write a shortened name beside each row of horizontal bars, the first on top.
 
-    `n_rows` counts those without a name as well.
+    `n_rows` includes rows without a name.
     """
     ax.set_yticks(list(names), [literal(printed(n)) for n in names.values()])
     ax.set_ylim(n_rows - 0.4, -0.6)
@@ -240,7 +237,7 @@ def name_rows(ax: Axes, names: Mapping[int, str], n_rows: int) -> None:
 def bars(
     ax: Axes, widths: ArrayLike, names: Sequence[str], colors: Any, **style: Any
 ) -> BarContainer:
-    """Draw horizontal bars, each with a name beside it, the first on top."""
+    """Draw horizontal bars with names, the first on top."""
     rows = np.arange(len(names))
     drawn = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
     name_rows(ax, dict(enumerate(names)), max(len(names), 1))
@@ -248,10 +245,10 @@ def bars(
 
 
 def label_columns(ax: Axes, names: Sequence[str]) -> None:
-    """Write names below a plot at 0, 1, ...: in lines, or upright, so that all fit."""
+    """Write names below a plot at 0, 1, ..., wrapped or vertical so that they fit."""
     texts = [shorten(name) for name in names]
     width = ax.get_position().width * figure_of(ax).get_figwidth() * 72.0
-    # A letter is about 0.6 of the font's 10 points wide.
+    # A letter is about 6 points wide at the font size of 10 points.
     n_letters = int(width / (6.0 * max(len(texts), 1))) - 1
     longest = max((len(word) for text in texts for word in text.split()), default=0)
     if longest > n_letters:
@@ -262,15 +259,15 @@ def label_columns(ax: Axes, names: Sequence[str]) -> None:
 
 
 def headline(ax: Axes, text: str) -> None:
-    """Write a sentence above a plot, at its left end."""
+    """Write a sentence above a plot, left-aligned."""
     ax.set_title(literal(text), loc="left", fontsize="medium", color=INK)
 
 
 def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
-    """Write a text at the right end of each line, moved apart where needed.
+    """Write a shortened text at the right end of each line, without overlaps.
 
-    The axes have their final limits; long texts are shortened. A line ends at its last
-    number, or at the bottom if it has none.
+    The axes must have their final limits. A line without finite values ends at the
+    bottom.
     """
     low, high = ax.get_ylim()
     share = ax.get_position().height * figure_of(ax).get_figheight() * 72.0
@@ -295,10 +292,10 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
 
 
 def dashes_apart(values: Array) -> list[Any]:
-    """Return a line style for every line, dashed where it lies on an earlier one.
+    """Return a line style per line: dashed for lines that cover an earlier one.
 
-    The line below shows in the gaps, so that both colors are seen. Values have a column
-    for each line, nan where it is not drawn.
+    The earlier line shows in the gaps. `values` has one column per line, with NaN where
+    it is not drawn.
     """
     filled = np.nan_to_num(values)
     near = 0.01 * (np.ptp(filled) if filled.size else 0.0)
@@ -307,17 +304,17 @@ def dashes_apart(values: Array) -> list[Any]:
     for line in range(values.shape[1]):
         apart = np.abs(filled[:, :line] - filled[:, [line]])
         below = int(np.count_nonzero((apart <= near).all(axis=0)))
-        # Colors repeat after the palette's length.
+        # Lines of equal color get different dashes.
         styles.append(gaps[(below + line // len(PALETTE)) % len(gaps)])
     return styles
 
 
 def value_name(model: Any, place: int) -> str:
-    """Return what the terms of a model are terms of, for an axis."""
+    """Return the axis label of a model's terms."""
     labels = getattr(model, "classes_", None)
     if model._state.model.coefs.shape[2] > 1:
         return f"contribution to f of {output_heads(model)[place]}, mean zero"
-    # Of ordered classes there are more beside one function.
+    # Ordinal models have one function for several classes.
     towards = ""
     if labels is not None and len(labels) == 2:
         towards = f" (positive: {labels[1]})"

@@ -1,4 +1,4 @@
-"""A picture of one function of an additive model against its column."""
+"""Plot of a function of an additive model against its columns."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -25,57 +25,53 @@ from multikernel.kernels.columns import label_of
 from multikernel.kernels.interactions import SEPARATOR
 
 N_POINTS = {1: 200, 2: 60}
-"""Points of the grid along each column: a line of 200 is smooth at the width of a page,
-and a heat map of 60 x 60 costs no more than the kernel of as many samples."""
+"""Grid points per column: 200 for a line, 60 x 60 for a heat map."""
 
 
 MOST_LINES = len(_style.PALETTE)
-"""Values of a column up to which a function of two is a line for each: so many lines
-have colours of their own."""
+"""Most values of a column for which a function of two columns is drawn as lines."""
 
 
 class ContributionDisplay:
-    """A function of one column as a line with its rug, of two columns as a heat map.
+    """Plot of a function of one or two columns.
 
-    A function of a column of categories is a point for each category. A function of
-    two columns is a line for each value of the one that has few, such as a category,
-    with dots where samples are.
+    A function of one column is a line, or points for categories. A function of two
+    columns is a heat map, or lines if one column has few values.
 
     Parameters
     ----------
     grid : sequence of one or two array-likes
-        The values of each column.
+        Values of each column.
     values : array-like of shape (n_points,) or (n_points_0, n_points_1)
-        The function there.
+        Function values on the grid.
     column_names : sequence of str
-        What the columns are called.
+        Names of the columns.
     samples : array-like of shape (n_samples, n_columns), default=None
-        The columns of the data: ticks below a line, dots on lines and on a heat map.
+        Samples, drawn as ticks below a line and as dots on lines and heat maps.
     band : pair of array-like of shape (n_points,), default=None
         Lower and upper end of a band around a line.
     title : str, default=""
-        What the function is called.
+        Title of the plot.
     value_name : str, default="contribution to f, mean zero"
-        What `values` holds, for the axis.
+        Axis label of `values`.
     band_name : str, default="band"
-        What `band` is, for the legend.
+        Legend label of `band`.
     categories : sequence of (sequence of str or None), default=None
-        For each column what its values 0, 1, ... are called, where these are
-        categories.
+        For each column, the names of its values 0, 1, ... if these are categories.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes of the lines or the heat map.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     artist_ : Line2D, list of Line2D, or QuadMesh
-        The line, the lines of one column's values, or the heat map.
+        The line, the lines, or the heat map.
 
     Raises
     ------
     ValueError
-        If shapes disagree.
+        If shapes do not match.
 
     Examples
     --------
@@ -130,32 +126,31 @@ class ContributionDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> "ContributionDisplay":
-        """Draw what a kernel, or several of the same columns, contribute.
+        """Plot the contribution of one kernel, or of several on the same columns.
 
-        Columns that the kernels do not read play no part. Values are from the
-        data before a pipeline's scaling, where that can be inverted. Of `Interactions`
-        a pair of columns, such as ``"age × dose"``, is the pure interaction: what the
-        two do together beyond what each does alone.
+        The columns' axes are in the units before a pipeline's scaling, if it can be
+        inverted. For `Interactions`, a pair of columns such as ``"age × dose"`` is the
+        pure interaction.
 
         Parameters
         ----------
         estimator : estimator
             Fitted model, or a pipeline that ends in one.
         X : array-like or data frame of shape (n_samples, n_features)
-            Data, for the rug, the range, and the mean that is taken off.
+            Data for the samples, the range, and the mean that is subtracted.
         kernel : int, str, or sequence of these
-            The kernel by number or name; of several the sum is drawn. A column, or
-            two with ×, x or * between them, is all kernels in use on just these.
+            Kernel index or name; several are summed. A column name, or two joined by ×,
+            x or *, means all active kernels on these columns.
         output : label, str or int, default=None
-            The class, or the name or number of the target, where there are several.
+            The class, or the name or index of the target, if there are several.
         bootstrap : Bootstrap, default=None
-            Fits of the same model to resamples, for the band; see
+            Refits of the same model, for the band; see
             `multikernel.inspection.bootstrap`.
         posterior : TermPosterior, default=None
-            The posterior given the kernel weights, for the band in place of
-            resamples; see `multikernel.inspection.term_posterior`.
+            Posterior for the band, instead of `bootstrap`; see
+            `multikernel.inspection.term_posterior`.
         level : float, default=0.9
-            Share of these fits inside the band, or its probability, at each point.
+            Pointwise level of the band.
         ax : matplotlib Axes, default=None
             See `plot`.
         **kwargs : dict
@@ -164,8 +159,8 @@ class ContributionDisplay:
         Raises
         ------
         ValueError
-            If a kernel is unknown or not in use, or they read other columns than one
-            another, or more than two; or if there are two bands.
+            If a kernel is unknown or inactive, the kernels have different or more than
+            two columns, or both bands are given.
         """
         if bootstrap is not None and posterior is not None:
             raise ValueError("Pass either bootstrap or posterior, not both.")
@@ -176,7 +171,7 @@ class ContributionDisplay:
         columns = _shared_columns(model, kernels)
         place = pipelines.output_place(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
-        # Where the data that the model holds have these columns: text stands last.
+        # Positions of the columns in the model's data, where text columns are last.
         held = held_columns(model).tolist()
         places = [held.index(column) for column in columns]
         given_data = in_given_units(before, data)
@@ -218,14 +213,14 @@ class ContributionDisplay:
         return display.plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "ContributionDisplay":
-        """Draw the line or the heat map.
+        """Plot the line or the heat map.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure when None.
+            Axes to draw on. Default: a new figure.
         **kwargs : dict
-            Passed to ``ax.plot``, or to ``ax.pcolormesh`` for two columns.
+            Passed to ``ax.plot``, or to ``ax.pcolormesh`` for heat maps.
 
         Raises
         ------
@@ -258,7 +253,7 @@ class ContributionDisplay:
         return self
 
     def _draw_line(self, ax: Axes, kwargs: dict[str, Any]) -> None:
-        """Draw a function of one column, its band and the rug."""
+        """Draw a function of one column, its band, and ticks at the samples."""
         x, points = self.grid[0], self.categories[0] is not None
         if self.band is not None:
             low, high = self.band
@@ -273,7 +268,7 @@ class ContributionDisplay:
         style |= {"linestyle": "none", "marker": "o"} if points else {}
         (self.artist_,) = ax.plot(x, self.values, **(style | kwargs))
         if self.samples is not None and not points:
-            # The rug stands on the axis, in its units from the bottom.
+            # Ticks at the samples, on the horizontal axis.
             at = np.zeros(len(self.samples))
             rug: dict[str, Any] = {"marker": "|", "color": _style.INK, "alpha": 0.5}
             rug |= {"linestyle": "none", "markersize": 9, "markeredgewidth": 0.6}
@@ -283,7 +278,7 @@ class ContributionDisplay:
         _style.tidy(ax, grid="y")
 
     def _draw_lines(self, ax: Axes, few: int, kwargs: dict[str, Any]) -> None:
-        """Draw a function of two columns as a line for each value of one."""
+        """Draw a function of two columns as a line for each value of one column."""
         x, levels = self.grid[1 - few], self.grid[few]
         lines = self.values.T if few else self.values
         names = self.categories[few] or [f"{level:.3g}" for level in levels]
@@ -306,7 +301,7 @@ class ContributionDisplay:
         _style.tidy(ax, grid="y")
 
     def _draw_map(self, ax: Axes, kwargs: dict[str, Any]) -> None:
-        """Draw a function of two columns, and the samples."""
+        """Draw a function of two columns as a heat map, with the samples."""
         most = float(np.abs(self.values).max()) or 1.0
         style: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -most, "vmax": most}
         style |= {"shading": "nearest", "rasterized": True}
@@ -323,7 +318,7 @@ class ContributionDisplay:
 def _titles(
     model: Any, kernel: Any, kernels: list[int], columns: Sequence[str]
 ) -> list[str]:
-    """Return a title for each drawn function: the given name, or its kernels."""
+    """Return the titles of the drawn functions: the given name, or the kernels."""
     names = model.kernel_names_
     if isinstance(kernel, str) and kernel not in names:
         return [kernel]
@@ -337,7 +332,7 @@ def _titles(
 
 
 def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]:
-    """Return the numbers of kernels given by number, by name, or by their columns."""
+    """Return the indices of kernels given by index, by name, or by their columns."""
     several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
     n_kernels = len(model.kernel_names_)
     numbers: list[int] = []
@@ -358,7 +353,7 @@ def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int
 def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
     """Return the kernel with this name, or the active kernels on these columns.
 
-    If a column and a pair of columns have the same name, the column has priority.
+    A column has priority over a pair of columns with the same name.
     """
     members = column_members(model) if has_columns(model) else {}
     if name in columns and ((columns.index(name),),) in members:
@@ -367,7 +362,7 @@ def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
     for names in (model.kernel_names_, model._state.names.plain()):
         if name in names and not (SEPARATOR in name and name in columns):
             return [names.index(name)]
-    # Not every keyboard has the sign: "age x dose" and "age * dose" will do.
+    # "age x dose" and "age * dose" are accepted as well.
     readings = [sorted(name.split(sign)) for sign in (SEPARATOR, " x ", " * ")]
     for (parts, terms), text in zip(
         members.items(), term_names(members, columns), strict=True
@@ -382,7 +377,7 @@ def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
 
 
 def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
-    """Return the columns that all of some kernels read, one or two."""
+    """Return the one or two columns that all given kernels use; else raise."""
     columns_of_kernels = [
         pipelines.kernel_columns(model, kernel).tolist() for kernel in kernels
     ]
@@ -415,10 +410,10 @@ def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
 def category_labels(
     model: Any, before: Any, columns: Sequence[int], given: Array
 ) -> list[list[str] | None]:
-    """Return the names of each column's categories, None where it holds numbers.
+    """Return the category names of each column, or None for numeric columns.
 
-    The columns have values `given`, (n_samples, n_columns), before earlier steps; 0 and
-    1 of a one-hot column are categories as well.
+    `given` are the columns before earlier steps, (n_samples, n_columns). Columns of
+    one-hot codes are categories.
     """
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
@@ -436,7 +431,7 @@ def category_labels(
 
 
 def _axis_values(values: Array, n_columns: int, categories: list[str] | None) -> Array:
-    """Return the values of a column at which to look."""
+    """Return the grid values of a column."""
     values = values[~np.isnan(values)]
     distinct = np.unique(values)
     if categories is not None or (n_columns > 1 and distinct.size <= MOST_LINES):
@@ -445,7 +440,7 @@ def _axis_values(values: Array, n_columns: int, categories: list[str] | None) ->
 
 
 def _grid_rows(data: Array, columns: list[int], axes: list[Array]) -> Array:
-    """Return rows on a grid over some columns; all other columns are at medians."""
+    """Return rows on a grid over some columns, with medians in all other columns."""
     grid = np.meshgrid(*axes, indexing="ij")
     rows = np.tile(np.median(data, axis=0), (grid[0].size, 1))
     for column, values in zip(columns, grid, strict=True):

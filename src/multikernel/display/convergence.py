@@ -1,4 +1,4 @@
-"""A picture of how fast a fit converged."""
+"""Plot of the convergence of a fit."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -19,34 +19,33 @@ _X_LABELS = {
 
 
 GAP = "multikernel-gap"
-"""What marks the lines of gaps among all lines of an axis."""
+"""Group id of the lines of duality gaps."""
 
 
 class ConvergenceDisplay:
-    """Relative duality gap and number of active kernels in the course of a fit.
+    """Relative duality gap and number of active kernels during a fit.
 
-    Greedy methods have no gap: their objective is drawn in its place.
+    For greedy methods, which have no gap, the objective is drawn instead.
 
     Parameters
     ----------
     history : structured ndarray of shape (n_lines,)
-        A fitted model's ``history_``: fields ``seconds``, ``iteration``, ``passes``,
-        ``duality_gap`` (and ``objective``, where all gaps are nan), ``n_active``, and
-        ``output``, the index of the problem that a line belongs to where a fit solved
-        several, for example one per class.
+        ``history_`` of a fitted model, with the fields ``seconds``, ``iteration``,
+        ``passes``, ``duality_gap`` (or ``objective``), ``n_active``, and ``output``,
+        the index of the problem if a fit solved several.
     output_names : sequence of str, default=None
         Names of the problems, for the legend.
     tol : float, default=None
-        The tolerance of the fit, drawn as a dashed line.
+        Tolerance of the fit, drawn as a dashed line.
 
     Attributes
     ----------
     ax_ : ndarray of shape (2,) or (1,) of matplotlib Axes
-        The gap (or the objective) above, the active kernels below where there are two.
+        Axes of the gap (or objective), and of the active kernels if drawn.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     line_ : list of Line2D
-        The lines of the upper one, one per problem.
+        Lines of the upper axes, one per problem.
 
     Examples
     --------
@@ -86,7 +85,7 @@ class ConvergenceDisplay:
         x: XAxis = "seconds",
         **line_kwargs: Any,
     ) -> "ConvergenceDisplay":
-        """Draw the history of a fitted model.
+        """Plot the history of a fitted model.
 
         Parameters
         ----------
@@ -114,25 +113,25 @@ class ConvergenceDisplay:
         x: XAxis = "seconds",
         **line_kwargs: Any,
     ) -> "ConvergenceDisplay":
-        """Draw both curves, a gap on a logarithmic axis.
+        """Plot both curves, with a logarithmic axis for the gap.
 
         Parameters
         ----------
         ax : matplotlib Axes or pair of them, default=None
-            Axes for the gap and for the active kernels, or for the gap alone; a new
-            figure with both when None. On the ``ax_`` of another display lines get the
-            next colors, and limits hold all of them.
+            Axes for the gap and the active kernels, or for the gap only. Default: a new
+            figure with both. On the ``ax_`` of another display, lines get the next
+            colors.
         x : {"seconds", "iteration", "passes"}, default="seconds"
-            What the horizontal axis shows.
+            Quantity on the horizontal axis.
         **line_kwargs : dict
-            Passed to ``ax.plot`` for all lines; a ``label`` is for the legend.
+            Passed to ``ax.plot`` for all lines; ``label`` appears in the legend.
 
         Raises
         ------
         ImportError
             If matplotlib is not installed.
         ValueError
-            If `x` is something else.
+            If `x` is invalid.
         """
         _style.check_keywords(self, "plot", line_kwargs)
         if x not in _X_LABELS:
@@ -144,7 +143,7 @@ class ConvergenceDisplay:
         upper = panels[0]
         self.ax_, self.figure_ = np.array(panels), _style.figure_of(upper)
         self.line_ = []
-        # Other models may have their lines there.
+        # The axes may contain lines of other displays.
         first = sum(line.get_gid() == GAP for line in upper.lines)
         for number in np.unique(self.history["output"]).astype(int):
             lines = self.history[self.history["output"] == number]
@@ -157,7 +156,7 @@ class ConvergenceDisplay:
             )
             for lower in panels[1:]:
                 (line,) = lower.plot(lines[x], lines["n_active"], **style)
-                # Limits begin at zero, and hold all lines, of further models too.
+                # Limits start at zero and include lines of later displays.
                 line.sticky_edges.y.append(0.0)
                 lower.update_datalim([(lines[x][0], 0.0)])
         panels[-1].set_xlabel(_X_LABELS[x])
@@ -174,7 +173,7 @@ class ConvergenceDisplay:
         return self
 
     def _look(self, number: int, line_kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return how the lines of a problem are drawn, and what they are called."""
+        """Return the style and label of a problem's lines."""
         style: dict[str, Any] = {"marker": "o", "markersize": 3.5} | line_kwargs
         if self.output_names is not None:
             given = [str(line_kwargs["label"])] if "label" in line_kwargs else []
@@ -182,20 +181,20 @@ class ConvergenceDisplay:
         return style
 
     def _heights(self, lines: NDArray[np.void]) -> NDArray[Any]:
-        """Return what is drawn in the upper plot."""
+        """Return the values of the upper plot."""
         if self._greedy:
             return np.asarray(lines["objective"])
-        # A gap of zero has no place on a logarithmic axis.
+        # A logarithmic axis cannot show a gap of zero.
         gaps = lines["duality_gap"]
         return np.where(gaps > 0, gaps, np.nan)
 
     @property
     def _greedy(self) -> bool:
-        """Return whether the method has no gaps, only objectives."""
+        """Return whether the method reports objectives instead of gaps."""
         return bool(np.isnan(self.history["duality_gap"]).all())
 
     def _annotate_gap(self, upper: Axes) -> None:
-        """Add scale, label and the tolerance, unless it is there."""
+        """Add the scale, the label and, unless present, the tolerance."""
         _style.tidy(upper, grid="y")
         if self._greedy:
             upper.set_ylabel("objective")
@@ -211,7 +210,7 @@ class ConvergenceDisplay:
 
 
 def _annotate_active(lower: Axes) -> None:
-    """Add label and ticks to the active kernels."""
+    """Add the label and ticks of the active kernels."""
     lower.set_ylabel("active kernels")
     lower.locator_params(axis="y", integer=True)
     _style.tidy(lower, grid="y")

@@ -1,4 +1,4 @@
-"""A picture of why a model says what it says of one sample: a bar per kernel."""
+"""Plot that explains the prediction for one sample, one bar per kernel."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -19,44 +19,43 @@ from multikernel.inspection import TermPosterior, pipelines
 from multikernel.inspection.units import in_given_units
 
 MOST_VALUES = 2
-"""Columns of a kernel whose values are written: of more the line would be too long."""
+"""Most columns of a kernel whose values are written beside its name."""
 
 
 class ExplanationDisplay:
-    """Bars of what each kernel adds to the value of one sample.
+    """Bars of the kernels' contributions to the value of one sample.
 
     Parameters
     ----------
     terms : array-like of shape (n_active,)
-        What every kernel adds to the value, beyond its mean.
+        Contribution of every kernel, minus its mean.
     kernel_names : sequence of str, of length n_active
         Names of the kernels.
     base : float
-        What the terms are added to: the mean value.
+        Mean value, to which the terms are added.
     title : str, default=""
-        Which sample it is.
+        Title, such as the sample's name.
     value_name : str, default="contribution to f, mean zero"
-        What `terms` holds, for the axis.
+        Axis label of `terms`.
     errors : array-like of shape (n_active,), default=None
-        How far each term may be from the truth on either side: bars get whiskers, but
-        not the one that several kernels share.
+        Half-widths of error bars.
     values : sequence of str, of length n_active, default=None
-        Values of the sample in the columns of each kernel, written beside the kernel's
-        name; an empty text adds nothing.
+        The sample's values in each kernel's columns, written beside the kernel's name;
+        empty strings are omitted.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes with the bars.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     bars_ : BarContainer
         The bars.
 
     Raises
     ------
     ValueError
-        If names, terms, errors or values differ in number.
+        If the numbers of names, terms, errors and values differ.
 
     Examples
     --------
@@ -115,26 +114,25 @@ class ExplanationDisplay:
         max_kernels: int = 12,
         **bar_kwargs: Any,
     ) -> "ExplanationDisplay":
-        """Draw the terms of one sample beyond their means over all.
+        """Plot the terms of one sample minus their means over all samples.
 
-        Beside the name of a kernel on one or two columns are the values of the sample,
-        in the units before a pipeline's scaling, where that can be inverted.
+        Names of kernels on one or two columns include the sample's values, in the units
+        before a pipeline's scaling if it can be inverted.
 
         Parameters
         ----------
         estimator : estimator
             Fitted model, or a pipeline that ends in one.
         X : array-like or data frame of shape (n_samples, n_features)
-            Data to compare with, the sample among them.
+            Data that includes the sample, for the means.
         sample : int, default=0
-            Number of the sample.
+            Row of the sample.
         output : label or int, default=None
-            The class, or the number of the target, where there are several.
+            The class, or the index of the target, if there are several.
         posterior : TermPosterior, default=None
-            The posterior given the kernel weights, for whiskers; see
-            `multikernel.inspection.term_posterior`.
+            Posterior for error bars; see `multikernel.inspection.term_posterior`.
         level : float, default=0.9
-            Probability that a term is within its whiskers.
+            Probability that a term is inside its error bar.
         ax : matplotlib Axes, default=None
             See `plot`.
         max_kernels : int, default=12
@@ -145,12 +143,11 @@ class ExplanationDisplay:
         Raises
         ------
         ValueError
-            If there is no such sample or output.
+            If the sample or the output does not exist.
 
         See Also
         --------
-        ContributionDisplay : Draws the function of a column, and the map of an
-            interaction, over all samples.
+        ContributionDisplay : Plots a function of one or two columns over all samples.
         """
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
@@ -191,14 +188,14 @@ class ExplanationDisplay:
     def plot(
         self, ax: Axes | None = None, *, max_kernels: int = 12, **bar_kwargs: Any
     ) -> "ExplanationDisplay":
-        """Draw the bars, the largest on top.
+        """Plot the bars, the largest on top.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure of fitting height when None.
+            Axes to draw on. Default: a new figure of fitting height.
         max_kernels : int, default=12
-            Most kernels with a bar of their own; the others share one.
+            Maximum number of separate bars; the other kernels share one.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
 

@@ -1,4 +1,4 @@
-"""A heat map of views or kernels by outputs: all classes in one picture."""
+"""Heat map of views or kernels by outputs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from multikernel.inspection.pipelines import final_estimator
 
 
 class HeatMapDisplay:
-    """Weights or shares as a map: a row for each view or kernel, a column an output.
+    """Heat map of weights or shares: rows are views or kernels, columns outputs.
 
     Parameters
     ----------
@@ -25,21 +25,21 @@ class HeatMapDisplay:
     output_names : sequence of str, of length n_outputs
         Names of the classes, labels or targets.
     value_name : str, default="share of the variance of f"
-        What `values` holds, for the color bar.
+        Label of the color bar.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes with the map.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     map_ : QuadMesh
         The map.
 
     Raises
     ------
     ValueError
-        If names and values differ in number.
+        If the numbers of names and values differ.
 
     Examples
     --------
@@ -77,29 +77,29 @@ class HeatMapDisplay:
         max_rows: int = 60,
         **mesh_kwargs: Any,
     ) -> "HeatMapDisplay":
-        """Draw the shares of the views, or kernels, of every output of a model.
+        """Plot the shares of the views or kernels for every output of a model.
 
         Parameters
         ----------
         estimator : estimator
             Fitted model, or a pipeline or search that ends in one.
         values : {"view_shares", "variance_shares", "kernel_weights"}, default=None
-            Which fitted attribute to draw, without its underscore; of kernels those in
-            use. None draws the shares of views if the model has views, and otherwise of
-            kernels.
+            Fitted attribute, without its underscore; for kernels only the active ones.
+            Default: shares of views if the model has views, else of kernels.
         ax : matplotlib Axes, default=None
             See `plot`.
         max_rows : int, default=60
-            Most views or kernels with a row: those with the largest sums of sizes.
+            Maximum number of rows; rows with the largest sums of absolute values are
+            shown.
         **mesh_kwargs : dict
             See `plot`.
 
         Raises
         ------
         ValueError
-            If `values` is something else.
+            If `values` is invalid.
         AttributeError
-            If the model has no views, and values of views are to be drawn.
+            If `values` is "view_shares" and the model has no views.
         """
         model = final_estimator(estimator)
         if values is None:
@@ -115,7 +115,7 @@ class HeatMapDisplay:
             used = model.active_kernels_.tolist()
             names = [model.kernel_names_[m] for m in used]
             rows = np.atleast_2d(getattr(model, f"{values}_"))[:, used].T
-        # All outputs may share the weights of a selection.
+        # With a shared selection, all outputs have the same weights.
         rows = np.broadcast_to(rows, (len(rows), len(heads)))
         largest = np.argsort(-np.abs(rows).sum(axis=1), kind="stable")
         shown = np.sort(largest[:max_rows])
@@ -124,12 +124,12 @@ class HeatMapDisplay:
         return display.plot(ax, **mesh_kwargs)
 
     def plot(self, ax: Axes | None = None, **mesh_kwargs: Any) -> "HeatMapDisplay":
-        """Draw the map.
+        """Plot the map.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure of fitting size when None.
+            Axes to draw on. Default: a new figure of fitting size.
         **mesh_kwargs : dict
             Passed to ``ax.pcolormesh``.
 

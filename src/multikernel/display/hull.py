@@ -1,4 +1,4 @@
-"""Pictures of a hull: which interactions a model of HKL uses, and when they come in."""
+"""Plots of a hull and of the path of an HKL search."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,27 +13,27 @@ from multikernel.inspection.pipelines import model_with
 
 
 class HullDisplay:
-    """The strongest nodes of a hull by name, and all of them by kind.
+    """The strongest nodes of a hull by name, and all nodes by kind.
 
-    Above, bars of the largest norms. Below, one cell per number of inputs in a node and
-    sum of its levels: how many nodes of the hull are of that kind, shaded by their
-    share of all squared norms. So a hull of 150 nodes takes as much room as one of 10.
+    The upper panel has bars of the largest norms. The lower panel has one cell per
+    number of inputs in a node and sum of its levels, with the number of such nodes,
+    shaded by their share of all squared norms.
 
     Parameters
     ----------
     norms : array-like of shape (n_nodes,)
-        Norms of the functions of the nodes; zero where a node has no function.
+        Norms of the nodes' functions; zero for inactive nodes.
     names : sequence of str, of length n_nodes
-        Their names.
+        Names of the nodes.
     degrees : sequence of tuple of int, of length n_nodes
-        The levels above zero of the inputs in each node.
+        Levels above zero of the inputs in each node.
 
     Attributes
     ----------
     ax_ : list of matplotlib Axes
-        The panel of names, and the panel of kinds.
+        Upper and lower panel.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     bars_ : BarContainer
         The bars, strongest first.
     counts_ : ndarray of shape (n_interactions + 1, n_degrees + 1)
@@ -42,7 +42,7 @@ class HullDisplay:
     Raises
     ------
     ValueError
-        If the numbers of norms, names and degrees disagree.
+        If the numbers of norms, names and degrees differ.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class HullDisplay:
         ax: Sequence[Axes] | None = None,
         max_nodes: int = 12,
     ) -> "HullDisplay":
-        """Draw the hull of a fitted model.
+        """Plot the hull of a fitted model.
 
         Parameters
         ----------
@@ -105,14 +105,14 @@ class HullDisplay:
     def plot(
         self, ax: Sequence[Axes] | None = None, *, max_nodes: int = 12
     ) -> "HullDisplay":
-        """Draw both panels.
+        """Plot both panels.
 
         Parameters
         ----------
         ax : sequence of two matplotlib Axes, default=None
-            Axes to draw on; a new figure when None.
+            Axes to draw on. Default: a new figure.
         max_nodes : int, default=12
-            Most bars.
+            Maximum number of bars.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class HullDisplay:
         return self
 
     def _draw_kinds(self, ax: Axes) -> None:
-        """Draw how many nodes there are of each kind, and their share."""
+        """Draw the number of nodes of each kind, and their share."""
         inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
         total = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
         shape = (inputs.max(initial=0) + 1, total.max(initial=0) + 1)
@@ -168,33 +168,32 @@ class HullDisplay:
 class HullPathDisplay(RegularizationPathDisplay):
     """Norms of the nodes along the path of an `HKLRegressorCV` or `HKLClassifierCV`.
 
-    The strongest nodes have a color and a name at the end of their line; the others
-    are drawn in grey.
+    The strongest nodes have a color and a name; the others are gray.
 
     Parameters
     ----------
     alphas : array-like of shape (n_alphas,)
-        Strengths.
+        Regularization strengths.
     norms : array-like of shape (n_alphas, n_nodes)
         Norms of the nodes' functions.
     names : sequence of str, of length n_nodes
-        Their names.
+        Names of the nodes.
     chosen : float or None, default=None
-        The strength that was chosen, drawn as a dashed line.
+        Chosen strength, drawn as a dashed line.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes with the lines.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     line_ : list of Line2D
-        The lines of the named nodes, strongest first.
+        Lines of the named nodes, strongest first.
 
     Raises
     ------
     ValueError
-        If the numbers of strengths, nodes and names disagree.
+        If the numbers of strengths, nodes and names do not match.
 
     Examples
     --------
@@ -224,7 +223,7 @@ class HullPathDisplay(RegularizationPathDisplay):
         max_labels: int = 8,
         **line_kwargs: Any,
     ) -> "HullPathDisplay":
-        """Draw the path of a fitted search.
+        """Plot the path of a fitted search.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""A picture of how the kernels come in as the regularization gets weaker."""
+"""Plot of a regularization path."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,47 +14,48 @@ from multikernel.estimators import NamedPath
 from multikernel.inspection.pipelines import SearchScores
 
 BLOCK_NORM = "block norm ‖f_m‖: size of a kernel's function"
-"""What a path shows, for the axis."""
+"""Axis label of a path."""
 
 
 class RegularizationPathDisplay:
-    """Strength of every kernel against alpha, strongest regularization on the left.
+    """Norm or weight of every kernel against alpha, largest alpha on the left.
 
     Parameters
     ----------
     alphas : array-like of shape (n_alphas,)
         Regularization strengths, positive, in any order.
     values : array-like of shape (n_alphas, n_kernels), default=None
-        Kernel weights or block norms at each of them; without, scores alone are drawn.
+        Block norms or kernel weights at each alpha; without them, only scores are
+        drawn.
     kernel_names : sequence of str, of length n_kernels, default=()
         Names of the kernels.
     value_name : str, default="block norm ‖f_m‖: size of a kernel's function"
-        What `values` holds, for the axis.
+        Axis label of `values`.
     scores : array-like of shape (n_alphas, n_folds), default=None
         Cross-validated scores, drawn in a second panel as mean and standard error.
     best_alpha : float, default=None
-        The alpha that was chosen, drawn as a vertical line; of a strength for every
-        target the lowest, where paths end.
+        Chosen alpha, drawn as a vertical line; the smallest one if targets have their
+        own.
     score_name : str, default="cross-validated score"
-        What `scores` holds, for the axis.
+        Axis label of `scores`.
 
     Attributes
     ----------
     alpha_name : str
-        What `alphas` are called on the axis: "alpha", or "1 / C" for models with a C.
+        Axis label of `alphas`: "alpha", or "1 / C" for models with a C.
     ax_ : matplotlib Axes
-        Axes of the path, or of the scores where these are all there is.
+        Axes of the path, or of the scores if there is no path.
     score_ax_ : matplotlib Axes or None
         Axes of the scores.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     line_ : list of Line2D
-        The lines of the labelled kernels, most important first.
+        Lines of the labeled kernels, largest first.
 
     Raises
     ------
     ValueError
-        If the shapes disagree or an alpha is not positive.
+        If shapes do not match, or an alpha is not positive.
 
     Examples
     --------
@@ -110,14 +111,14 @@ class RegularizationPathDisplay:
     def from_path(
         cls, found: NamedPath, *, best_alpha: float | None = None
     ) -> "RegularizationPathDisplay":
-        """Take the values of a path, without drawing them.
+        """Return the display of a path, without drawing it.
 
         Parameters
         ----------
         found : NamedPath
-            Returned by `regularization_path`.
+            Result of `regularization_path`.
         best_alpha : float, default=None
-            The alpha that was chosen.
+            Chosen alpha.
         """
         return cls(
             found.path.alphas,
@@ -136,15 +137,14 @@ class RegularizationPathDisplay:
         max_labels: int = 7,
         **line_kwargs: Any,
     ) -> "RegularizationPathDisplay":
-        """Draw the path and the scores of an estimator that has chosen alpha or C.
+        """Plot the path and the scores of a search over alpha or C.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted ``...CV`` model, or a pipeline or search that ends in one. Without
-            a final model (``refit=False``), or of a search over ``alpha`` or ``C``,
-            the scores alone are drawn, from ``cv_results_``. For the path of a model
-            without scores see `from_path`.
+            Fitted ``...CV`` model, or a pipeline or search that ends in one. With
+            ``refit=False``, and for other searches over ``alpha`` or ``C``, only the
+            scores are drawn. For a path without scores, use `from_path`.
         ax : matplotlib Axes or pair of them, default=None
             See `plot`.
         max_labels : int, default=7
@@ -155,7 +155,7 @@ class RegularizationPathDisplay:
         Raises
         ------
         TypeError
-            If no strengths were tried.
+            If the estimator did not search over alpha or C.
         """
         found = SearchScores.of(estimator, ("alpha", "C", "p"))
         model, columns = found.model, found.columns
@@ -165,7 +165,7 @@ class RegularizationPathDisplay:
                 "alpha by cross-validation. For other estimators, pass the result of "
                 "regularization_path to from_path."
             )
-        # Where p was chosen as well, the path belongs to the chosen one.
+        # If p was also chosen, the path belongs to the chosen p.
         p = columns.get("p", np.zeros(len(found.folds)))
         rows = p == p[found.best]
         name = "alpha" if "alpha" in columns else "C"
@@ -192,18 +192,17 @@ class RegularizationPathDisplay:
         max_labels: int = 7,
         **line_kwargs: Any,
     ) -> "RegularizationPathDisplay":
-        """Draw the path, and below it the scores if there are any.
+        """Plot the path and, if there are scores, the scores below it.
 
         Parameters
         ----------
         ax : matplotlib Axes or pair of them, default=None
-            Axes for the path, or for the path and the scores; a new figure when None.
-            On a single one the scores are left out.
+            Axes for the path, or for the path and the scores. Default: a new figure.
         max_labels : int, default=7
-            Kernels drawn in color with their names: the largest anywhere on the
-            path. The others are grey.
+            Number of kernels with color and name, those with the largest values. The
+            others are gray.
         **line_kwargs : dict
-            Passed to ``ax.plot`` for the labelled lines.
+            Passed to ``ax.plot`` for the labeled lines.
 
         Raises
         ------
@@ -234,7 +233,7 @@ class RegularizationPathDisplay:
         return self
 
     def _panels(self, ax: Axes | Sequence[Axes] | None) -> tuple[Axes, Axes | None]:
-        """Return the axes of the path and, where they are drawn, of the scores."""
+        """Return the axes of the path, and of the scores or None."""
         if not self.kernel_names:
             (panel,) = _style.axes_for(ax, 1, figsize=(8.2, 4.6))
             return panel, panel
@@ -248,10 +247,7 @@ class RegularizationPathDisplay:
     def _draw_lines(
         self, order: Indices, max_labels: int, line_kwargs: dict[str, Any]
     ) -> list[str]:
-        """Draw the most important kernels in color over the others in grey.
-
-        The texts of the lines in color are returned.
-        """
+        """Draw the largest kernels in color, the others gray; return the labels."""
         alphas, values = self.alphas[order], self.values[order]
         peaks = np.nanmax(values, axis=0)
         ranked = np.argsort(-peaks, kind="stable")
@@ -272,7 +268,7 @@ class RegularizationPathDisplay:
         return [str(line_kwargs.get("label", name)) for name in names]
 
     def _mark_best(self) -> None:
-        """Draw the chosen alpha through all panels."""
+        """Mark the chosen alpha in all panels."""
         if self.best_alpha is None:
             return
         for panel in {self.ax_, self.score_ax_ or self.ax_}:
@@ -283,7 +279,7 @@ class RegularizationPathDisplay:
 
 
 def _norm_name(found: NamedPath) -> str:
-    """Return what the norms of a path are, for the axis."""
+    """Return the axis label of the norms of a path."""
     n_outputs = found.path.norms.shape[0]
     if n_outputs == 1:
         return BLOCK_NORM
@@ -291,7 +287,7 @@ def _norm_name(found: NamedPath) -> str:
 
 
 def _at(alphas: Array, found: NamedPath) -> Array:
-    """Return the norms at some strengths, nan where the path lacks a strength."""
+    """Return the norms at given strengths; NaN for strengths that the path lacks."""
     places = [int(np.abs(alphas - alpha).argmin()) for alpha in found.path.alphas]
     values = np.full((alphas.size, len(found.kernel_names)), np.nan)
     values[places] = found.norms()
@@ -299,10 +295,7 @@ def _at(alphas: Array, found: NamedPath) -> Array:
 
 
 def _without_idle_stretches(values: Array) -> Array:
-    """Return the values with nan where a kernel is out, and was and will be.
-
-    Many lines at zero would lie on each other and on the axis.
-    """
+    """Return the values with NaN in runs of zeros, whose lines would overlap."""
     padded = np.pad(values, ((1, 1), (0, 0)))
     idle = (padded[:-2] == 0) & (values == 0) & (padded[2:] == 0)
     return np.where(idle, np.nan, values)
@@ -310,7 +303,7 @@ def _without_idle_stretches(values: Array) -> Array:
 
 def _draw_scores(ax: Axes, alphas: Array, scores: Array) -> None:
     """Draw the mean score over the folds with a band of one standard error."""
-    # An infinite score has no place on a finite axis, nor a deviation.
+    # Infinite scores cannot be drawn.
     folds = np.atleast_2d(np.where(np.isfinite(scores), scores, np.nan).T)
     mean = folds.mean(axis=0)
     error = np.zeros_like(mean)

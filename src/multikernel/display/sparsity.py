@@ -1,4 +1,4 @@
-"""A picture of how the score depends on the number of kernels."""
+"""Plot of the score against the number of kernels."""
 
 from typing import Any
 
@@ -18,38 +18,38 @@ class SparsityPathDisplay:
     Parameters
     ----------
     scores : array-like of shape (n_alphas, n_models, n_folds)
-        Scores of models with more and more kernels.
+        Scores of models with increasing numbers of kernels.
     alphas : array-like of shape (n_alphas,)
-        Strengths.
+        Regularization strengths.
     best_alpha : float, default=None
-        The strength that was chosen: its line is in color, with a band of one standard
-        deviation over the folds. The first one when None.
+        Chosen strength, drawn in color with a band of one standard deviation over
+        folds. Default: the first one.
     best_n_kernels : int, default=None
-        The number of kernels that was chosen, marked with a dot.
+        Chosen number of kernels, marked with a dot.
     n_kernels : array-like of int of shape (n_models,), default=None
-        How many kernels the models have; 0, 1, 2, ... when None.
+        Numbers of kernels of the models. Default: 0, 1, 2, ...
     score_name : str, default="cross-validated score"
-        What `scores` holds, for the axis.
+        Axis label of `scores`.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes of the lines.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     line_ : Line2D
-        The line of the chosen strength.
+        Line of the chosen strength.
     band_ : matplotlib artist
-        The band around it.
+        Band around it.
     other_lines_ : list of Line2D
-        The lines of the other strengths, in their order.
+        Lines of the other strengths, in order.
     point_ : Line2D or None
-        The mark of the chosen number of kernels.
+        Mark of the chosen number of kernels.
 
     Raises
     ------
     ValueError
-        If the shapes disagree, or a choice is no candidate.
+        If shapes do not match, or a chosen value is not a candidate.
 
     Examples
     --------
@@ -103,14 +103,14 @@ class SparsityPathDisplay:
     def from_estimator(
         cls, estimator: Any, *, ax: Axes | None = None, **line_kwargs: Any
     ) -> "SparsityPathDisplay":
-        """Draw the scores of an estimator that has chosen its number of kernels.
+        """Plot the scores of a search over the number of kernels.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted `GroupOMPClassifierCV` or `GroupOMPRegressorCV`, with or without a
-            final model, or a search over ``alpha`` and ``max_kernels``, or a pipeline
-            or search that ends in one. Only its ``cv_results_`` are read.
+            Fitted `GroupOMPClassifierCV` or `GroupOMPRegressorCV`, another search over
+            ``alpha`` and ``max_kernels``, or a pipeline or search that ends in one.
+            Only ``cv_results_`` is used.
         ax : matplotlib Axes, default=None
             See `plot`.
         **line_kwargs : dict
@@ -119,7 +119,7 @@ class SparsityPathDisplay:
         Raises
         ------
         TypeError
-            If the model has not chosen a number of kernels.
+            If the estimator did not search over the number of kernels.
         """
         found = SearchScores.of(estimator, ("alpha", "max_kernels"))
         if len(found.columns) < 2:
@@ -143,12 +143,12 @@ class SparsityPathDisplay:
         return display.plot(ax=ax, **line_kwargs)
 
     def plot(self, ax: Axes | None = None, **line_kwargs: Any) -> "SparsityPathDisplay":
-        """Draw the mean scores, and how far folds differ at the chosen strength.
+        """Plot the mean scores, with a band at the chosen strength.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure when None.
+            Axes to draw on. Default: a new figure.
         **line_kwargs : dict
             Passed to ``ax.plot`` for the line of the chosen strength.
 

@@ -1,4 +1,4 @@
-"""Pictures of spectra: tail sums of kernels, and where a cut-off lies."""
+"""Plots of kernel spectra: tail sums, and the best cut-off."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,15 +14,15 @@ from multikernel.inspection.pipelines import model_with
 
 
 class TailSpectrumDisplay:
-    """Logarithms of tail sums against the cut-off, one labelled line a kernel.
+    """Logarithms of tail sums against the cut-off, one labeled line per kernel.
 
-    Figure 2 (right) of Cortes, Kloft and Mohri (2013): a kernel whose line falls fast
-    is one that local Rademacher complexity favours.
+    Figure 2 (right) of Cortes, Kloft and Mohri (2013): local Rademacher complexity
+    favors kernels whose line falls fast.
 
     Parameters
     ----------
     tails : array-like of shape (n_kernels, n_thetas)
-        Tail sums beyond theta = 0, 1, ... leading eigenvalues.
+        Sums of all but the theta = 0, 1, ... largest eigenvalues.
     kernel_names : sequence of str, of length n_kernels
         Names of the kernels.
 
@@ -31,14 +31,14 @@ class TailSpectrumDisplay:
     ax_ : matplotlib Axes
         Axes with the lines.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     lines_ : list of Line2D
-        One line per kernel that is drawn.
+        One line per kernel shown.
 
     Raises
     ------
     ValueError
-        If the numbers of tails and names disagree.
+        If the numbers of tails and names differ.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class TailSpectrumDisplay:
     def from_estimator(
         cls, estimator: Any, *, ax: Axes | None = None, **line_kwargs: Any
     ) -> "TailSpectrumDisplay":
-        """Draw the tail sums that a model was fitted by.
+        """Plot the tail sums of a fitted model.
 
         Parameters
         ----------
@@ -89,15 +89,14 @@ class TailSpectrumDisplay:
     def plot(
         self, ax: Axes | None = None, *, max_kernels: int = 12, **line_kwargs: Any
     ) -> "TailSpectrumDisplay":
-        """Draw the lines; names stand at their ends.
+        """Plot the lines, with names at their ends.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure when None.
+            Axes to draw on. Default: a new figure.
         max_kernels : int, default=12
-            Most lines; of more kernels those whose tails differ least from the others
-            at the end are left out, evenly.
+            Maximum number of lines, evenly spaced by their last value.
         **line_kwargs : dict
             Passed to ``ax.plot``.
 
@@ -115,7 +114,7 @@ class TailSpectrumDisplay:
         thetas = np.arange(self.tails.shape[1])
         for number, kernel in enumerate(shown):
             tails = self.tails[kernel]
-            # What has no tail has no logarithm: the line ends there.
+            # A line ends where its tail sum is zero.
             logs = np.log10(tails, where=tails > 0, out=np.full(tails.shape, np.nan))
             style: dict[str, Any] = {"color": _style.color(number)}
             self.lines_ += panel.plot(thetas, logs, **(style | line_kwargs))
@@ -123,7 +122,7 @@ class TailSpectrumDisplay:
         return self
 
     def _draw_labels(self, chosen: list[int]) -> None:
-        """Write axis labels, and names of kernels beside the ends of their lines."""
+        """Write axis labels, and kernel names at the ends of lines."""
         ax = self.ax_
         _style.tidy(ax, grid="y")
         ax.set_xlabel("eigenvalues left out, theta")
@@ -137,10 +136,10 @@ class TailSpectrumDisplay:
 
 
 class CutOffDisplay:
-    r"""The bound of theorem 3 as an area, for cut-offs too small, right and too large.
+    r"""The bound of theorem 3 as an area, for smaller, best and larger cut-offs.
 
     Figure 1 of Cortes, Kloft and Mohri (2013): the area is :math:`\theta r + \sum_{j >
-    \theta} \lambda_j`, least where theta eigenvalues exceed r.
+    \theta} \lambda_j`, smallest if theta is the number of eigenvalues above r.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ class CutOffDisplay:
     axes_ : list of matplotlib Axes
         One per cut-off.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     cut_off : int
         The best theta.
 
@@ -179,14 +178,14 @@ class CutOffDisplay:
     def plot(
         self, ax: Any = None, *, cut_offs: Sequence[int] | None = None
     ) -> "CutOffDisplay":
-        """Draw one panel a cut-off.
+        """Plot one panel per cut-off.
 
         Parameters
         ----------
         ax : array-like of matplotlib Axes, default=None
-            Axes to draw on, one for each cut-off; a new figure when None.
+            Axes to draw on, one per cut-off. Default: a new figure.
         cut_offs : sequence of int, default=None
-            What to draw; half of the best one, the best one and its double when None.
+            Cut-offs to draw. Default: half the best one, the best one, and its double.
 
         Raises
         ------

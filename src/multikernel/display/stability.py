@@ -1,4 +1,4 @@
-"""A picture of the kernels that are chosen on most resamples."""
+"""Plot of the kernels that are selected on most resamples."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from multikernel.inspection import Stability, stability_selection
 
 
 class StabilityDisplay:
-    """Bars of the kernels that were chosen most often, and the threshold.
+    """Bars of the most frequently selected kernels, and the threshold.
 
     Parameters
     ----------
     stability : Stability
-        From `multikernel.inspection.stability_selection`.
+        Result of `multikernel.inspection.stability_selection`.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes with the bars.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     bars_ : BarContainer
         The bars.
 
@@ -57,12 +57,12 @@ class StabilityDisplay:
         max_kernels: int = 20,
         **parameters: Any,
     ) -> "StabilityDisplay":
-        """Run the selection and draw it.
+        """Run stability selection and plot the result.
 
         Parameters
         ----------
         estimator, X, y, n_resamples
-            As `multikernel.inspection.stability_selection` takes them.
+            Passed to `multikernel.inspection.stability_selection`.
         ax : matplotlib Axes, default=None
             See `plot`.
         max_kernels : int, default=20
@@ -76,17 +76,17 @@ class StabilityDisplay:
     def plot(
         self, ax: Axes | None = None, *, max_kernels: int = 20, **bar_kwargs: Any
     ) -> "StabilityDisplay":
-        """Draw the bars, the most frequent on top, those below the threshold in grey.
+        """Plot the bars, the most frequent on top, and gray below the threshold.
 
-        Where the bound proves nothing of those above (`Stability.proves`), these are
-        grey too, and the headline says so.
+        All bars are gray if the bound proves nothing (`Stability.proves`), which the
+        headline states.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure of fitting height when None.
+            Axes to draw on. Default: a new figure of fitting height.
         max_kernels : int, default=20
-            Most bars. Kernels that were never chosen have none.
+            Maximum number of bars. Kernels that were never selected have none.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
 

@@ -1,4 +1,4 @@
-"""Bars of the kernels in use: their weights, or their shares of the variance."""
+"""Bars of kernel weights, or of shares of the variance."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,39 +28,38 @@ VALUE_NAMES = {
 class KernelWeightsDisplay:
     """Bars of the largest kernel weights, with the kernels' names.
 
-    Models of several classes, targets or labels with selections of their own have one
-    group of bars for each.
+    If outputs have separate selections, each has a group of bars.
 
     Parameters
     ----------
     kernel_weights : array-like of shape (n_kernels,) or (n_groups, n_kernels)
-        Weights, or shares of the variance, which may be negative.
+        Weights, or variance shares, which may be negative.
     kernel_names : sequence of str, of length n_kernels
         Names of the kernels.
     group_names : sequence of str, of length n_groups, default=None
-        Names of the groups, for example the classes; needed if there are several.
+        Names of the groups, for example classes; required if there are several.
     intervals : pair of array-like of the shape of `kernel_weights`, default=None
         Lower and upper ends of error bars.
     value_name : str, default="kernel weight"
-        What `kernel_weights` holds, for the axis.
+        Axis label of `kernel_weights`.
     counted : str, default="kernels"
-        What has a bar each, for the headline.
+        Name of the bars in the headline.
     zeros : bool, default=False
-        Whether all have a row, also if the value is zero.
+        Whether to include bars of value zero.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes with the bars.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     bars_ : list of BarContainer
         One container per group.
 
     Raises
     ------
     ValueError
-        If the numbers of weights, names and groups disagree.
+        If the numbers of weights, names and groups differ.
 
     Examples
     --------
@@ -115,7 +114,7 @@ class KernelWeightsDisplay:
         level: float = 0.9,
         **bar_kwargs: Any,
     ) -> "KernelWeightsDisplay":
-        """Draw the weights of a fitted model.
+        """Plot the weights of a fitted model.
 
         Parameters
         ----------
@@ -126,12 +125,10 @@ class KernelWeightsDisplay:
         max_kernels : int, default=None
             See `plot`.
         values : {"kernel_weights", "variance_shares", "view_shares"}, default=None
-            What the bars show; "view_shares" has a bar for each view. None stands for
-            the weights, or for the shares where all kernels in use have the same
-            weight, which says nothing of them: that is so for MKL-GOMP and for uniform
-            weights.
+            Values of the bars; "view_shares" has one bar per view. Default: weights, or
+            shares if all active kernels have equal weights.
         bootstrap : Bootstrap, default=None
-            Fits of the same model to resamples, for error bars; see
+            Refits of the same model, for error bars; see
             `multikernel.inspection.bootstrap`.
         level : float, default=0.9
             Share of these fits inside the error bars.
@@ -163,7 +160,7 @@ class KernelWeightsDisplay:
             intervals=intervals,
             value_name=VALUE_NAMES[values],
             counted=counted,
-            # A view that a model does not use says as much as one that it uses.
+            # Views without active kernels are shown as well.
             zeros=values == "view_shares",
         )
         return display.plot(ax=ax, max_kernels=max_kernels, **bar_kwargs)
@@ -175,16 +172,16 @@ class KernelWeightsDisplay:
         max_kernels: int | None = None,
         **bar_kwargs: Any,
     ) -> "KernelWeightsDisplay":
-        """Draw the bars, largest on top.
+        """Plot the bars, the largest on top.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure of fitting height when None.
+            Axes to draw on. Default: a new figure of fitting height.
         max_kernels : int, default=None
-            Most bars in a group; None shares out 20, with at least 3 in each group, or
-            stands for all where `zeros` are asked for. Otherwise kernels of weight zero
-            have no bar.
+            Maximum number of bars in a group. Default: 20 in total, at least 3 per
+            group, or all if `zeros` is True. Kernels of weight zero have no bar unless
+            `zeros` is True.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
 
@@ -227,13 +224,13 @@ class KernelWeightsDisplay:
         style: dict[str, Any] = {"color": _style.color(number), "height": 0.72}
         if self.intervals is not None:
             ends = np.array([end[number][group] for end in self.intervals])
-            # An error bar must not point backwards where it does not hold the value.
+            # An interval that excludes the value must not give negative lengths.
             style["xerr"] = np.maximum([widths - ends[0], ends[1] - widths], 0.0)
             style["error_kw"] = {"ecolor": _style.INK, "elinewidth": 1.1, "capsize": 2}
         self.bars_.append(self.ax_.barh(rows, widths, **(style | bar_kwargs)))
 
     def _annotate(self, chosen: list[Indices]) -> None:
-        """Add the axis label and how many kernels there are."""
+        """Add the axis label, and the number of kernels."""
         if self.kernel_weights.min(initial=0.0) >= 0.0:
             self.ax_.set_xlim(left=0.0)
         else:
@@ -248,7 +245,7 @@ class KernelWeightsDisplay:
 
 
 def _largest(weights: Array, most: int, *, zeros: bool) -> Indices:
-    """Return the indices of the largest weights, descending; of zeros if asked for."""
+    """Return the indices of the largest weights, descending, optionally with zeros."""
     sizes = np.abs(weights)
     order = np.argsort(-sizes, kind="stable")[:most]
     order = order if zeros else order[sizes[order] > 0]
@@ -261,14 +258,14 @@ class VarianceSplitDisplay:
     Parameters
     ----------
     split : VarianceSplit
-        From `multikernel.inspection.variance_split`.
+        Result of `multikernel.inspection.variance_split`.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes with the bars.
     figure_ : matplotlib Figure
-        Figure that holds them.
+        Figure that contains the axes.
     bars_ : list of BarContainer
         One container per target.
 
@@ -305,12 +302,12 @@ class VarianceSplitDisplay:
         max_targets: int = 6,
         **parameters: Any,
     ) -> "VarianceSplitDisplay":
-        """Split the variance and draw it.
+        """Split the variance and plot the result.
 
         Parameters
         ----------
         estimator, X, y, by
-            As `multikernel.inspection.variance_split` takes them.
+            Passed to `multikernel.inspection.variance_split`.
         ax : matplotlib Axes, default=None
             See `plot`.
         level : float, default=0.9
@@ -335,18 +332,20 @@ class VarianceSplitDisplay:
         max_targets: int = 6,
         **bar_kwargs: Any,
     ) -> "VarianceSplitDisplay":
-        """Draw the bars, the largest on top, a group for each target.
+        """Plot the bars, the largest on top, with a group for each target.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure of fitting height when None.
+            Axes to draw on. Default: a new figure of fitting height.
         level : float, default=0.9
             Share of the resamples inside the error bars.
         max_terms : int, default=None
-            Most bars in a group; None shares out 20, with at least 3 in each group.
+            Maximum number of bars in a group. Default: 20 in total, at least 3 per
+            group.
         max_targets : int, default=6
-            Most targets with a group each; the mean of more has one group.
+            Maximum number of targets with separate groups; of more, only the mean is
+            shown.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
 

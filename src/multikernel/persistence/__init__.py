@@ -1,8 +1,8 @@
-"""Saving and loading fitted estimators without pickle.
+"""Saving and loading of fitted estimators without pickle.
 
 A model file is a zip archive in the format of skops: a tree of type names and plain
-values, with arrays stored apart. Loading adds up what the file will take, reads the
-tree, compares its type names with what is trusted, and only then builds anything.
+values, and arrays. Loading bounds the memory that the file requires, checks all type
+names, and only then builds objects.
 """
 
 import importlib
@@ -41,27 +41,22 @@ STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
 
 
 def save(estimator: Any, path: PathLike) -> None:
-    """Write an estimator to a compressed file, whole or not at all.
+    """Write an estimator to a compressed file, completely or not at all.
 
-    An estimator that is not fitted is written as it is, with its parameters, and can be
-    fitted once it is loaded. The file says which versions of this library, scikit-learn
-    and NumPy wrote it.
+    Unfitted estimators are saved with their parameters. The file records the versions
+    of this library, scikit-learn and NumPy. Parameters are stored as plain values; for
+    example, a pandas Index becomes a list. The estimator itself does not change.
 
-    Parameters are stored as plain values; for example, a pandas Index of columns is
-    stored as a list. The estimator itself does not change. `save` checks that `load`
-    accepts the types in the file, and names the parameter that holds any other type.
-
-    The file is written beside its final place and moved there at the end, so that an
-    interrupt or a full disk leaves an existing file as it was. What a killed process
-    left beside it is removed by the next save to the same place.
+    The file is written under a temporary name and then renamed, so an interrupt or a
+    full disk leaves an existing file unchanged.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted or not; pipelines and searches are saved as well.
+        Estimator, pipeline or search, fitted or not.
     path : str or path-like
-        The file to write, by custom with the ending ``.skops``. A link is followed, and
-        a pipe is written to.
+        File to write, by convention with the suffix ``.skops``. Links are followed, and
+        pipes are written to.
 
     Raises
     ------
@@ -74,13 +69,13 @@ def save(estimator: Any, path: PathLike) -> None:
     OSError
         If `path` is a device, or the disk is full.
     TypeError
-        If the estimator holds an object that cannot be stored, such as a generator.
+        If the estimator contains an object that cannot be stored, such as a generator.
 
     Warns
     -----
     UserWarning
-        If `load` will require ``trusted=`` or a larger ``max_bytes``; the message names
-        the value.
+        If `load` will require ``trusted=`` or a larger ``max_bytes``; the message
+        contains the value.
 
     See Also
     --------
@@ -99,7 +94,7 @@ def save(estimator: Any, path: PathLike) -> None:
     array([[2.]])
     """
     _skops_io()
-    target = find_place(path)  # rather now than after the work
+    target = find_place(path)  # raises before the work
     write_to(target, dumped(estimator))
 
 
@@ -155,7 +150,7 @@ def _cannot_be_written(item: Any) -> bool:
 def _must_be_trusted(item: Any) -> bool:
     try:
         return bool(_written(item)[2])
-    except Exception:  # the whole can be written, so that this part is not alone in it
+    except Exception:  # parts of a writable object may not be writable alone
         return False
 
 
@@ -164,47 +159,44 @@ def load(
 ) -> Any:
     """Read an estimator from a file written by `save`.
 
-    `load` trusts the classes of this package, the plain types that skops trusts, and
-    these parts of scikit-learn: estimators that predict and transform with NumPy
-    (scalers, encoders, imputers, linear models, pipelines, searches), Gaussian process
-    kernels, splitters and named scores. It refuses any other type and names it, because
-    building an object of an unknown type can run its code. Compiled code, as in
-    `sklearn.svm.SVC`, may crash on altered arrays. Objects are built without their
-    constructors, except plain types. `load` then checks them as a constructor or a fit
-    would: the arrays of a model must have consistent shapes and types.
+    `load` trusts the classes of this package, the plain types of skops, and these parts
+    of scikit-learn: estimators that use NumPy only (scalers, encoders, imputers, linear
+    models, pipelines, searches), Gaussian process kernels, splitters and named scores.
+    Any other type raises an error, because building it can run its code, or because
+    compiled code (as in `sklearn.svm.SVC`) may crash on altered arrays. Objects are
+    built without their constructors and then validated.
 
     Parameters
     ----------
     path : str or path-like
-        The file to read.
+        File to read.
     trusted : sequence of str or type, default=()
-        Further types to accept, as classes or by their full names, for example
+        Further types to accept, as classes or full names such as
         ``["my_package.kernels.MyKernel"]``. Their constructors may run.
     max_bytes : int, default=2**31
-        Most memory that loading may take, 2.1 GB by default. It is added up from the
-        sizes in the archive's directory before anything is unpacked, and from what
-        the tree refers to before anything is built: about four times the arrays, and
-        some kB for each object.
+        Maximum memory for loading (2.1 GB), about four times the arrays plus some kB
+        per object. It is checked before anything is unpacked or built.
 
     Raises
     ------
     ImportError
         If skops is not installed.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     IsADirectoryError
         If the path is a folder.
     ValueError
-        If the file is no model file, is damaged, is in another format, would take more
-        than `max_bytes`, or if its arrays do not fit together.
+        If the file is not a model file, is damaged, has another format, requires more
+        than `max_bytes`, or contains inconsistent arrays.
     multikernel.exceptions.UntrustedTypesError
-        If the file holds types that are not trusted; the message lists them.
+        If the file contains types that are not trusted; the message lists them.
 
     Warns
     -----
     multikernel.exceptions.VersionWarning
-        If another version of multikernel or of scikit-learn, or another first number of
-        NumPy's version, wrote the file, and it holds objects of that library.
+        If the file was written by an earlier or later incompatible version of
+        multikernel, another version of scikit-learn, or another major version of NumPy,
+        and contains objects of that library.
 
     See Also
     --------
@@ -217,7 +209,7 @@ def load(
         raise FileNotFoundError(f"There is no model file {path}.")
     with _one_sentence(path):
         check_memory(Path(path).stat().st_size, max_bytes)
-        # Read once: what is checked and what is built must be the same bytes.
+        # Read once, so that the checked bytes are the ones that are built.
         data = Path(path).read_bytes()
         content = aside(partial(checked_archive, data, max_bytes))
         loaded = _built(path, content, {_full_name(item) for item in trusted})
@@ -227,7 +219,7 @@ def load(
 
 
 def _built(path: PathLike, content: Content, trusted: set[str]) -> Any:
-    """Build what a checked file holds, or name the types that are not trusted."""
+    """Build the objects of a checked file, or raise with the untrusted types."""
     allowed = trusted | trusted_names(content.names, content.calls)
     if refused := _refused_types(content, allowed):
         raise UntrustedTypesError(
@@ -235,7 +227,7 @@ def _built(path: PathLike, content: Content, trusted: set[str]) -> Any:
             f"know where the file comes from, load it with trusted={refused}."
         )
     with warnings.catch_warnings():
-        if content.differing():  # One sentence of ours says it for all.
+        if content.differing():  # `_warn_of_versions` warns once
             warnings.simplefilter("ignore", InconsistentVersionWarning)
         loaded = _skops_io().loads(content.data, trusted=sorted(allowed))
     return restored(loaded) if STORED_VALUE in content.names else loaded
@@ -249,7 +241,7 @@ def _refused_types(content: Content, allowed: set[str]) -> list[str]:
 
 
 def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
-    """Say which other versions wrote a file, where that may matter."""
+    """Warn if other versions, which may be incompatible, wrote the file."""
     differing, here = content.differing(), versions()
     if not differing:
         return
@@ -279,7 +271,7 @@ def _skops_io() -> ModuleType:
 
 @contextmanager
 def _one_sentence(path: PathLike) -> Iterator[None]:
-    """Turn whatever a damaged or hostile file leads to into one kind of error."""
+    """Convert the errors of damaged or hostile files to one sentence."""
     try:
         yield
     except UntrustedTypesError:
@@ -287,11 +279,10 @@ def _one_sentence(path: PathLike) -> Iterator[None]:
     except RefusedError as error:
         raise ValueError(f"Cannot load {path}: {error}.") from error
     except Exception as error:
-        # Readers of zip, JSON and arrays, and objects that are given a foreign state,
-        # raise some twenty kinds of errors between them.
+        # Readers of zip, JSON and arrays raise some twenty kinds of errors.
         reason = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, AttributeError | TypeError | LookupError):
-            reason = "its parts do not fit together"  # which Python says of its code
+            reason = "its parts are inconsistent"
         raise ValueError(
             f"{path} is not a model file written by multikernel.save ({reason[:500]})."
         ) from error

@@ -1,4 +1,4 @@
-"""Content of a model file, checked before any object is built."""
+"""Content of a model file, validated before any object is built."""
 
 import importlib
 import io
@@ -17,38 +17,35 @@ from numpy.lib import format as npy
 from multikernel.gram.memory import readable_bytes
 
 FORMAT = 4
-"""Version of model files; it rises when another version of this package cannot read
-them. Files of earlier formats name classes where these no longer are."""
+"""Format of model files; it increases when other versions cannot read new files."""
 SCHEMA, VERSION = "schema.json", "multikernel.json"
 NUMBERS = re.compile(r"\d+")
 MODULES = {"scikit-learn": "sklearn"}
-"""What libraries are called where they are imported, if that is another name."""
+"""Module names of libraries if different from the library name."""
 
-# What one thing takes at most while it is read and built, in bytes. Measured with
-# tracemalloc: skops 0.16 takes 0.7 to 3.4 kB for a node, mostly lists of trusted names,
-# and zipfile 0.6 kB for an entry of the directory; a number that numpy takes out of
-# an array into a list is up to 42 times as large as it was.
+# Maximum bytes of a node and of a directory entry while the file is read (measured: 3.4
+# and 0.6 kB), and the growth of a number from an array to a list (measured: 42).
 NODE_BYTES, ENTRY_BYTES, BOXING = 4096, 1024, 48
 
 MAX_MEMBERS = 50_000
-"""Maximum number of members of an archive; models have some hundreds."""
+"""Maximum number of members of an archive; models have a few hundred."""
 
-# Loaders that do not call the class they name; all others do, with what the file says.
+# Loaders that do not call the class in the file; all others do.
 UNCALLED = ("ObjectNode", "JsonNode", "SliceNode", "DTypeNode")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 class RefusedError(ValueError):
-    """A model file is not read although it may be one; the message says why."""
+    """A file may be a model file but is not read; the message gives the reason."""
 
 
 def own_version() -> str:
-    """Return the version of this package, which is imported by then."""
+    """Return the version of this package."""
     return str(importlib.import_module("multikernel").__version__)
 
 
 def versions() -> dict[str, str]:
-    """Return the versions here of the libraries whose objects files hold."""
+    """Return the installed versions of the libraries whose objects files contain."""
     return {
         "multikernel": own_version(),
         "scikit-learn": sklearn.__version__,
@@ -57,10 +54,10 @@ def versions() -> dict[str, str]:
 
 
 def with_version(data: bytes) -> bytes:
-    """Return an archive that says its format, and which versions wrote it."""
+    """Return an archive with its format and the versions that wrote it."""
     stream = io.BytesIO(data)
     with ZipFile(stream, "a") as archive:
-        # Before libraries had names, "version" was this package's.
+        # "version" is this package's, for earlier readers.
         version = {"format": FORMAT, "version": own_version(), **versions()}
         archive.writestr(VERSION, json.dumps(version))
     return stream.getvalue()
@@ -68,18 +65,18 @@ def with_version(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Content:
-    """What a model file holds, in a form that holds no surprises.
+    """Validated content of a model file.
 
     Parameters
     ----------
     data : bytes
-        An uncompressed archive of the same content.
+        Uncompressed archive.
     names : set of str
-        The full names of all classes and functions in it.
+        Full names of all classes and functions in it.
     calls : set of str
-        Those of the classes that building it would call.
+        Names of the classes that building it would call.
     versions : dict of str to str
-        The versions that wrote it, by library, where it says so.
+        Versions that wrote it, by library.
     """
 
     data: bytes
@@ -88,11 +85,10 @@ class Content:
     versions: dict[str, str]
 
     def differing(self) -> list[str]:
-        """Return the libraries whose other versions may matter to what it holds.
+        """Return the libraries in the file whose versions may be incompatible.
 
-        That are all of scikit-learn, as its own estimators have it. Arrays and numbers
-        of NumPy change with the first number of a version only, and later versions of
-        ours are tested to read earlier ones of the same first number from 1 on.
+        This is any other version of scikit-learn, another major version of NumPy, and
+        an earlier major version of this package or a later one.
         """
         here, holders = versions(), {name.partition(".")[0] for name in self.names}
         libraries = []
@@ -107,19 +103,18 @@ class Content:
 
 
 def _is_promised(written: str, here: str) -> bool:
-    """Return whether `here` is a later version of the same first number, from 1 on."""
+    """Return whether `here` is a later version with the same major number, from 1."""
     then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (written, here))
     return then[:1] == now[:1] >= (1,) and then <= now
 
 
 def checked_archive(data: bytes, max_bytes: int) -> Content:
-    """Return the checked content of a model file.
+    """Return the validated content of a model file.
 
-    A `RefusedError` says that reading it and building the model would take more than
-    `max_bytes`, or that it is in another format; what is damaged leads to errors of
-    many kinds.
+    Raise `RefusedError` if it has another format, or would require more than
+    `max_bytes`. Damaged files raise various errors.
     """
-    # Before the directory is read, which takes some memory for each entry.
+    # Reading the directory requires memory for each entry.
     n_members = data.count(b"PK\x01\x02")
     needed = len(data) + ENTRY_BYTES * n_members
     check_memory(needed, max_bytes)
@@ -145,7 +140,7 @@ def checked_archive(data: bytes, max_bytes: int) -> Content:
 
 
 def written_archive(data: bytes) -> tuple[Content, int]:
-    """Return the content of a written archive, and the bytes that loading needs."""
+    """Return the content of a written archive, and the bytes to load it."""
     with ZipFile(io.BytesIO(data)) as archive:
         sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
         text = archive.read(SCHEMA).decode()
@@ -157,7 +152,7 @@ def written_archive(data: bytes) -> tuple[Content, int]:
 
 
 def check_memory(needed: int, max_bytes: int) -> None:
-    """Raise unless `needed` bytes are within the limit."""
+    """Raise if `needed` bytes exceed the limit."""
     if needed > max_bytes:
         raise RefusedError(
             f"this would take at least {readable_bytes(needed)}, but max_bytes is "
@@ -166,19 +161,19 @@ def check_memory(needed: int, max_bytes: int) -> None:
 
 
 def _unpacked_bytes(data: bytes) -> int:
-    """Return the size of all members, as the directory of an archive states it."""
+    """Return the total size of all members according to the directory."""
     with ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
     if len({entry.filename for entry in entries}) < len(entries):
         raise ValueError("the archive has several members with the same name")
-    # Other methods of compression are unpacked without a limit.
+    # zipfile does not limit the size with other compression methods.
     if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
         raise ValueError("the archive uses a compression other than deflate")
     return sum(entry.file_size for entry in entries)
 
 
 def _unpacked(data: bytes) -> dict[str, bytes]:
-    """Return the members of an archive, none longer than its directory says."""
+    """Return the members of an archive, at most as long as in the directory."""
     with ZipFile(io.BytesIO(data)) as archive:
         n_referred = _member(archive, archive.getinfo(SCHEMA)).count(b'"file"')
         entries = archive.infolist()
@@ -193,7 +188,7 @@ def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
 
 
 def _check_version(text: bytes) -> dict[str, str]:
-    """Return the versions of libraries that wrote a file in the format of this one."""
+    """Return the versions that wrote a file; raise for another format."""
     version = json.loads(text)
     if version["format"] > FORMAT:
         raise RefusedError(
@@ -213,15 +208,15 @@ def _check_version(text: bytes) -> dict[str, str]:
 
 
 def _parsed_bytes(text: str) -> int:
-    """Return what JSON takes at most once it is parsed, by the marks of its parts."""
-    # As bytes, as text, and both again when the tree is written without references.
+    """Return an upper bound on the memory of parsed JSON."""
+    # As bytes and as text, twice: the tree is written again without references.
     characters = len(text) * (4 if text.isascii() else 16)
     parts = sum(map(text.count, ",:"))
     return characters + 130 * parts + 200 * sum(map(text.count, "[{"))
 
 
 class _Tree:
-    """What the tree of a model file calls, and what building it will take."""
+    """The names, calls and memory of the tree of a model file."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.names: set[str] = set()
@@ -233,10 +228,9 @@ class _Tree:
     def without_references(
         self, item: Any, n_nested: int = 0, *, boxed: bool = False
     ) -> Any:
-        """Return the tree without references from one place to another.
+        """Return the tree without references, except of arrays.
 
-        By references a small file can describe a huge object, or an endless one. Only
-        arrays keep theirs: one that is stored once is read once.
+        With references, a small file can describe a huge or endless object.
         """
         if isinstance(item, list):
             return [
@@ -244,14 +238,14 @@ class _Tree:
             ]
         if not isinstance(item, dict):
             return item
-        # A dictionary that has such a key holds a node there.
+        # A stored dictionary may have the key "__id__" with a node.
         node = {
             key: child
             for key, child in item.items()
             if key != "__id__" or isinstance(child, dict)
         }
         if isinstance(node.get("__loader__"), str):
-            # Lists of trusted names are handed down, and such a node adds to them.
+            # skops extends the list of trusted names at such a node.
             n_nested += "__reduce__" in node
             boxed = boxed or node.get("type") == "json"
             self._count_node(node, n_nested, boxed=boxed)
@@ -261,7 +255,7 @@ class _Tree:
         }
 
     def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
-        """Add what one node takes and calls, and number the member that it reads."""
+        """Add the memory and calls of one node, and number its member."""
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
         name = f"{kind[1]}.{kind[2]}"
@@ -280,7 +274,7 @@ class _Tree:
 
 
 def _array_bytes(data: bytes) -> int:
-    """Return the bytes that an array will take; refuse a shape beyond its data."""
+    """Return the bytes of an array; raise if its shape exceeds its data."""
     if data.startswith(b"PK"):
         return len(data) + _unpacked_bytes(data)  # a sparse matrix
     if data.startswith(npy.MAGIC_PREFIX):

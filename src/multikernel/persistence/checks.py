@@ -1,7 +1,7 @@
-"""Checks of objects built from a model file.
+"""Validation of objects built from a model file.
 
-Compiled code does not check array sizes, so altered arrays could crash the process. The
-checks cover every object whose predictions call such code.
+Compiled code does not check array sizes, so altered arrays could crash the process. All
+objects that call such code are validated.
 """
 
 from dataclasses import fields, is_dataclass
@@ -14,15 +14,14 @@ from multikernel.persistence.values import parts_of
 ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
 
 CHECKS = ("__post_init__", "_check_fitted")
-"""Methods that validate the state of an object: of dataclasses after construction, of
-estimators and the parts of their models, which a fit makes right, after loading."""
+"""Methods that validate an object: dataclasses after construction, others after
+loading."""
 
 
 def check_loaded(root: Any) -> None:
     """Raise if any object of this library in a tree has an invalid state.
 
-    Loading skips the constructors, which otherwise check arrays and parameters. Parts
-    are checked before the whole, which relies on them.
+    Parts are validated before the whole.
     """
     stack, seen = [(root, False)], set()
     while stack:

@@ -1,7 +1,7 @@
-"""Where outputs go: files behind links, pipes and standard output, never an input.
+"""Output files: links, pipes and standard output are supported, inputs refused.
 
-Everything that writes for a user asks `find_place` first, which says in a sentence what
-cannot or must not be written to, and then fills the place whole or not at all.
+`find_place` raises if the output cannot be written; `write_to` then writes all or
+nothing.
 """
 
 import glob
@@ -31,15 +31,15 @@ KINDS = {
     stat.S_ISCHR: "a device",
     stat.S_ISSOCK: "a socket",
 }
-"""What cannot be written to, by how the system tells it."""
+"""Kinds of paths that cannot be written to, by test function."""
 
 UNFINISHED = ".part"
-"""Ends the names of files that are not whole yet."""
+"""Suffix of incomplete files."""
 
 
 @contextmanager
 def written(path: Path) -> Iterator[None]:
-    """Raise an OSError of the block again, with the name of the file in its text."""
+    """Re-raise an OSError with the name of the file in its text."""
     try:
         yield
     except OSError as error:
@@ -49,19 +49,20 @@ def written(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an output goes.
+    """Destination of an output.
+
+    Without a file, a pipe or standard error, the output goes to standard output.
 
     Parameters
     ----------
     path : Path
-        As the user wrote it.
+        Path given by the user.
     file : Path or None
-        The file to make or to replace, behind links; None where there is none.
+        File to create or replace, behind links.
     pipe : bool, default=False
-        Whether the path leads to a pipe.
+        Whether the path is a pipe.
     errors : bool, default=False
-        Whether the path leads to standard error. Where there is no file, no pipe and no
-        standard error, the output goes to standard output.
+        Whether the path is standard error.
     """
 
     path: Path
@@ -76,10 +77,9 @@ class Place:
 
 
 def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
-    """Return where to write a file, or raise if nothing can or must be written there.
+    """Return the destination of an output, or raise if it cannot be written.
 
-    Links are followed. `inputs` are files that are read, or folders and patterns of
-    such: the output must not be one of them.
+    `inputs` are files, folders or patterns that must not be overwritten.
     """
     named = Path(path)
     try:
@@ -104,16 +104,16 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
 
 
 def standard_output(inputs: Iterable[PathLike] = ()) -> Place:
-    """Return standard output as a place, or raise if that is one of the inputs."""
+    """Return standard output as a destination; raise if it is one of the inputs."""
     stdout, state = Place(Path("standard output")), _state_of(sys.stdout)
-    # What is typed or piped may come from anywhere.
+    # Only regular files can be inputs.
     if state is not None and stat.S_ISREG(state.st_mode):
         refuse_input(state, stdout.path, inputs)
     return stdout
 
 
 def _new_file(named: Path) -> Path:
-    """Return the file that is to be made, behind links, if there is a folder for it."""
+    """Return the file to create, behind links; raise if its folder does not exist."""
     target = Path(os.path.realpath(named))
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -125,14 +125,11 @@ def _new_file(named: Path) -> Path:
 def refuse_input(
     state: os.stat_result, named: Path, inputs: Iterable[PathLike]
 ) -> None:
-    """Raise if what is to be written is one of the inputs, by whatever name.
-
-    A terminal may be both.
-    """
+    """Raise if the output is one of the inputs (except a terminal)."""
     if stat.S_ISCHR(state.st_mode):
         return
     for source in _files_of(inputs):
-        with suppress(OSError):  # whoever reads it says that it is not there
+        with suppress(OSError):  # reading a missing input raises later
             if os.path.samestat(state, os.stat(source)):
                 same = "" if Path(source) == named else f", {source}"
                 raise ValueError(
@@ -142,7 +139,7 @@ def refuse_input(
 
 
 def _files_of(inputs: Iterable[PathLike]) -> Iterator[PathLike]:
-    """Yield the files that inputs stand for: folders and patterns have several."""
+    """Yield the files of inputs, including those in folders and patterns."""
     for source in inputs:
         path = Path(source)
         if path.is_dir():
@@ -154,7 +151,7 @@ def _files_of(inputs: Iterable[PathLike]) -> Iterator[PathLike]:
 
 
 def _is_stream(state: os.stat_result, stream: Any) -> bool:
-    """Return whether a file is what a stream of this process writes to."""
+    """Return whether a path is the file of an output stream."""
     status = _state_of(stream)
     if status is None:
         return False
@@ -163,7 +160,7 @@ def _is_stream(state: os.stat_result, stream: Any) -> bool:
 
 
 def _state_of(stream: Any) -> os.stat_result | None:
-    """Return the state of a stream's file; a notebook's or a test's has none."""
+    """Return the status of a stream's file, or None if it has no file."""
     try:
         return os.fstat(stream.fileno())
     except (AttributeError, OSError, ValueError):
@@ -171,10 +168,10 @@ def _state_of(stream: Any) -> os.stat_result | None:
 
 
 def write_to(place: Place, data: bytes) -> None:
-    """Write an output to its place, completely or not at all.
+    """Write an output completely or not at all.
 
     On failure, the error names the file, and an existing file is unchanged. Interrupts
-    are delayed until the file is written, because they could leave a partial file.
+    are delayed until the file is complete.
     """
 
     def write() -> None:
@@ -189,7 +186,7 @@ def write_to(place: Place, data: bytes) -> None:
 
 @contextmanager
 def filled(place: Place) -> Iterator[IO[bytes]]:
-    """Lend a file that gets to its place once it is whole."""
+    """Yield a temporary file whose content is moved to the destination at the end."""
     if place.file is not None:
         with _moved(place.file, place.path) as file:
             yield file
@@ -210,7 +207,7 @@ def filled(place: Place) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
-    """Yield a temporary file beside the target, and rename it once it is whole."""
+    """Yield a temporary file next to the target, and rename it at the end."""
     _remove_strays(target)
     with written(named):
         descriptor, name = _made_beside(target)
@@ -225,7 +222,7 @@ def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
             os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
             os.replace(name, target)
     except BaseException:
-        with suppress(OSError):  # what is left to be written is not wanted
+        with suppress(OSError):  # unwritten data are discarded
             file.close()
         Path(name).unlink(missing_ok=True)
         raise
@@ -233,18 +230,18 @@ def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
 
 
 def lock(descriptor: int) -> None:
-    """Hold an open file until it is closed, by whatever end of the process.
+    """Lock an open file until it is closed or the process ends.
 
-    A BlockingIOError tells that another process holds it, another OSError that the
-    file system has no locks.
+    Raises BlockingIOError if another process holds the lock, and other OSErrors on file
+    systems without locks.
     """
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _is_held(descriptor: int, path: PathLike) -> bool:
-    """Lock a new file, and return whether no other process has removed it."""
-    with suppress(OSError):  # of file systems that cannot
+    """Lock a new file, and return whether it still exists."""
+    with suppress(OSError):  # the file system has no locks
         try:
             lock(descriptor)
         except BlockingIOError:
@@ -253,7 +250,7 @@ def _is_held(descriptor: int, path: PathLike) -> bool:
 
 
 def _made_beside(target: Path) -> tuple[int, str]:
-    """Make an unfinished file, and return it open and locked, with its name."""
+    """Return a new, locked, incomplete file next to the target, and its name."""
     while True:
         descriptor, name = tempfile.mkstemp(
             UNFINISHED, f".{target.name}.", target.parent
@@ -264,7 +261,7 @@ def _made_beside(target: Path) -> tuple[int, str]:
 
 
 def _remove_strays(target: Path) -> None:
-    """Remove what killed processes left: unfinished files that nobody holds."""
+    """Remove incomplete files of killed processes."""
     names = f".{glob.escape(target.name)}.{'[a-z0-9_]' * 8}{UNFINISHED}"
     for stray in target.parent.glob(names):
         with suppress(OSError), stray.open("rb") as file:

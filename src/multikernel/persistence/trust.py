@@ -44,10 +44,10 @@ SKLEARN = {
     "svm": "LinearSVC LinearSVR",
     "utils": "MetadataRequest MethodMetadataRequest",
 }
-"""Classes of scikit-learn, by package, that predict and transform with NumPy.
+"""Trusted classes of scikit-learn, by package, which use NumPy only.
 
-Compiled code of other classes does not check array sizes, so altered arrays in a file
-could crash the process. ``tests/attack`` alters the arrays of each class."""
+Compiled code of other classes does not check array sizes, so altered arrays could crash
+the process. ``tests/attack`` alters the arrays of each class."""
 
 MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
 """Modules of scikit-learn whose public classes are all trusted."""
@@ -59,19 +59,19 @@ CALLED = (
     "sklearn.feature_selection._univariate_selection.f_regression",
     "sklearn.feature_selection._univariate_selection.r_regression",
 )
-"""Callables that may get arguments from a file: dict and functions of arrays."""
+"""Callables that may receive arguments from a file: dict and functions of arrays."""
 
 DTYPE = "numpy.dtype"
-"""What SimpleImputer was fitted on; it holds no data."""
+"""Attribute of SimpleImputer; it contains no data."""
 
 GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
-"""Types trusted by skops that allocate as many bytes as their argument says."""
+"""Types trusted by skops that can allocate any number of bytes."""
 
 
 def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
     """Return the names of types and functions that are trusted by default.
 
-    `calls` are names of classes that are called with arguments from the file.
+    `calls` are the classes called with arguments from the file.
     """
     return {
         name
@@ -91,15 +91,15 @@ def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 def _is_trusted_class(name: str) -> bool:
     """Return whether a full name is a class of this library or a listed class.
 
-    A prefix is no proof: modules of ours hold names from elsewhere, so the name is
-    resolved and the class must have been defined in the module it is named after.
+    The class must be defined in the module of its name, because modules also contain
+    imported names.
     """
     module_name, _, class_name = name.rpartition(".")
     top, _, package = module_name.partition(".")
     listed = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""
     is_listed = class_name in listed.split() or module_name in MODULES or name == DTYPE
     if not (top == "multikernel" or is_listed):
-        return False  # and the module is not even imported
+        return False  # without importing the module
     try:
         named = getattr(importlib.import_module(module_name), class_name, None)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Penalties on the block norms; to add one, write a file and a line here."""
+"""Penalties on the block norms. To add one, write a file and add a line here."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ REGULARIZERS: tuple[Callable[[float], BlockRegularizer], ...] = (
     SparseBlockNorm,
     SquaredBlockNorm,
 )
-"""Every regulariser, as a function of its strength alpha; read by the tests."""
+"""All penalties, as functions of the strength alpha; the tests use them."""
 
 __all__ = [
     "REGULARIZERS",

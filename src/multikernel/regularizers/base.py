@@ -1,4 +1,4 @@
-"""Protocols of the regularisers: functions of the block norms, and of nothing else."""
+"""Protocols of penalties, which are functions of the block norms."""
 
 import math
 from dataclasses import dataclass, replace
@@ -11,9 +11,9 @@ from multikernel._typing import Array
 
 @runtime_checkable
 class BlockRegularizer(Protocol):
-    """A convex Omega of the block norms (||f_1||, ..., ||f_M||).
+    """A convex penalty Omega of the block norms (||f_1||, ..., ||f_M||).
 
-    Arrays have shape (n_kernels,) and are non-negative.
+    Arrays have shape (n_kernels,) and are nonnegative.
     """
 
     @property
@@ -34,8 +34,8 @@ class BlockRegularizer(Protocol):
         dual_norms : ndarray of shape (n_kernels,)
             sqrt(a^T K_m a) for a dual point a.
         at : ndarray of shape (n_kernels,)
-            Block norms of the current primal point, for regularisers whose
-            conjugate has no closed form.
+            Block norms of the current primal point, for penalties whose conjugate has
+            no closed form.
         """
 
     def feasible_scale(self, dual_norms: Array) -> float:
@@ -44,16 +44,16 @@ class BlockRegularizer(Protocol):
 
 @runtime_checkable
 class ProximableRegularizer(BlockRegularizer, Protocol):
-    """Adds the separable prox of the norms, on which SpicyMKL is built.
+    """A penalty with a separable prox, which SpicyMKL requires.
 
-    It asks about the kernels of a working set, in any number and none at first: arrays
-    of all methods have as many entries as that, so all kernels are treated alike. A
-    weight w_m of a kernel is the scale 1 / w_m^2 of its matrix, see `ScaledStack`.
+    Methods are called for working sets with any number of kernels, also none, so all
+    kernels are treated alike. To weight a kernel by w_m, scale its matrix by 1 / w_m^2
+    (`ScaledStack`).
     """
 
     @property
     def threshold(self) -> float:
-        """Return the dual norm up to which a block stays at zero, a share of alpha."""
+        """Return the dual norm below which a block is zero; it scales with alpha."""
 
     def prox(self, norms: Array, step: float) -> Array:
         """Return argmin_t step * Omega(t) + (t - norms)^2 / 2."""
@@ -64,48 +64,45 @@ class ProximableRegularizer(BlockRegularizer, Protocol):
 
 @runtime_checkable
 class VariationalRegularizer(BlockRegularizer, Protocol):
-    r"""Adds :math:`\Omega = \frac{\alpha}{2} \min_{d \in D} \sum_m t_m^2 / d_m`."""
+    r"""Penalty :math:`\Omega = \frac{\alpha}{2} \min_{d \in D} \sum_m t_m^2 / d_m`."""
 
     def kernel_weights(self, norms: Array) -> Array:
-        """Return the minimising d, shape (n_kernels,)."""
+        """Return the minimizing d, shape (n_kernels,)."""
 
 
 def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]:
-    """Return whether a penalty is a `ProximableRegularizer`.
-
-    An `isinstance` of a protocol takes 20 times as long, and solvers ask often.
-    """
+    """Return whether a penalty is proximable; 20 times faster than `isinstance`."""
     return hasattr(penalty, "prox_derivative")
 
 
 def treats_kernels_alike(penalty: ProximableRegularizer) -> bool:
-    """Return whether a penalty takes norms of working sets, here of one and of none."""
+    """Return whether a penalty accepts norms of one kernel and of none."""
     try:
         shapes = [np.shape(penalty.prox(np.ones(n), 1.0)) for n in (0, 1)]
         penalty.value(np.empty(0))
-    except (ValueError, IndexError):  # arrays of its own have another length
+    except (ValueError, IndexError):  # arrays in the penalty have another length
         return False
     return shapes == [(0,), (1,)]
 
 
 def is_variational(penalty: BlockRegularizer) -> TypeGuard[VariationalRegularizer]:
-    """Return whether a penalty is a `VariationalRegularizer`; see above."""
+    """Return whether a penalty is variational; faster than `isinstance`."""
     return hasattr(penalty, "kernel_weights")
 
 
 @dataclass(frozen=True)
 class Strength:
-    """What every penalty of this library has: a positive factor.
+    """Base class of penalties with a positive strength.
 
     Parameters
     ----------
     alpha : float
-        The factor.
+        Regularization strength.
 
     Raises
     ------
     ValueError
-        If it is not positive and finite.
+        If alpha is not positive and finite.
     """
 
     alpha: float
@@ -121,14 +118,14 @@ class Strength:
 
 @dataclass(frozen=True)
 class SharedStrength(Strength):
-    """The strength of a block l1 norm beside a squared norm.
+    """Base class of penalties with a block l1 norm and a squared norm.
 
     Parameters
     ----------
     alpha : float
-        The strength of both.
+        Strength of both.
     l1_ratio : float, default=0.5
-        The share of the block l1 norm, at least 0 and below 1.
+        Share of the block l1 norm, at least 0 and below 1.
 
     Raises
     ------
@@ -157,7 +154,7 @@ class SharedStrength(Strength):
 
 
 def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:
-    """Return weights in closed form of the norms: shares where no other is known."""
+    """Return the kernel weights from the norms; shares if there is no formula."""
     if is_variational(regularizer):
         return regularizer.kernel_weights(norms)
     total = float(norms.sum())

@@ -15,8 +15,8 @@ class BlockL1(Strength):
     Parameters
     ----------
     alpha : float
-        Strength, positive. All weights are zero for ``alpha >= max(dual_norms)``
-        at the null model.
+        Positive strength. All weights are zero if alpha is at least the largest dual
+        norm at the null model.
 
     Raises
     ------
@@ -40,7 +40,7 @@ class BlockL1(Strength):
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return 0 on the box of radius alpha, infinity outside."""
-        # Rounding in feasible_scale may leave the point an ulp or two outside.
+        # feasible_scale may round up by an ulp or two.
         allowed = self.alpha * (1 + 4 * np.finfo(float).eps)
         return 0.0 if dual_norms.max(initial=0.0) <= allowed else np.inf
 

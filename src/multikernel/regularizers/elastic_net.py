@@ -17,9 +17,9 @@ class BlockElasticNet(SharedStrength):
     Parameters
     ----------
     alpha : float
-        Strength, positive.
+        Positive strength.
     l1_ratio : float, default=0.5
-        The share r of the block l1 norm, 0 <= r < 1. `BlockL1` is the case r = 1.
+        Share r of the block l1 norm, 0 <= r < 1. `BlockL1` is the case r = 1.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A block l1 norm beside a squared block q-norm: the penalty of UFO-MKL."""
+"""A block l1 norm plus a squared block q-norm, the penalty of UFO-MKL."""
 
 from dataclasses import dataclass
 
@@ -14,20 +14,21 @@ class SparseBlockNorm(SharedStrength):
     r"""Sum of the block norms plus half their squared q-norm, q = 2 p / (p + 1).
 
     .. math::
+
         \alpha \Bigl( r \sum_m \|f_m\|
         + \frac{1 - r}{2} \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} \Bigr)
 
     With r = 0 it is `SquaredBlockNorm`, with p = inf `BlockElasticNet`. The penalty of
-    [1]_, :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}`, has
-    :math:`\alpha = \lambda + a` and :math:`r = a / (\lambda + a)`; its exponent comes
-    from `multikernel.solvers.ufo_exponent`.
+    [1]_, :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}`, has :math:`\alpha =
+    \lambda + a` and :math:`r = a / (\lambda + a)`; its exponent is
+    `multikernel.solvers.ufo_exponent`.
 
     Parameters
     ----------
     alpha : float
-        Strength, positive.
+        Positive strength.
     l1_ratio : float, default=0.5
-        The share r of the block l1 norm, 0 <= r < 1.
+        Share r of the block l1 norm, 0 <= r < 1.
     p : float, default=2.0
         Exponent of the squared norm, in [1, inf], as in `SquaredBlockNorm`.
 
@@ -47,11 +48,11 @@ class SparseBlockNorm(SharedStrength):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        SquaredBlockNorm(1.0, self.p)  # which says what p may be
+        SquaredBlockNorm(1.0, self.p)  # validates p
 
     @property
     def squared(self) -> SquaredBlockNorm:
-        """Return the squared norm alone, with its own strength."""
+        """Return the squared norm with its own strength."""
         return SquaredBlockNorm(self.alpha * (1.0 - self.l1_ratio), self.p)
 
     def value(self, norms: Array) -> float:

@@ -17,21 +17,20 @@ class SquaredBlockNorm(Strength):
     r"""Half the squared q-norm of the block norms, q = 2 p / (p + 1).
 
     .. math::
+
         \frac{\alpha}{2} \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q}
         = \frac{\alpha}{2} \min_{\theta \ge 0, \|\theta\|_p \le 1}
         \sum_m \frac{\|f_m\|^2}{\theta_m}
 
     The right-hand side is lp-norm multiple kernel learning [1]_ with kernel weights
-    theta. With p = 1 the solution is sparse; with p = inf it is the machine on the
-    unweighted sum of the kernels.
+    theta. With p = 1 the solution is sparse; with p = inf all kernels have weight one.
 
     Parameters
     ----------
     alpha : float
-        Strength, positive. A margin machine's C is ``1 / alpha``: the objective here
-        is ``C * sum(losses) + penalty`` divided by C. So the dual variable
-        stays in the domain of the unweighted loss for every strength, and a solution
-        for one alpha is a warm start for the next.
+        Positive strength, ``1 / C`` of a support vector machine: the objective is ``C *
+        sum(losses) + penalty`` divided by C, so the domain of the dual variables does
+        not depend on C.
     p : float, default=2.0
         Exponent of the norm of the kernel weights, in [1, inf].
 
@@ -78,7 +77,7 @@ class SquaredBlockNorm(Strength):
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return the squared 2p/(p-1)-norm of the dual norms over 2 alpha."""
-        # Their squares in the dual exponent of p: eq. (9) of [1]_.
+        # Eq. (9) of [1]_: the squares in the exponent dual to p.
         return p_norm(dual_norms, 2.0 * self.conjugate_p) ** 2 / (2.0 * self.alpha)
 
     def feasible_scale(self, dual_norms: Array) -> float:
@@ -86,32 +85,31 @@ class SquaredBlockNorm(Strength):
         return 1.0
 
     def kernel_weights(self, norms: Array) -> Array:
-        r"""Return the minimising theta in closed form; its p-norm is one.
+        r"""Return the minimizing theta in closed form; its p-norm is one.
 
         .. math:: \theta_m = \|f_m\|^{2/(p+1)} \Big/
             \Bigl( \sum_k \|f_k\|^{2p/(p+1)} \Bigr)^{1/p}
 
-        A block of norm zero gets weight zero, as 0 / 0 = 0; so do all where every
-        norm is zero.
+        Blocks with norm zero get weight zero, even if all norms are zero.
         """
         return unit_weights(norms, 2.0 / (self.p + 1.0), self.p)
 
     def responding_weights(self, forms: Array) -> Array:
-        r"""Return the theta that maximises theta^T forms in the unit ball.
+        r"""Return the theta that maximizes theta^T forms in the unit ball.
 
         At the optimum these are the kernel weights, with `forms` the quadratic forms
-        rho^T K_m rho of the dual variable: the slope of the conjugate.
+        rho^T K_m rho of the dual variable.
 
         .. math:: \theta_m \propto (\rho^\top K_m \rho)^{1/(p-1)}
 
-        With p = 1 all weight goes to the largest form.
+        With p = 1 the largest form gets all weight.
         """
         exponent = 1.0 / (self.p - 1.0) if self.p > 1.0 else np.inf
         return unit_weights(forms, exponent, self.p)
 
 
 def p_norm(x: Array, p: float) -> float:
-    """Return the p-norm of non-negative numbers, without overflow for any p.
+    """Return the p-norm of nonnegative numbers, without overflow for any p.
 
     >>> import numpy as np
     >>> round(p_norm(np.array([1e200, 1e200]), 1000.0) / 1e200, 6)
@@ -125,9 +123,9 @@ def p_norm(x: Array, p: float) -> float:
 
 
 def unit_weights(x: Array, exponent: float, p: float) -> Array:
-    """Return weights proportional to a power of `x`, of p-norm one; zero where all are.
+    """Return weights proportional to a power of `x`, with p-norm one; zero if x is.
 
-    Infinity as the exponent leaves the largest numbers alone, in equal shares.
+    An infinite exponent selects the largest numbers in equal shares.
     """
     weights = np.zeros_like(x)
     largest = float(x.max(initial=0.0))

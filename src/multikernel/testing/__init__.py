@@ -1,4 +1,4 @@
-"""Conformance suites, for the library's components and for your own."""
+"""Conformance suites for the library's components and for users' components."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Conformance of a storage: all that is asked of it against plain arrays."""
+"""Conformance of a storage: all methods are compared with dense arrays."""
 
 from itertools import pairwise
 
@@ -23,27 +23,26 @@ from multikernel.gram.refine import (
 def check_gram_stack(
     stack: GramStack, reference: Array, tol: float = 1e-9, seed: int = 0
 ) -> None:
-    """Check that a stack computes what a dense array says.
+    """Check that a stack computes the same results as dense arrays.
 
-    The primitives, and all that has a default made of them, are called with one and
-    with several outputs, on all kernels and samples and on some, and results must be
-    float64 arrays of the right shape.
+    All methods are called with one and several outputs, and for all or some kernels and
+    samples. Results must be float64 arrays of the right shape.
 
     Parameters
     ----------
     stack : GramStack
-        The stack, square.
+        Square stack.
     reference : ndarray of shape (n_kernels, n_samples, n_samples)
         Its matrices, symmetric positive semidefinite.
     tol : float, default=1e-9
-        Largest error, over the size of what is compared; 1e-5 suits float32 storage.
+        Largest relative error; use 1e-5 for float32 storage.
     seed : int, default=0
-        Of the random vectors.
+        Seed of the random vectors.
 
     Raises
     ------
     AssertionError
-        With a sentence that names what is wrong.
+        If a result is wrong; the message names the method.
 
     Examples
     --------
@@ -165,13 +164,13 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     terms = images[some] - means[:, None]
     covariances = np.einsum("i,mik,ik->km", weights, terms, terms.sum(axis=0))
     _compare("term_covariances, squares", returned[0], squares[some].T, tol)
-    # Of constant terms they are what rounding leaves of squares.
+    # For constant terms, covariances are rounding errors of squares.
     largest = float(weights.sum() * np.square(images[some]).max(initial=0.0))
     _compare("term_covariances", returned[1], covariances, 10.0 * tol, largest)
 
 
 def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
-    """Check that factors give the matrices, where there are any."""
+    """Check that factors, if any, reproduce the matrices."""
     tall, factors = capabilities.tall_form(stack), low_rank_form(stack)
     if tall is not None:
         every = np.arange(K.shape[1])
@@ -184,7 +183,7 @@ def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
 
 
 def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check that the bounds on residuals hold against the forms of the kernels."""
+    """Check the bounds on residuals against the forms of the kernels."""
     v, some = rng.normal(size=(K.shape[1],)), np.arange(min(2, K.shape[0]))
     bounds, shares = stack.residual_bounds(v), np.full(K.shape[1], 1.0 / K.shape[1])
     traces = residual_traces(stack, shares)
@@ -217,7 +216,7 @@ def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -
 def _check_matrix(
     what: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
-    """Check all that is asked of one matrix."""
+    """Check all methods of one matrix."""
     _check_shape(what, matrix.shape, total)
     v = rng.normal(size=(total.shape[1], 2))
     _compare(f"{what}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
@@ -238,7 +237,7 @@ def _check_matrix(
 def _check_solve(
     what: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
-    """Check shifted systems, by what the solution solves."""
+    """Check shifted systems by their residuals."""
     n = total.shape[0]
     size = max(1.0, float(np.abs(total).max()))
     for low_rank in (None, np.ones((n, 1)), rng.normal(size=(n, 2))):
@@ -260,7 +259,7 @@ def _check_solve(
 
 
 def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check stacks of some kernels, neighbours and scattered, also a repeated one."""
+    """Check stacks of adjacent, scattered and repeated kernels."""
     n_kernels = K.shape[0]
     v = rng.normal(size=(K.shape[2],))
     scattered = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
@@ -271,7 +270,7 @@ def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
         for what, part in both:
             _check_shape(what, part.shape, expected)
             _compare(f"{what}, matvec", part.matvec(v), expected @ v, tol)
-            # Of one kernel the products may cancel: a form is as exact as they are.
+            # Products may cancel, which limits the accuracy of a form.
             largest = float((np.abs(expected) @ np.abs(v) @ np.abs(v)).max())
             forms, sums = part.quadratic_forms(v), expected @ v @ v
             _compare(f"{what}, quadratic_forms", forms, sums, tol, largest)
@@ -280,7 +279,7 @@ def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
 
 
 def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check stacks on some samples, in any order, and that take commutes with it."""
+    """Check stacks on some samples in any order, and that take commutes with it."""
     n_kernels, n, _ = K.shape
     ascending = np.sort(rng.permutation(n)[: max(1, n // 2)])
     mixed = rng.permutation(n)[: max(2, n // 3)]
@@ -304,9 +303,9 @@ def _check_shape(what: str, shape: tuple[int, ...], expected: Array) -> None:
 def _compare(
     what: str, result: object, expected: Array, tol: float, least: float = 0.0
 ) -> None:
-    """Raise unless a result is a float64 array near what was expected.
+    """Raise unless a result is a float64 array close to the expected one.
 
-    Errors are relative to the largest number expected, or to `least` if that is more.
+    Errors are relative to the largest expected number, or to `least` if larger.
     """
     if not isinstance(result, np.ndarray) or result.dtype != np.float64:
         kind = getattr(result, "dtype", type(result).__name__)

@@ -1,4 +1,4 @@
-"""Conformance of a kernel, and of a graph of kernels: values, order, features, sums."""
+"""Conformance of kernels and of graphs of kernels."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -18,29 +18,28 @@ from multikernel.kernels.graph.base import (
 
 
 def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
-    """Check that a kernel keeps what a fit with it rests on.
+    """Check that a kernel has the properties that estimators require.
 
-    The matrix must be finite, symmetric and positive semidefinite, ``kernel(X)`` be
-    ``kernel(X, X)``, the value of two samples not depend on what else is in the call,
-    and ``diag`` be the diagonal. No check of some samples proves that a function is
-    positive semidefinite on all: try several sets, of different scales.
+    The matrix must be finite, symmetric and positive semidefinite, ``kernel(X)`` must
+    equal ``kernel(X, X)``, values must only depend on their two samples, and ``diag``
+    must be the diagonal. Because no finite check proves positive semidefiniteness, try
+    several data sets of different scales.
 
     Parameters
     ----------
     kernel : Kernel
-        The kernel; one on strings gets strings.
+        The kernel.
     X : ndarray of shape (n_samples, n_features), or sequence
-        Samples as the kernel takes them, some ten to some hundred, four at least. The
-        kernels of estimators get rows of numbers, or strings; a function of other
-        objects can be checked as well, and reaches estimators by its matrix, see
+        Ten to a hundred samples (at least four) as the kernel accepts them: rows of
+        numbers, or strings. Kernels on other objects can be used with
         `multikernel.kernels.PrecomputedKernel`.
     tol : float, default=1e-8
-        Largest error, over the largest value.
+        Largest error, relative to the largest value.
 
     Raises
     ------
     AssertionError
-        With a sentence that names the broken promise.
+        If a property is violated; the message names it.
 
     Examples
     --------
@@ -78,7 +77,7 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
 
 
 def _check_parts(kernel: Kernel, X: Any, K: Array, size: float, name: str) -> None:
-    """Raise unless values depend on their two samples alone, and diag agrees."""
+    """Raise unless values only depend on their two samples, and diag agrees."""
     first, others = np.arange(0, len(X), 2), np.arange(1, len(X), 3)
     part = kernel(_taken(X, first), _taken(X, others))
     text = f"{name}: the value of two samples depends on what else is in the call"
@@ -89,14 +88,14 @@ def _check_parts(kernel: Kernel, X: Any, K: Array, size: float, name: str) -> No
 
 
 def _taken(X: Any, rows: Indices) -> Any:
-    """Return some samples, of an array or of a sequence of strings."""
+    """Return some samples of an array or a sequence."""
     if isinstance(X, Sequence):
         return [X[row] for row in rows.tolist()]
     return X[rows]
 
 
 def _matrix(values: Any, shape: tuple[int, ...], what: str) -> Array:
-    """Return values of a kernel, or raise unless they are finite, in a shape."""
+    """Return kernel values; raise unless finite and of the given shape."""
     array = np.asarray(values)
     assert array.shape == shape, f"{what} has shape {array.shape}, expected {shape}."
     assert array.dtype.kind in "fiub", f"{what} is not of real numbers."
@@ -105,7 +104,7 @@ def _matrix(values: Any, shape: tuple[int, ...], what: str) -> Array:
 
 
 def _near(values: Any, expected: Array, size: float, text: str) -> None:
-    """Raise a sentence unless values are those expected, up to an error."""
+    """Raise with `text` unless values equal the expected ones up to an error."""
     matrix = _matrix(values, expected.shape, text)
     error = float(np.abs(matrix - expected).max(initial=0.0))
     assert error <= size, f"{text}: they differ by {error:.3g}."
@@ -118,29 +117,29 @@ def check_kernel_graph(
     tol: float = 1e-6,
     seed: int = 0,
 ) -> None:
-    r"""Check that a graph of kernels keeps what a certificate over it rests on.
+    """Check that a graph of kernels has the properties that a certificate requires.
 
-    Parents and children must agree and form no cycle; features must give the kernels,
-    on the training samples and on others; and sums over descendants, in closed form or
-    not, must not fall short of sums over the nodes that were enumerated.
+    Parents and children must agree without cycles, features must reproduce the kernels
+    on training and new samples, and descendant sums must not be smaller than sums over
+    visited nodes.
 
     Parameters
     ----------
     graph : KernelGraph
         The graph.
     X : ndarray of shape (n_samples, n_features)
-        Samples to bind it to, some ten of them, and three at least.
+        About ten samples, at least three.
     n_nodes : int, default=100
-        Nodes that are visited, the nearest to the roots. A graph may have more.
+        Number of nodes to visit, those nearest to the roots.
     tol : float, default=1e-6
-        Largest error, over the size of what is compared.
+        Largest relative error.
     seed : int, default=0
-        Of the random vectors.
+        Seed of the random vectors.
 
     Raises
     ------
     AssertionError
-        With a sentence that names the method.
+        If a property is violated; the message names the method.
 
     Examples
     --------
@@ -176,7 +175,7 @@ def check_kernel_graph(
 
 
 def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
-    """Check that both directions agree, and that nothing is above itself."""
+    """Check that parents and children agree and form no cycle."""
     parents, children = graph.parents(node), graph.children(node)
     for child in children:
         assert node in graph.parents(child), (
@@ -197,7 +196,7 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
 
 
 def _check_facts(graph: FittedGraph, node: Any) -> None:
-    """Check the weight, the name and the kind of a node."""
+    """Check the weight, the name and the degrees of a node."""
     weight, degrees = graph.weight(node), graph.degrees(node)
     assert 0.0 < weight < np.inf, (
         f"weight of {node!r} is {weight}, and must be positive."
@@ -212,7 +211,7 @@ def _check_facts(graph: FittedGraph, node: Any) -> None:
 def _check_features(
     graph: FittedGraph, samples: GraphSamples, node: Any, X: Array, tol: float
 ) -> None:
-    """Check a node's features, on new samples too, and its residual diagonal."""
+    """Check a node's features, also on new samples, and its residual diagonal."""
     kernel, basis = graph.kernel(node), samples.basis(node)
     K, Z = np.asarray(kernel(X)), samples.features(node, basis)
     rest = samples.residual(node, basis)
@@ -245,7 +244,7 @@ def _check_form(
     tol: float,
     rng: np.random.Generator,
 ) -> None:
-    """Check the quadratic form of a node, and how many features it is said to have."""
+    """Check the quadratic form and the width of a node."""
     K, vector = np.asarray(graph.kernel(node)(X)), rng.standard_normal(len(X))
     form, exact = samples.form(node, vector), float(vector @ K @ vector)
     size = float(np.abs(K).max()) * float(vector @ vector)
@@ -267,7 +266,7 @@ def _check_sums(
     tol: float,
     rng: np.random.Generator,
 ) -> None:
-    """Check that sums over descendants are no smaller than sums over some of them."""
+    """Check that descendant sums are at least the sums over visited descendants."""
     inner = [node for node in nodes if graph.parents(node)]
     vector = rng.standard_normal(len(X))
     vector.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Conformance of a loss: its conjugate, its capabilities, and its weighted form."""
+"""Conformance of losses: conjugate, capabilities, and sample weights."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,27 +22,27 @@ CAPABILITIES = (SmoothConjugateLoss, PolyhedralLoss)
 
 
 def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
-    """Check that a loss keeps the promises of its protocols.
+    """Check that a loss satisfies its protocols.
 
-    The conjugate is compared with a numerical supremum and by the Fenchel-Young
-    inequality, derivatives with differences; then all of it again with sample
-    weights. Capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`,
-    ``shift_equivariant``, ``degree``) are checked where the loss has them.
+    The conjugate is compared with a numerical supremum and the Fenchel-Young
+    inequality, derivatives with differences, with and without sample weights.
+    Capabilities of the loss (`SmoothConjugateLoss`, `PolyhedralLoss`,
+    ``shift_equivariant``, ``degree``) are checked as well.
 
     Parameters
     ----------
     loss : Loss
-        The loss to check.
+        The loss.
     y : ndarray of shape (n_samples,), optional
-        Admissible targets. By default -1 and +1, which every loss accepts; losses
-        for regression should be checked with other values too.
+        Admissible targets. Default: -1 and +1; regression losses should be checked with
+        other values, too.
     seed : int, default=0
-        Of the random decision values.
+        Seed of the random decision values.
 
     Raises
     ------
     AssertionError
-        With a sentence that names the broken promise.
+        If a property is violated; the message names it.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
-    """Compare losses of errors, and of a hundred times these, with lengths alike."""
+    """Check the growth of the loss when errors and lengths are scaled by 100."""
     error = 1e6 * (1.0 + rng.uniform(size=y.shape))
     length = vars(type(loss)).get("length")
     lengths = {length: 100.0 * getattr(loss, length)} if length else {}
@@ -108,19 +108,19 @@ def _points(y: Array, rng: Generator, n: int = 20) -> list[Array]:
 
 
 def _duals(loss: Loss, y: Array, rng: Generator, n: int = 12) -> list[Array]:
-    """Return points strictly inside the conjugate's domain, several for each sample."""
+    """Return several points strictly inside the conjugate's domain."""
     lower, upper = loss.dual_bounds(y)
     low, high = np.maximum(lower, -5.0), np.minimum(upper, 5.0)
     return [low + (high - low) * rng.uniform(0.02, 0.98, y.shape) for _ in range(n)]
 
 
 def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
-    """Ask for some samples alone, as solvers and folds do."""
+    """Check that the loss of some samples does not depend on the others."""
     f, some = rng.normal(size=y.shape), np.arange(0, len(y), 2)
     try:
         part_values = part_of(loss, some).value(y[some], f[some])
         same = np.allclose(part_values, loss.value(y, f)[some], rtol=1e-12, atol=0.0)
-    except ValueError:  # of shapes that do not fit
+    except ValueError:  # shapes do not match
         same = False
     assert same, (
         "The loss of some samples alone is not what it is among all: it has to be one "
@@ -223,10 +223,10 @@ def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _minimize(objective: Callable[[Array], Array], like: Array) -> Array:
-    """Minimise convex scalar functions, one per entry, by golden sections.
+    """Minimize convex scalar functions, one per entry, by golden section search.
 
-    They are sought around zero, up to ten times the target: with slopes of 5 at
-    most, a loss of targets in thousands has its supremum near these.
+    The search is limited to ten times the target, which suffices for slopes of at most
+    5.
     """
     right = 1e3 + 10.0 * np.abs(like)
     left = -right
@@ -294,7 +294,7 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
 
 
 def _cheapest(u: Array, signs: Array, costs: Array, sizes: Array) -> Array:
-    """Solve the program of `PolyhedralLoss` for each sample."""
+    """Solve the linear program of `PolyhedralLoss` for each sample."""
     values = [
         linprog(costs[:, i], A_eq=signs[None, :, i], b_eq=u[i], bounds=bounds).fun
         for i in range(u.size)

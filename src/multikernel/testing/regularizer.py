@@ -1,4 +1,4 @@
-"""Conformance of a regulariser: its conjugate, its dual ball, and its capabilities."""
+"""Conformance of penalties: conjugate, dual ball, and capabilities."""
 
 import numpy as np
 from numpy.random import Generator
@@ -15,27 +15,25 @@ from multikernel.regularizers.base import (
 def check_regularizer(
     regularizer: BlockRegularizer, n_kernels: int = 6, seed: int = 0
 ) -> None:
-    """Check that a regulariser keeps the promises of its protocols.
+    """Check that a penalty satisfies its protocols.
 
-    The conjugate is checked by the Fenchel-Young inequality on the non-negative
-    orthant and by its equality at slopes of the penalty; the prox against random
-    neighbours, its derivative against differences, and the kernel weights of a
-    `VariationalRegularizer` against the identity that defines them.
+    The conjugate is checked by the Fenchel-Young inequality, with equality at
+    gradients; the prox against random neighbors, its derivative against differences,
+    and kernel weights against their definition.
 
     Parameters
     ----------
     regularizer : BlockRegularizer
-        The regulariser to check.
+        The penalty.
     n_kernels : int, default=6
-        Length of the vectors of norms to try; the number of groups, nodes or
-        weights where the regulariser fixes it.
+        Number of kernels, if the penalty allows several.
     seed : int, default=0
-        Of the random norms.
+        Seed of the random norms.
 
     Raises
     ------
     AssertionError
-        With a sentence that names the broken promise.
+        If a property is violated; the message names it.
 
     Examples
     --------
@@ -145,7 +143,7 @@ def _check_fenchel_young(
 
 def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
     for norms in points:
-        # Where a norm is zero the slope is one-sided, so only interior points serve.
+        # Central differences require positive norms.
         t = norms + 1e-2 * (1.0 + norms.mean())
         slopes = _slopes(penalty, t)
         s = slopes * penalty.feasible_scale(slopes)
@@ -169,7 +167,7 @@ def _slopes(penalty: BlockRegularizer, t: Array) -> Array:
 
 
 def _check_no_kernels(penalty: ProximableRegularizer) -> None:
-    # A separable penalty is used on working sets, and those may be empty.
+    # Working sets may be empty.
     nothing = np.empty(0)
     values = (
         penalty.value(nothing),
@@ -229,7 +227,7 @@ def _check_threshold(penalty: ProximableRegularizer, points: list[Array]) -> Non
     for norms in points:
         for step in (0.05, 1.0, 4.0):
             alive = penalty.prox(norms, step) > 0.0
-            # A hair's breadth around the threshold may fall on either side.
+            # Values at the threshold up to rounding may be on either side.
             margin = norms - step * threshold
             sure = np.abs(margin) > 1e-9 * (1.0 + norms)
             assert bool(np.all((alive == (margin > 0.0)) | ~sure)), (

@@ -1,4 +1,4 @@
-"""Conformance of a solver: certified solutions, warm starts, callbacks, symmetry."""
+"""Conformance of solvers: certificates, warm starts, callbacks, symmetry."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -29,14 +29,14 @@ from multikernel.solvers.base import Solver
 
 
 def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]:
-    """Yield a small problem for every loss, regulariser, and choice of intercept.
+    """Yield a small problem for every loss and penalty, with and without intercept.
 
     Parameters
     ----------
     n_samples : int, default=24
-        Samples; their labels -1 and +1 serve as real targets too.
+        Number of samples; regression losses use the labels -1 and +1 as targets.
     n_kernels : int, default=6
-        Gaussian kernels on one or two of four columns.
+        Number of Gaussian kernels on one or two of four columns.
 
     Yields
     ------
@@ -61,28 +61,26 @@ def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]
 def check_solver(
     solver: Solver, problems: Sequence[Problem] | None = None, tol: float | None = None
 ) -> None:
-    """Check that a solver keeps the promises of `Solver` and `Solution`.
+    """Check that a solver satisfies the contract of `Solver` and `Solution`.
 
-    On every problem that it supports: the solution is certified (`check_solution`);
-    solving again gives the same numbers; a warm start from the solution is at least
-    as good; a callback sees every line of the history, can stop the solver, and its
-    exceptions pass through; its passes are all reads of the Gram
-    matrices; reordering the kernels reorders the solution.
+    For every supported problem: the solution is certified (`check_solution`); solving
+    again gives the same numbers; a warm start is at least as good; callbacks see every
+    line of the history, can stop the solver, and their exceptions propagate; passes
+    count all reads of Gram matrices; and reordering the kernels reorders the solution.
 
     Parameters
     ----------
     solver : Solver
-        The solver to check.
+        The solver.
     problems : sequence of Problem, optional
-        What to solve; by default `small_problems`.
+        Problems to solve. Default: `small_problems`.
     tol : float, optional
-        The relative duality gap that a converged solution must reach; by default the
-        solver's own ``tol``.
+        Relative duality gap of converged solutions. Default: the solver's ``tol``.
 
     Raises
     ------
     AssertionError
-        With a sentence that names the broken promise and the problem.
+        If a property is violated; the message names it and the problem.
 
     Examples
     --------
@@ -133,28 +131,28 @@ def _check_on(solver: Solver, problem: Problem, tol: float) -> None:
 
 
 def check_solution(problem: Problem, solution: Solution, tol: float) -> None:
-    """Check that a solution is consistent with itself, and certified.
+    """Check that a solution is consistent and certified.
 
     Parameters
     ----------
     problem : Problem
-        What was solved.
+        The problem.
     solution : Solution
-        What came back.
+        Its solution.
     tol : float
-        Its relative duality gap, recomputed from the expansions and the dual point
-        alone, must be below this if it claims to have converged.
+        Largest relative duality gap of a converged solution, recomputed from the
+        expansions and the dual point.
 
     Raises
     ------
     AssertionError
-        With a sentence that names the broken promise.
+        If a property is violated; the message names it.
     """
     _check_form(problem, solution)
     _check_values(problem, solution)
     _check_history(solution)
     if np.isnan(solution.duality_gap):
-        return  # a heuristic, which promises no optimum
+        return  # a heuristic without certificate
     _check_dual(problem, solution)
     gap = duality_gap(problem, solution)
     noise = 1e-8 + _gap_noise(problem, solution)
@@ -216,21 +214,13 @@ def _check_values(problem: Problem, solution: Solution) -> None:
 
 
 def _rounding(gram: GramStack, v: Array) -> Array:
-    """Return by how much rounding may falsify v^T K_m v.
-
-    Where v lies almost in the null space of a matrix of low rank, most digits of the
-    form cancel: its error is relative to |v|^2 tr(K_m), not to the form.
-    """
+    """Return a bound on the rounding error of v^T K_m v, |v|^2 tr(K_m) eps."""
     traces = np.abs(gram.diagonals()).sum(axis=1)
     return np.asarray(1e-14 * float(np.sum(v * v)) * traces)
 
 
 def _gap_noise(problem: Problem, solution: Solution) -> float:
-    """Return by how much rounding may falsify the relative gap.
-
-    Dual norms are rounded, and so is the sum of targets times dual values, in which
-    targets far from zero cancel.
-    """
+    """Return a bound on the rounding error of the relative gap."""
     forms = dual_norms(problem.gram, solution.dual) ** 2
     rounding = _rounding(problem.gram, solution.dual)
     values = [
@@ -287,7 +277,7 @@ def _check_warm_start(
         f"From its own solution the solver takes {warm.n_iter} iterations, not at most "
         f"one; the cold start took {solution.n_iter}."
     )
-    # Both are certified, so their objectives can differ by the gaps and no more.
+    # Both are certified, so their objectives differ at most by the gaps.
     excess = (warm.objective - solution.objective) / max(
         abs(solution.objective), 1e-300
     )
@@ -307,7 +297,7 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     counted = replace(problem, gram=MeteredStack(problem.gram, meter))
     watched = solver.solve(counted, callback=collect)
     history = watched.history
-    # The last line evaluates the published model once more.
+    # The last line is evaluated again for the published model.
     message = "The callback must see exactly the lines of the history."
     assert tuple(lines[:-1]) == history[:-1], message
     assert _close(lines[-1:], history[-1]), message
@@ -336,7 +326,7 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
 
 
 def _close(lines: list[Progress], last: Progress) -> bool:
-    """Return whether the callback's last line is the published one but for rounding."""
+    """Return whether the last line equals the published one up to rounding."""
     if [line.iteration for line in lines] != [last.iteration]:
         return False
     numbers = lines[-1].objective, lines[-1].duality_gap
@@ -349,7 +339,7 @@ def _check_permutation(
 ) -> None:
     order = np.roll(np.arange(problem.gram.shape[0]), 2)
     other = solver.solve(replace(problem, gram=problem.gram.take(order)))
-    # At a heuristic's end nothing certifies how far two runs may be apart.
+    # Runs of a heuristic may differ by any amount.
     if np.isnan(solution.duality_gap):
         return
     difference = abs(other.objective - solution.objective)

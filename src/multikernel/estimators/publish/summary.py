@@ -195,7 +195,8 @@ def default_score(model: Any) -> str:
         return "concordance"
     if hasattr(model, "classes_"):
         return "accuracy"
-    return "r2" if model._state.deviance is None else "d2"
+    state = getattr(model, "_state", None)  # None for searches of scikit-learn
+    return "r2" if state is None or state.deviance is None else "d2"
 
 
 def search_score(model: Any) -> str:
