@@ -32,7 +32,7 @@ class DevicePairs(FactoredProducts):
 
     space: Space = field(kw_only=True)
 
-    def _runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
+    def _product_runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
         """Yield the forms of products, not scaled, those of some mains at a time."""
         order, runs = self._order, list(runs_of(self._ends, COLUMNS))
         columns = self.space.put(v.reshape(len(v), -1).T)

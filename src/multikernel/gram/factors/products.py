@@ -79,7 +79,8 @@ class ProductLandmarks(Landmarks):
     ) -> tuple[Array, Array]:
         """Return coefficients over features of the function K_m coefs."""
         assert isinstance(stack, FactoredProducts)
-        values = stack.mains.over_features(*stack.terms[m].tolist(), coefs)
+        first, second = stack.terms[m].tolist()
+        values = stack.mains.over_features(first, second, coefs)
         return stack.scales[m] * values, np.zeros(coefs.shape[1])
 
 
@@ -181,6 +182,11 @@ class FactoredProducts(ProductsOfMains):
         """Yield the forms of mains alone, then of the products of some at a time."""
         if self.alone.size:
             yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
+        for numbers, forms in self._product_runs(v):
+            yield numbers, forms * self.scales[numbers]
+
+    def _product_runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
+        """Yield the forms of products, not scaled, those of some mains at a time."""
         order, ends = self._order, self._ends
         add = compiled(LOOPS, "write_block_squares")
         for run in runs_of(ends, TILE):
@@ -189,9 +195,7 @@ class FactoredProducts(ProductsOfMains):
                 continue
             for others, G in self.mains.blocks(order.mains, ends, run, v):
                 add(G, run, others, ends, order.starts, order.partners, squares)
-            numbers = order.part(*run)
-            squares *= self.scales[numbers]
-            yield numbers, squares
+            yield order.part(*run), squares
 
     def largest_forms(
         self, v: Array, level: float, most: int
