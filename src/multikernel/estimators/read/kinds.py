@@ -137,10 +137,6 @@ def refuse_kinds(
         )
 
 
-WIDE = ("Int128", "UInt128")
-"""Integers of polars that NumPy has no type for: they come as objects."""
-
-
 def column_values(column: Any) -> Array:
     """Return a column of whatever library as an array of one axis."""
     if hasattr(column, "combine_chunks"):  # a chunked array of Arrow
@@ -148,17 +144,13 @@ def column_values(column: Any) -> Array:
     if hasattr(column, "is_valid"):
         return np.asarray(column.to_numpy(zero_copy_only=False))
     dtype = str(getattr(column, "dtype", ""))
-    if dtype in WIDE:
+    if dtype in ("Int128", "UInt128"):  # of polars, which NumPy would make objects
         column = column.cast(float)
     objects = dtype == "object" and getattr(column, "ndim", 0) == 1
     objects |= isinstance(column, list | tuple)
-    if objects and any(isinstance(value, enum.Enum) for value in column):
-        return _with_plain_text(column)
-    return np.asarray(column)
-
-
-def _with_plain_text(column: Any) -> Array:
-    """Return a column with members of text Enums as text, which NumPy would cut."""
+    if not objects or not any(isinstance(value, enum.Enum) for value in column):
+        return np.asarray(column)
+    # NumPy would cut the text of members of text Enums.
     values = np.empty(len(column), dtype=object)
     values[:] = [getattr(v, "value", v) if isinstance(v, str) else v for v in column]
     return values
@@ -265,8 +257,8 @@ class Sheet:
         if self.names is None:
             if is_text(self.given):
                 return (0,)
-            array = self.given if isinstance(self.given, np.ndarray) else None
-            if array is None or array.dtype.kind not in "OUS" or array.ndim != 2:
+            X, is_array = self.given, isinstance(self.given, np.ndarray)
+            if not is_array or X.dtype.kind not in "OUS" or X.ndim != 2:
                 return ()
         return tuple(c for c, kind in enumerate(self.kinds) if kind in TEXTS)
 
@@ -294,18 +286,16 @@ def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
             kinds[column] = CATEGORIES
             continue
         values = sheet.values(column).tolist()
-        no_sequences = no_sequences_because(values)
-        if no_sequences is None:
+        reason = no_sequences_because(values)
+        if reason is None:
             kinds[column] = SEQUENCES
             continue
         framed = sheet.names is not None
-        no_categories = _why_no_categories(values) if framed else "X is an array"
-        if no_categories is None:
+        why_not = _why_no_categories(values) if framed else "X is an array"
+        if why_not is None:
             kinds[column] = CATEGORIES
         else:
-            doubts[column] = (
-                f"no sequences ({no_sequences}) and no categories ({no_categories})"
-            )
+            doubts[column] = f"no sequences ({reason}) and no categories ({why_not})"
     return kinds, doubts
 
 
@@ -322,7 +312,7 @@ def settled_texts(sheet: Sheet) -> dict[int, str]:
     name = column if sheet.names is None else sheet.names[column]
     as_categories = f"views, ColumnKernel(CategoryKernel(), {name!r}), or "
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
-    if differs_too_much(len(set(present)), len(present), LEAST_FILLED):
+    if len(present) >= LEAST_FILLED and 2 * len(set(present)) > len(present):
         as_categories = ""
     raise ValueError(
         f"kernels=None cannot choose a kernel for column {name!r}, which holds "
@@ -349,7 +339,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
     if not all(isinstance(value, str) for value in values):
         return "some values are no text"
     different = set(values)
-    if differs_too_much(len(different), len(values), least=0):
+    if 2 * len(different) > len(values):
         return "more than half of the values differ"
     if all(len(v) >= LEAST_LETTERS and len(v.split()) == 1 for v in different):
         return "all values are as long as sequences"
@@ -363,14 +353,9 @@ LEAST_FILLED = 20
 """Number of values from which at most half may differ in a column of categories."""
 
 
-def differs_too_much(n_different: int, n_values: int, least: int) -> bool:
-    """Return whether more than half of at least `least` values differ."""
-    return n_values >= least and 2 * n_different > n_values
-
-
 def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
     """Raise if more than half of the values of a column of categories differ."""
-    if differs_too_much(n_different, n_values, LEAST_FILLED):
+    if n_values >= LEAST_FILLED and 2 * n_different > n_values:
         raise ValueError(
             f"Column {label} holds {n_different} different values in {n_values} "
             "samples, and at most half of the values of categories may differ. Remove "
@@ -412,32 +397,27 @@ def odd_cells(column: Any) -> tuple[int, str] | None:
     values = column_values(column)
     if values.dtype.kind not in "OUST":
         return None
-    cells = [None if is_missing(value) else _cell(value) for value in values.tolist()]
-    counts = Counter(cell for cell in cells if cell is not None)
+    present = [(row, v) for row, v in enumerate(values.tolist()) if not is_missing(v)]
+    cells = [
+        (row, value.decode("latin-1") if isinstance(value, bytes) else str(value))
+        for row, value in present
+    ]
+    counts = Counter(cell for _, cell in cells)
     points = {cell for cell in counts if NUMBER.fullmatch(cell)}
     # A cell with a comma is a number only with decimal commas.
     commas = {cell for cell in counts if "," in cell and WITH_COMMA.fullmatch(cell)}
     numbers = points
     dotted = {cell for cell in points if "." in cell}
+    n_commas, n_dotted = (sum(counts[c] for c in group) for group in (commas, dotted))
     # One cell alone, "1,5" among counts, is odd.
-    if len(commas) > 1 and _total(counts, commas) > _total(counts, dotted):
+    if len(commas) > 1 and n_commas > n_dotted:
         numbers = commas | points - dotted
-    n_numbers, n_cells = _total(counts, numbers), counts.total()
+    n_numbers, n_cells = sum(counts[cell] for cell in numbers), len(cells)
     # Two different numbers at least: the labels "1" and "a" are classes.
     if len(numbers) < 2 or n_numbers == n_cells or 2 * n_numbers < n_cells - 1:
         return None
     odd = counts.keys() - numbers
-    return next((row, str(cell)) for row, cell in enumerate(cells) if cell in odd)
-
-
-def _total(counts: Counter[str], cells: Iterable[str]) -> int:
-    """Return the number of cells whose text is in `cells`."""
-    return sum(counts[cell] for cell in cells)
-
-
-def _cell(value: Any) -> str:
-    """Return the text of a cell."""
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    return next((row, cell) for row, cell in cells if cell in odd)
 
 
 UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
@@ -452,8 +432,7 @@ def row_numbers(name: Any, values: Any) -> bool:
     """
     if name is not None and not (isinstance(name, str) and UNNAMED.fullmatch(name)):
         return False
-    column = column_values(values)
-    whole = column
+    whole = column = column_values(values)
     if column.dtype.kind == "f" and np.isfinite(column).all():
         whole = column.astype(np.int64)
     if whole.dtype.kind not in "iu" or not np.array_equal(whole, column):
@@ -464,9 +443,8 @@ def row_numbers(name: Any, values: Any) -> bool:
 
 def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
     """Return the columns of data with their names, where it has them or they come."""
+    names = names_of(X) if names is None else names
     if names is not None:
-        return Features(len(names), tuple(str(name) for name in names))
-    if (column_names := names_of(X)) is not None:
-        return Features(len(column_names), tuple(map(str, column_names)))
+        return Features(len(names), tuple(map(str, names)))
     shape = np.shape(X)
     return Features(int(shape[1]) if len(shape) > 1 else 1)
