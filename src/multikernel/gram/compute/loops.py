@@ -41,6 +41,37 @@ def sum_rows(table: Either, chosen: Indices, out: Either) -> None:
 
 
 @loop()
+def sum_squares(
+    row_features: Array,
+    features: Array,
+    chosen: Indices,
+    row: int,
+    low: int,
+    out: Array,
+) -> None:
+    """Write the squared distances of a row to samples from `low` on.
+
+    The sums are those of `sum_rows`, without a table of squares.
+    """
+    out[:] = 0.0
+    near, whole = slice(low, low + out.size), chosen.size - chosen.size % 4
+    for p in range(0, whole, 4):
+        a, b, c, d = chosen[p], chosen[p + 1], chosen[p + 2], chosen[p + 3]
+        x, y = row_features[a, row], row_features[b, row]
+        z, w = row_features[c, row], row_features[d, row]
+        xs, ys = features[a, near], features[b, near]
+        zs, ws = features[c, near], features[d, near]
+        for j in range(out.size):
+            e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
+            out[j] += (e * e + f * f) + (g * g + h * h)
+    for p in range(whole, chosen.size):
+        x, xs = row_features[chosen[p], row], features[chosen[p], near]
+        for j in range(out.size):
+            e = x - xs[j]
+            out[j] += e * e
+
+
+@loop()
 def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_features: Array,
     features: Array,
@@ -67,24 +98,31 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     `squares`, (n_used, n), and `distances`, (n,), are workspace, for as many samples at
     a time.
     """
-    start = 0
-    for r in range(stops.size):
-        for low in range(0, stops[r], distances.size):
-            near = distances[: min(distances.size, stops[r] - low)]
-            for u in range(used.size):
+    # Sets that share few columns have no use for a table of squares.
+    direct, columns = members.size <= 2 * used.size, used[members]
+    for low in range(0, stops.max(), distances.size):
+        start = 0
+        for r in range(stops.size):
+            near = distances[: max(0, min(distances.size, stops[r] - low))]
+            for u in range(0 if direct else used.size):
                 others, target = features[used[u]], squares[u]
                 x = row_features[used[u], first_row + r]
                 for j in range(near.size):
                     difference = x - others[low + j]
                     target[j] = difference * difference
             for s in range(set_starts.size - 1):
-                sum_rows(squares, members[set_starts[s] : set_starts[s + 1]], near)
+                part = slice(set_starts[s], set_starts[s + 1])
+                if direct:
+                    row = first_row + r
+                    sum_squares(row_features, features, columns[part], row, low, near)
+                else:
+                    sum_rows(squares, members[part], near)
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
                     values = out[offsets[k] + start + low :]
                     exponent = exponents[k]
                     for j in range(near.size):
                         values[j] = exponent * near[j]
-        start += stops[r]
+            start += stops[r]
 
 
 @loop(inline="always")
