@@ -16,9 +16,11 @@ from multikernel.kernels import (
     GaussianKernel,
     Interactions,
     ListDictionary,
+    Unpenalized,
     interactions,
     per_column,
 )
+from multikernel.kernels.terms import EveryPair
 from multikernel.persistence import load, save
 
 X, y, _ = make_epistasis(300, n_markers=15, random_state=2)
@@ -28,7 +30,7 @@ N_KERNELS = 15 + 15 * 14 // 2
 COMMON = {"kernels": KERNELS, "storage": "low_rank", "tol": 1e-6}
 
 
-def with_and_without_list(model, target, monkeypatch):
+def with_and_without_list(model, target, monkeypatch, X=X):
     whole = model().fit(X, target)
     for module in (listed, interactions):
         monkeypatch.setattr(module, "MANY", 10)
@@ -57,6 +59,22 @@ def test_the_model_is_that_over_all_kernels(kind, l1_ratio, monkeypatch):
     np.testing.assert_allclose(*predict, atol=5e-3)
 
 
+@pytest.mark.parametrize("kind", [SpicyMKLRegressor, SpicyMKLClassifier])
+def test_covariates_have_no_penalty(kind, monkeypatch):
+    views = {f"snp{i}": ([i], GaussianKernel("median")) for i in range(14)}
+    views["age"] = Unpenalized([14])
+    common = {**COMMON, "kernels": Interactions(views), "alpha": 0.02}
+    Z = np.column_stack([X[:, :14], np.random.default_rng(0).normal(size=len(X))])
+    target = np.where(y + Z[:, 14] > 0.5, 1.0, 0.0)
+    whole, short = with_and_without_list(lambda: kind(**common), target, monkeypatch, Z)
+    assert np.max(short.duality_gap_) <= 1e-6
+    np.testing.assert_allclose(short.objective_, whole.objective_, rtol=3e-6)
+    np.testing.assert_allclose(
+        short.unpenalized_coef_, whole.unpenalized_coef_, rtol=2e-3
+    )
+    assert len(short.kernel_names_) < len(whole.kernel_names_) == 14 + 14 * 13 // 2
+
+
 def test_the_gap_is_over_all_kernels(monkeypatch):
     monkeypatch.setattr(listed, "ROUNDS", 1)
     model = lambda: SpicyMKLRegressor(**COMMON, alpha=0.005)  # noqa: E731
@@ -76,13 +94,13 @@ def test_lists_are_saved_and_summed_up(tmp_path, monkeypatch):
 
 def test_nothing_is_computed_of_all_kernels_at_once(monkeypatch):
     monkeypatch.setattr(every_product, "TILE", 4)
-    rows, sizes = interactions.EveryPair.rows, []
+    rows, sizes = EveryPair.rows, []
 
     def noted(terms, numbers):
         sizes.append(numbers.size)
         return rows(terms, numbers)
 
-    monkeypatch.setattr(interactions.EveryPair, "rows", noted)
+    monkeypatch.setattr(EveryPair, "rows", noted)
     monkeypatch.setattr(listed, "FIRST", 2)
     for module in (listed, interactions):
         monkeypatch.setattr(module, "MANY", 10)

@@ -16,7 +16,7 @@ from multikernel.kernels import (
     per_column,
     resolve_columns,
 )
-from multikernel.kernels.interactions import EveryPair
+from multikernel.kernels.terms import EveryPair
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 5))

@@ -13,12 +13,9 @@ from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
 from multikernel.gram.normalization import Steps, divides_centred, empty_normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
-from multikernel.kernels.interactions import (
-    MANY,
-    InteractionDictionary,
-    paired_mains,
-)
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncentred
+from multikernel.kernels.terms import MANY, paired_mains
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import available_threads
 

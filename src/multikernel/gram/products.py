@@ -37,7 +37,7 @@ from multikernel.gram.matrix import (
     column_runs,
     products_of_arrays,
 )
-from multikernel.kernels.interactions import Terms
+from multikernel.kernels.terms import Terms
 from multikernel.linalg import SINGLE
 from multikernel.linalg.tables import CHUNK_BYTES, read_only, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks

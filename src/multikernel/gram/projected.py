@@ -18,7 +18,7 @@ from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, rounded_entries
-from multikernel.gram.capabilities import resident_products, rough_forms
+from multikernel.gram.capabilities import largest_forms, resident_products, rough_forms
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import (
     DenseMatrix,
@@ -147,6 +147,12 @@ class ProjectedStack(AroundOther):
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         return self.stack.quadratic_forms(self.projection.transposed(v))
 
+    def largest_forms(
+        self, v: Array, level: float, most: int
+    ) -> tuple[Indices, Array, float]:
+        """Return the largest forms above a level; see `capabilities.largest_forms`."""
+        return largest_forms(self.stack, self.projection.transposed(v), level, most)
+
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and what they are off by at most."""
         return rough_forms(self.stack, self.projection.transposed(v))
@@ -231,6 +237,7 @@ class ProjectedStack(AroundOther):
         return self.projection.of_each(images)
 
 
+largest_forms.register(ProjectedStack, ProjectedStack.largest_forms)
 rough_forms.register(ProjectedStack, ProjectedStack.rough_forms)
 resident_products.register(ProjectedStack, ProjectedStack.resident_products)
 residual_traces.register(ProjectedStack, ProjectedStack.residual_traces)

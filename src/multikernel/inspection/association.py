@@ -53,7 +53,7 @@ from multikernel.inspection.pipelines import (
     refitted_steps,
 )
 from multikernel.inspection.resampling import warn_repeated
-from multikernel.kernels.interactions import MANY
+from multikernel.kernels.terms import MANY
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 

@@ -19,7 +19,8 @@ from multikernel.estimators.grams.training import Training
 from multikernel.gram import BuiltStack, GramStack
 from multikernel.gram.capabilities import largest_forms
 from multikernel.gram.factors.products import FactoredProducts
-from multikernel.kernels.interactions import MANY
+from multikernel.gram.projected import ProjectedStack
+from multikernel.kernels.terms import MANY
 from multikernel.linalg import TINY
 from multikernel.problem import Problem, Solution, centred
 from multikernel.regularizers import BlockL1
@@ -47,7 +48,6 @@ def is_listed(recipe: Recipe, training: Training) -> bool:
         stack.shape[0] > MANY
         and isinstance(stack, FactoredProducts)
         and stack.leaves_nothing
-        and training.design is None
         and not training.is_part
         and isinstance(penalty, ProximableRegularizer)
         and penalty.threshold > 0.0
@@ -59,6 +59,8 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
     whole, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = whole.shape[0]
     one_kernel = problems_of(recipe, _among(training, np.arange(1)))[0]
+    if isinstance(one_kernel[0].gram, ProjectedStack):
+        whole = ProjectedStack(whole, one_kernel[0].gram.projection)
     duals = [constant_model(problem).dual for problem in one_kernel]
     nearest = [largest_forms(whole, v, -np.inf, FIRST)[0] for v in duals]
     listed = np.unique(np.concatenate(nearest))

@@ -36,7 +36,8 @@ from multikernel.gram.choice import (
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_room, readable_bytes
 from multikernel.kernels import KernelDictionary
-from multikernel.kernels.interactions import InteractionDictionary, TermWeights
+from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.terms import TermWeights
 from multikernel.linalg.tables import backing
 
 WHOLE = ("by_kernel", "dense", "dense32", "device")

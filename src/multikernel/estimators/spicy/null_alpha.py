@@ -17,7 +17,7 @@ from multikernel.certificates.scores import (
 )
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.read.samples import Samples
-from multikernel.kernels.interactions import MANY
+from multikernel.kernels.terms import MANY
 from multikernel.losses.base import Loss, is_shift_equivariant, is_smooth
 
 PERMUTATIONS = 199

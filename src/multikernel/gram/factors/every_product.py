@@ -19,7 +19,7 @@ from multikernel.gram.largest import Largest
 from multikernel.gram.normalization import Normalization
 from multikernel.gram.steps import MomentStep
 from multikernel.gram.views import ScaledStack
-from multikernel.kernels.interactions import EveryPair, Terms
+from multikernel.kernels.terms import EveryPair, Terms
 from multikernel.linalg.computed import ComputedRows
 
 

@@ -20,12 +20,9 @@ from multikernel.gram.factors.products import FactoredProducts, ProductLandmarks
 from multikernel.gram.normalization import BuiltStack, Normalization
 from multikernel.gram.steps import GivenScaleStep
 from multikernel.kernels.dictionary import ListDictionary
-from multikernel.kernels.interactions import (
-    EveryPair,
-    InteractionDictionary,
-    Terms,
-)
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncentred
+from multikernel.kernels.terms import EveryPair, Terms
 from multikernel.linalg.tables import equal_shares
 
 ROUGHER = 100.0

@@ -35,8 +35,9 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.products import LOOPS, ProductsOfMains
 from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
 from multikernel.kernels.base import Kernel
-from multikernel.kernels.interactions import InteractionDictionary, Terms
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CENTRING_ROWS
+from multikernel.kernels.terms import Terms
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import sizes_of
 from multikernel.linalg.threads import compiled
