@@ -203,9 +203,9 @@ def test_other_methods_predict_in_units_of_the_targets(family):
 @pytest.mark.parametrize(
     ("loss", "y", "sentence"),
     [
-        ("poisson", [1.0, 2.0, -1.0, 3.0], "needs counts, and y has -1"),
-        ("poisson", [0.0, 0.0, 0.0, 0.0], "needs a count above 0, and all of y are 0"),
-        ("gamma", [1.0, 2.0, 0.0, 3.0], "needs y above 0, and y has 0"),
+        ("poisson", [1.0, 2.0, -1.0, 3.0], "requires counts, but y contains -1"),
+        ("poisson", [0.0, 0.0, 0.0, 0.0], "requires a count above 0, but all y are 0"),
+        ("gamma", [1.0, 2.0, 0.0, 3.0], "requires y > 0, but the smallest y is 0"),
     ],
 )
 def test_targets_that_do_not_suit_get_a_sentence(loss, y, sentence):
@@ -223,7 +223,7 @@ def test_levels_are_checked():
 @pytest.mark.parametrize("family", [SpicyMKLRegressorCV, LpMKLRegressor, HKLRegressor])
 def test_unsuitable_targets_are_refused_before_anything_is_computed(family):
     X, _ = example("gamma")
-    with np.errstate(all="raise"), pytest.raises(ValueError, match="needs y above 0"):
+    with np.errstate(all="raise"), pytest.raises(ValueError, match="requires y > 0"):
         family(loss="gamma").fit(X, np.r_[np.zeros(3), np.ones(37)])
 
 

@@ -221,6 +221,6 @@ def _checked(eigenvalues: Array | Indices, r: float, n_samples: int) -> Array:
         raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
     if not bool(np.all(np.isfinite(values) & (values >= 0.0))):
         raise ValueError(
-            "eigenvalues must be finite and nonnegative: clip rounding errors at zero."
+            "eigenvalues must be finite and not negative: clip rounding errors at zero."
         )
     return values

@@ -1,4 +1,4 @@
-"""Compiled loop: Shapley values of products, in which every player has a factor."""
+"""Compiled loop: Shapley values of products with one factor per player."""
 
 import numpy as np
 
@@ -18,7 +18,8 @@ def add_product_games(
     """Add the Shapley values of sums of product games, (n_players, n_rows, n_outputs).
 
     `present` has shape (n_players, n_rows, n_points), `absent` (n_players, n_points,
-    n_background), `coefs` (n_points, n_outputs); `nodes` and `shares` are a quadrature.
+    n_background), `coefs` (n_points, n_outputs); `nodes` and `shares` are a quadrature
+    rule.
     """
     n_players, n_rows, n_points = present.shape
     n_background, n_outputs = absent.shape[2], coefs.shape[1]

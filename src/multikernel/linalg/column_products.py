@@ -1,7 +1,7 @@
-r"""Systems with a sum of kernels in factors, :math:`\sum_m Z_m B_m Z_m^\top + D`.
+r"""Systems with a sum of factored kernels, :math:`\sum_m Z_m B_m Z_m^\top + D`.
 
-With blocks :math:`B_m = w_m I + u_m u_m^\top` and total active rank R a solution costs
-:math:`n R^2` by the Woodbury identity, or the cube of n where n is less than R.
+With blocks :math:`B_m = w_m I + u_m u_m^\top` and total active rank R, a solution costs
+:math:`n R^2` by the Woodbury identity, or n^3 if n < R.
 """
 
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ from multikernel.linalg.tall import TallMatrix, gathered, slices, weighted_gram
 
 @dataclass(frozen=True, eq=False)
 class BlockColumns:
-    """A matrix of blocks w I + u u^T, one for each kernel, and its root.
+    """A block diagonal matrix with blocks w I + u u^T, one per kernel, and its root.
 
-    All three arrays have an entry for every column: its kernel, ascending, the weight w
-    of that, positive, and an entry of the vectors u.
+    The arrays have one entry per column: its kernel (ascending), the weight w > 0, and
+    the entry of u.
     """
 
     kernels: Indices
@@ -34,7 +34,7 @@ class BlockColumns:
 
     @cached_property
     def own(self) -> Indices:
-        """Return for every column the number of its block: blocks count from zero."""
+        """Return the block number of every column."""
         return np.cumsum(np.diff(self.kernels, prepend=-1) != 0) - 1
 
     def some(self, columns: Indices) -> "BlockColumns":
@@ -44,14 +44,14 @@ class BlockColumns:
         )
 
     def times(self, matrix: Array) -> Array:
-        """Return the product with a matrix of as many rows as there are columns."""
+        """Return the product with a matrix."""
         along = self._inner_with_bend(matrix) * self.bend[:, None]
         return np.asarray(self.weights[:, None] * matrix + along)
 
     def root_times(self, matrix: Array) -> Array:
         """Return the product of the root, r I + t u u^T, with a matrix.
 
-        Here r is the root of w, and t = 1 / (r + (w + |u|^2)^(1/2)).
+        Here r = w^(1/2), and t = 1 / (r + (w + |u|^2)^(1/2)).
         """
         roots = np.sqrt(self.weights)
         squares = np.add.reduceat(self.bend**2, self.starts)[self.own]
@@ -60,32 +60,29 @@ class BlockColumns:
         return np.asarray(roots[:, None] * matrix + along)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
-        """Return u^T times the rows of its block, for every column."""
+        """Return u^T times the rows of each column's block."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.own])
 
 
 @dataclass(frozen=True, eq=False)
 class ProductHessian:
-    """A matrix A B A^T, where A is some columns of a tall Z and B of small blocks.
+    """A matrix A B A^T with columns A of a tall matrix, and a block diagonal B.
 
     Parameters
     ----------
     products : ColumnProducts
-        Of the columns of all kernels.
+        Products of the columns of all kernels.
     columns : ndarray of shape (rank,)
-        Those of active ones.
+        Columns of active kernels.
     blocks : BlockColumns
         The matrix B.
     uncounted : float, default=0.1
-        Columns left out of a system may add up (their trace) to this share of the
-        shift. Factors' last columns are tiny: of 882 (4000 samples, 100 kernels,
-        logistic, alpha = 0.02) 479 do at a third of the cost, and steps are within a
-        tenth of Newton's.
+        Largest total trace, relative to the shift, of columns that a system may omit.
+        Factors' last columns are tiny: with half of the columns omitted, steps are
+        within a tenth of Newton's at a third of the cost.
     wide : float, default=0.125
-        Of the rows: the product of a kernel with more columns is kept for the next
-        system. To add it up anew takes as long as to read it where it has some 30
-        columns.
+        Share of the rows; products of kernels with more columns are cached.
     """
 
     products: "ColumnProducts"
@@ -96,16 +93,16 @@ class ProductHessian:
 
     @property
     def cost(self) -> float:
-        """Return what the smaller of the two systems costs."""
+        """Return the cost of the smaller of the two systems."""
         n_samples, rank = self.products.Z.shape[0], self.columns.size
         return float(n_samples * rank * min(n_samples, rank))
 
     def solve(self, rhs: Array, shift: Array) -> Array:
-        """Solve (H + diag(shift)) x = rhs, nearly, by the smaller system.
+        """Solve (H + diag(shift)) x = rhs approximately, by the smaller system.
 
-        Columns that all together hardly count beside the shift are left out. With
-        C the matrix of the others, and T the root of their blocks,
-        x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r).
+        Columns that are negligible relative to the shift are omitted. With C the other
+        columns, and T the root of their blocks, x = D^-1 (r - C T (I + T C^T D^-1 C
+        T)^-1 T C^T D^-1 r).
         """
         n_samples, rank = self.products.Z.shape[0], self.columns.size
         positive = bool(np.all(shift > 0.0))
@@ -120,7 +117,7 @@ class ProductHessian:
             return solve_shifted(self._outer_sum(columns, blocks), rhs, shift, None)
         sides = rhs if rhs.ndim == 2 else rhs[:, None]
         G, inner = self.products(inverse, columns, sides)
-        # T G T is symmetric, so either side may come first.
+        # T G T is symmetric, so the order does not matter.
         system = blocks.root_times(blocks.root_times(G).T)
         ones = np.ones(columns.size)
         solved = solve_shifted(system, blocks.root_times(inner), ones, None)
@@ -129,7 +126,7 @@ class ProductHessian:
         return np.asarray(x.reshape(rhs.shape))
 
     def root(self, shift: Array) -> None:
-        """Return None: what is solved is another system."""
+        """Return None: this system has no explicit root; callers must use `solve`."""
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
@@ -142,22 +139,22 @@ class ProductHessian:
         return self._columns_times(self.columns, self.blocks.times(inner))
 
     def _columns_that_count(self, inverse: Array) -> Indices:
-        """Return the columns without which the rest is below a share of the shift."""
+        """Return the columns without which the rest is a small share of the shift."""
         traces = self.products.Z.squares(inverse)[self.columns]
-        # Of the block w I + u u^T the diagonal is what counts of a column.
+        # The diagonal of w I + u u^T bounds a column's contribution.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
         order = np.argsort(traces)
         counts = np.cumsum(traces[order]) > self.uncounted
         last = np.zeros(self.blocks.starts.size, dtype=np.intp)
         np.maximum.at(last, self.blocks.own[order[counts]], order[counts] + 1)
-        # Factors begin with what counts most: up to the last column that does they are
-        # copied in one piece.
+        # Factors begin with their largest columns, so each is copied in one piece up to
+        # its last column that counts.
         return np.flatnonzero(np.arange(order.size) < last[self.blocks.own])
 
     def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
-        """Return the sum of w_b Z_b Z_b' and bends (Z_b c_b)(Z_b c_b)' over blocks b.
+        """Return the sum of w_b Z_b Z_b' and (Z_b c_b)(Z_b c_b)' over blocks b.
 
-        Wide blocks use their outer product as a whole.
+        Wide blocks use their cached outer product.
         """
         every = np.arange(self.products.Z.shape[0])
         Z = self.products.Z.rows(every)
@@ -178,7 +175,7 @@ class ProductHessian:
         return total
 
     def _columns_times(self, columns: Indices, coordinates: Array) -> Array:
-        """Return the product of columns of Z with a matrix."""
+        """Return the product of some columns of Z with a matrix."""
         every = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
         every[columns] = coordinates
         return self.products.Z.times(every)
@@ -186,10 +183,10 @@ class ProductHessian:
 
 @dataclass(eq=False)
 class ColumnProducts:
-    """Products of columns of Z under weights, kept while the weights stay the same.
+    """Weighted products of columns of Z, cached while the weights are proportional.
 
-    Those of the squared loss always do: then all columns are multiplied once. Products
-    of up to `kept` times the columns that are asked for are worth keeping.
+    For the squared loss they always are. All columns are multiplied if they are at most
+    `kept` times the requested ones.
     """
 
     Z: TallMatrix
@@ -202,10 +199,10 @@ class ColumnProducts:
         self._last = np.ones(self.Z.shape[0])
 
     def outer(self, Z: Array, columns: Indices) -> Array:
-        """Return A A^T for some columns A of one kernel; kept for the next time."""
+        """Return A A^T for some columns A of one kernel; cached."""
         first = int(columns[0])
         held = self._outer.get(first)
-        # The last columns of a kernel come and go; what they add can be left in.
+        # A cached product with a few more of the last columns is close enough.
         if held is None or held[0] < columns.size:
             Z_part = gathered(Z, columns)
             held = self._outer[first] = columns.size, np.asarray(Z_part @ Z_part.T)
@@ -216,8 +213,7 @@ class ColumnProducts:
     ) -> tuple[Array, Array]:
         """Return A^T diag(w) A and A^T diag(w) B for some columns A of Z.
 
-        Where weights come back up to a factor, A^T diag(w) A of all columns is
-        computed once and held.
+        If weights repeat up to a factor, the products of all columns are cached.
         """
         largest = float(weights.max())
         scaled = weights / largest

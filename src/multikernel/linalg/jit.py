@@ -1,6 +1,6 @@
-"""How loops are compiled: kept for later processes, and said where it takes long.
+"""Compilation of loops: cached for later processes, and logged if slow.
 
-Importing this loads numba; what calls a loop asks `threads.compiled` for it instead.
+Importing this module loads numba; callers use `threads.compiled` instead.
 """
 
 import hashlib
@@ -24,15 +24,15 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 LOG = logging.getLogger("multikernel")
 
 PATIENCE = 1.0
-"""Seconds of compiling in a process from which on a line says what goes on."""
+"""Seconds of compilation in a process after which a message is logged."""
 
 NOT_KEPT = (
-    "multikernel compiles its loops, some seconds in every new process: they cannot be "
-    "kept for later ones (%s). Set NUMBA_CACHE_DIR to a folder that can be written."
+    "multikernel compiles its loops in every new process, which takes some seconds, "
+    "because they cannot be cached (%s). Set NUMBA_CACHE_DIR to a writable folder."
 )
 KEPT = (
-    "multikernel compiles its loops, which takes some seconds; they are kept for later "
-    "processes."
+    "multikernel compiles its loops, which takes some seconds. They are cached for "
+    "later processes."
 )
 UNREADABLE = (
     "multikernel cannot load a file of compiled code in %s (%s), so it compiles the "
@@ -43,16 +43,15 @@ SHARED = (
     "Other users can write to %s, from which multikernel loads compiled code: they can "
     "run code in this process. Set NUMBA_CACHE_DIR to a folder of mode 700."
 )
-NO_FOLDER = "neither the library's folder nor the home can be written"
+NO_FOLDER = "neither the library's folder nor the home folder is writable"
 
 
 def loop(**options: Any) -> Callable[[Loop], Loop]:
-    """Return a decorator that has numba compile a function, and keeps the result.
+    """Return a decorator that compiles a function with numba, and caches the result.
 
-    Compiled code is kept in the folder that NUMBA_CACHE_DIR names, beside the library
-    or in the home, and read where it cannot be written; where there is neither, it is
-    compiled in every process. The function leaves the interpreter to other threads;
-    `options` go to ``numba.njit``.
+    The cache is in the folder NUMBA_CACHE_DIR, next to the library, or in the home
+    folder; read-only caches are used as well. The function releases the GIL. `options`
+    are passed to ``numba.njit``.
     """
 
     def decorate(function: Loop) -> Loop:
@@ -68,10 +67,7 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
 
 
 def _readable(locator: Any) -> Any:
-    """Return one of numba's places for code that need not be written to.
-
-    It holds code already, as in an image whose root is read-only.
-    """
+    """Return one of numba's cache locators for folders that may be read-only."""
 
     class Readable(locator):  # type: ignore[misc] # a class as a value
         def ensure_cache_path(self) -> None:
@@ -86,12 +82,9 @@ _NUMBAS: Any = FunctionCache._impl_class
 
 
 class _Places(_NUMBAS):  # type: ignore[misc] # a class as a value
-    """Where code is looked for: the folder that is named, and where numba can write.
+    """Cache locations: NUMBA_CACHE_DIR, writable folders, then read-only folders."""
 
-    What can only be read comes last, unless somebody has named it.
-    """
-
-    # The first is the folder that is named, then come the library's and the home.
+    # numba's order: NUMBA_CACHE_DIR, the library's folder, the home folder.
     _locator_classes: ClassVar[list[Any]] = [
         *_NUMBAS._locator_classes[:1],
         *map(_readable, _NUMBAS._locator_classes[:1]),
@@ -173,7 +166,7 @@ class _Kept(FunctionCache):
 
 
 def _others_can_write(folder: str) -> bool:
-    """Return whether users except this one and the library's owner can write."""
+    """Return whether users other than this one and the library's owner can write."""
     if os.name != "posix" or not os.path.isdir(folder):
         return False
     owners = {0, os.getuid(), os.stat(__file__).st_uid}
@@ -181,13 +174,13 @@ def _others_can_write(folder: str) -> bool:
     return (
         inner.st_uid not in owners
         or bool(inner.st_mode & stat.S_IWOTH)
-        # Others can replace a folder inside a folder of theirs, unless that is sticky.
+        # Users who can write to the parent can replace the folder, unless it is sticky.
         or (outer.st_mode & (stat.S_IWOTH | stat.S_ISVTX)) == stat.S_IWOTH
     )
 
 
 class Teller(event.Listener):
-    """Says once in a process that loops are compiled, if it is long or for nothing.
+    """Logs once per process that loops are compiled, if slow or not cached.
 
     Parameters
     ----------
@@ -201,7 +194,7 @@ class Teller(event.Listener):
         self._spent, self._begun, self._depth = 0.0, 0.0, 0
 
     def on_start(self, event: Any) -> None:
-        """Say so if it is time to: numba begins to compile a function."""
+        """Log if due; numba calls this before it compiles a function."""
         dispatcher = event.data["dispatcher"]
         if self._depth == 0:
             if not dispatcher.py_func.__module__.startswith("multikernel."):
@@ -211,10 +204,10 @@ class Teller(event.Listener):
                 self._say(NOT_KEPT, self.reason)
             elif self._spent >= PATIENCE:
                 self._say(KEPT)
-        self._depth += 1  # what a loop calls is compiled within
+        self._depth += 1  # called functions are compiled inside
 
     def on_end(self, event: Any) -> None:
-        """Add up the time that it took."""
+        """Add up the compilation time."""
         if self._depth == 0:
             return
         self._depth -= 1
@@ -222,7 +215,7 @@ class Teller(event.Listener):
             self._spent += self.clock() - self._begun
 
     def not_kept(self, reason: str) -> None:
-        """Say why compiled code is lost with the process."""
+        """Log why compiled code is not cached."""
         self.reason = reason
         self._say(NOT_KEPT, reason)
 

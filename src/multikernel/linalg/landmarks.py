@@ -1,4 +1,4 @@
-"""Factors of kernel matrices from few of their columns."""
+"""Factors of kernel matrices from a few of their columns."""
 
 from collections.abc import Callable
 
@@ -13,11 +13,10 @@ def landmark_factor(
     tol: float,
     most: int | None = None,
 ) -> tuple[Array, Array]:
-    """Return a factor of a kernel matrix by pivoted Cholesky, and the samples taken.
+    """Return a pivoted Cholesky factor of a kernel matrix, and its pivots.
 
-    The matrix is known by its columns, from their index, and its diagonal. It stops
-    where no entry of the diagonal of the rest exceeds `tol`, or at `most` landmarks;
-    the matrix is factor factor^T + rest.
+    The matrix, given by its columns and its diagonal, is factor factor^T + rest. The
+    method stops when no diagonal entry of the rest exceeds `tol`, or at `most` pivots.
     """
     n_samples = diagonal.shape[0]
     rest = np.array(diagonal, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Compiled loops: symmetric matrices, simplices, pairs, norms and slopes of numbers."""
+"""Compiled loops on arrays: symmetric matrices, simplices, pairs, norms."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from multikernel.linalg.jit import loop
 
 @loop()
 def scale_triangle(K: Array, scale: Array, out: Array) -> None:
-    """Write the entries on and above the diagonal, scaled on both sides."""
+    """Write the upper triangle of K, scaled on both sides, to `out`."""
     for i in range(scale.size):
         row, source, factor = out[i], K[i], scale[i]
         for j in range(i, scale.size):
@@ -22,8 +22,7 @@ def scale_triangle(K: Array, scale: Array, out: Array) -> None:
 def write_pair_distances(rows: Array, distances: Array) -> None:
     """Write the distances between all pairs of rows, (n_pairs,).
 
-    As SciPy's `pdist`, which takes twice as long with a hundred rows of one column,
-    and two and a half times with 200 of 500.
+    Twice as fast as SciPy's `pdist`.
     """
     n, width = rows.shape
     entry = 0
@@ -39,15 +38,14 @@ def write_pair_distances(rows: Array, distances: Array) -> None:
 
 @loop(fastmath={"reassoc", "contract"})
 def write_symmetric_product(matrix: NDArray[Any], v: Array, out: Array) -> None:
-    """Write the product with a vector, reading the lower triangle alone.
+    """Write the product with a vector, reading the lower triangle only.
 
-    It takes as long as BLAS's on one thread (0.15 ms at n = 1000), and leaves the
-    interpreter to other threads: SciPy's call of BLAS keeps it.
+    As fast as BLAS on one thread (0.15 ms for n = 1000), but releases the GIL.
     """
     n = len(matrix)
     whole = n - n % 4
     for i in range(0, whole, 4):
-        # Four rows at a time read and write the vectors a fourth as often.
+        # Four rows at a time read and write the vectors less often.
         row0, row1, row2, row3 = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
         v0, v1, v2, v3 = v[i], v[i + 1], v[i + 2], v[i + 3]
         sum0 = sum1 = sum2 = sum3 = 0.0
@@ -79,8 +77,7 @@ def write_symmetric_product(matrix: NDArray[Any], v: Array, out: Array) -> None:
 def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
     """Return the t with sum(max(row - t, 0)) = total; `sorted_row` is workspace.
 
-    The numbers are sorted, O(T log T): those above t are the first of them. Rows are
-    short, so that insertion is the quickest way to sort them.
+    Insertion sort is fastest for short rows.
     """
     n = row.size
     for k in range(n):
@@ -89,7 +86,7 @@ def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
             sorted_row[below] = sorted_row[below - 1]
             below -= 1
         sorted_row[below] = x
-    # Differences from the largest number, so that large numbers lose no digits.
+    # Differences from the largest number avoid cancellation.
     largest: float = sorted_row[0]
     above, shift = 0.0, -1.0 * total
     for k in range(1, n):
@@ -103,7 +100,7 @@ def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
 
 @loop(error_model="numpy")
 def project_simplex(rows: Array, totals: Array) -> Array:
-    """Return the nearest rows that are not negative and sum to given totals."""
+    """Return the nearest nonnegative rows with given sums."""
     n, width = rows.shape
     projected, workspace = np.empty_like(rows), np.empty(width)
     for i in range(n):
@@ -113,7 +110,7 @@ def project_simplex(rows: Array, totals: Array) -> Array:
             x = rows[i, k] - shift
             projected[i, k] = x if x > 0.0 else 0.0
             total += projected[i, k]
-        # Rows round, and may be large beside the totals.
+        # Rescaling removes rounding errors of rows that are large beside the totals.
         for k in range(width):
             projected[i, k] *= totals[i] / total
     return projected
@@ -121,17 +118,17 @@ def project_simplex(rows: Array, totals: Array) -> Array:
 
 @loop(error_model="numpy")
 def p_norm(x: Array, p: float) -> float:
-    """Return the p-norm of non-negative numbers, p finite, without overflow.
+    """Return the p-norm of nonnegative numbers, p finite, without overflow.
 
-    Solvers ask some 30 times a step: of 60 numbers it takes 2 us, with NumPy 8.
+    Four times faster than NumPy for 60 numbers.
     """
     largest, total = 0.0, 0.0
     for value in x:
         largest = max(largest, value)
         total += value
     if largest == 0.0:
-        return total  # nan where there is one
-    # Shares of the largest number may underflow, and then count as nothing.
+        return total  # propagates NaN
+    # Small shares of the largest number may underflow to zero.
     total = 0.0
     for value in x:
         total += (value / largest) ** p

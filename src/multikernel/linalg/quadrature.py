@@ -1,17 +1,15 @@
-r"""Certified bounds on v^T K (K + c I)^{-1} v from a few products with K.
+"""Certified bounds on v^T K (K + c I)^{-1} v from a few products with K.
 
 The form is the integral of :math:`h(x) = x / (x + c)` against the spectral measure of
-(K, v), whose Gauss rules are the tridiagonal matrices of Lanczos' process [1]_. Odd
-derivatives of h are positive and even ones negative on x > -c, so the sign of the
-quadrature error is known: a Gauss rule, and a Gauss-Radau rule with a node at or above
-the largest eigenvalue, are upper bounds; a Gauss-Radau rule with a node at or below
-the smallest eigenvalue is a lower bound. A shift of K leaves the Krylov space as it
-is, so one process could serve any number of shifts of one vector.
+(K, v), whose Gauss rules are given by the Lanczos process [1]_. Odd derivatives of h
+are positive and even ones negative for x > -c, so the sign of the quadrature error is
+known: Gauss rules, and Gauss-Radau rules with a node at or above the largest
+eigenvalue, are upper bounds; a Gauss-Radau rule with a node at or below the smallest
+eigenvalue is a lower bound.
 
-The three rules are sums that grow by one term per product (the pivots of
-T + c I, T - z I for the two nodes z), so a step costs the product and O(n) more. In
-floating-point arithmetic, without reorthogonalisation, the bounds hold up to rounding
-[2]_.
+Each rule grows by one term per product (the pivots of T + c I, and of T - z I for the
+two nodes z), so a step costs the product and O(n). The bounds hold up to rounding
+without reorthogonalization [2]_.
 
 References
 ----------
@@ -29,47 +27,47 @@ from numpy.typing import NDArray
 from multikernel._typing import Array
 
 LOWER_NODE = 1e-14
-"""Minus the left Radau node, over the trace: below every eigenvalue after rounding."""
+"""Minus the left Radau node relative to the trace, below all eigenvalues after
+rounding."""
 
 FLOOR = 1e-290
-"""Keeps the pivots of a zero matrix away from zero."""
+"""Smallest pivot of a zero matrix."""
 
-# What is the same for every matrix, or has them as its second axis.
+# Fields that all matrices share, or with matrices on the second axis.
 COMMON = ("sizes", "shifts", "pivots", "steps")
 
 
 @dataclass(eq=False)
 class QuadratureBounds:
-    """Bounds for every pair of a few matrices and a few vectors, tightened by steps.
+    """Bounds for all pairs of some matrices and vectors, tightened step by step.
 
     Parameters
     ----------
     basis : ndarray of shape (n_matrices, n_vectors, n_samples)
-        The current Lanczos vectors, to be multiplied by their matrices.
+        Current Lanczos vectors, to be multiplied by their matrices.
     previous : ndarray of shape (n_matrices, n_vectors, n_samples)
-        The Lanczos vectors before.
+        Previous Lanczos vectors.
     sizes : ndarray of shape (n_vectors,)
-        Squared lengths of the vectors v.
+        Squared norms of the vectors v.
     shifts : ndarray of shape (n_vectors,)
-        The shift c of every vector.
+        Shift c of every vector.
     traces : ndarray of shape (n_matrices, 1)
         Upper bounds on the largest eigenvalues, such as the traces.
     diagonal : ndarray of shape (n_matrices, n_vectors)
-        Last diagonal entry of the tridiagonal matrix: the quadratic form of the Lanczos
-        vector before `basis`. Negative beyond rounding, it proves the matrix indefinite
-        and the bounds void.
+        Last diagonal entry of the tridiagonal matrix. If it is negative beyond
+        rounding, the matrix is indefinite and the bounds are invalid.
     coupling : ndarray of shape (n_matrices, n_vectors)
-        Squared off-diagonal entry of the tridiagonal matrix below `basis`.
+        Squared last off-diagonal entry of the tridiagonal matrix.
     pivots : ndarray of shape (3, n_matrices, n_vectors)
-        Last pivots of T + c I, T - z I for the left node, T - z I for the right one.
+        Last pivots of T + c I, and of T - z I for the left and the right node.
     term : ndarray of shape (n_matrices, n_vectors)
         Last term of the Gauss rule of 1 / (x + c).
     gauss : ndarray of shape (n_matrices, n_vectors)
-        The Gauss rule of x / (x + c), for vectors of length one.
+        Gauss rule of x / (x + c), for unit vectors.
     lower, upper : ndarray of shape (n_matrices, n_vectors)
         The bounds.
     steps : int, default=0
-        Products made.
+        Number of products.
     """
 
     basis: Array
@@ -87,10 +85,10 @@ class QuadratureBounds:
     steps: int = 0
 
     def advance(self, images: Array) -> None:
-        """Tighten the bounds by ``K_m basis[m, j]``, which are overwritten."""
+        """Tighten the bounds from ``K_m basis[m, j]``, which is overwritten."""
         self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
         self._extend_tridiagonal(diagonal)
-        # In place on the oldest vectors, whose array is free after this step.
+        # In place, because the oldest vectors are not needed after this step.
         self.previous *= np.sqrt(self.coupling)[:, :, None]
         images -= self.previous
         np.multiply(self.basis, diagonal[:, :, None], out=self.previous)
@@ -107,20 +105,19 @@ class QuadratureBounds:
         return replace(self, pivots=self.pivots[:, chosen], **arrays)
 
     def _extend_tridiagonal(self, diagonal: Array) -> None:
-        """Add a row to the tridiagonal matrix: new pivots, one more Gauss term."""
+        """Add a row to the tridiagonal matrix: new pivots, and a Gauss term."""
         shifted, left, right = self.pivots
         ratio = self.coupling / shifted
         pivot = diagonal + self.shifts - ratio
         self.term *= ratio / pivot
-        # The first term is taken as a / (a + c), not as 1 - c / (a + c): a kernel
-        # that is small beside c would lose its digits.
+        # The first term is a / (a + c), because 1 - c / (a + c) cancels for a << c.
         if self.steps == 0:
             self.gauss, self.term = diagonal / pivot, 1.0 / pivot
         else:
             self.gauss = self.gauss - self.shifts * self.term
         self.steps += 1
         floor = LOWER_NODE * self.traces + FLOOR
-        # Floors only ever widen the bounds.
+        # Floors can only widen the bounds.
         left = np.maximum(diagonal + floor - self.coupling / left, 0.5 * floor)
         right = np.minimum(
             diagonal - self.traces - floor - self.coupling / right, -0.5 * floor
@@ -137,7 +134,7 @@ class QuadratureBounds:
         # the entry that makes z an eigenvalue.
         low_end = self.shifts - floor + self.coupling / left - step
         high_end = self.shifts + self.traces + floor + self.coupling / right - step
-        # Where rounding leaves no such entry, zero and the Gauss rule are bounds still.
+        # If rounding prevents such an entry, zero and the Gauss rule are still bounds.
         low, high = low_end > 0.0, high_end > 0.0
         below, above = np.array(self.gauss), np.zeros_like(scale)
         np.divide(scale, low_end, out=below, where=low)
@@ -147,10 +144,10 @@ class QuadratureBounds:
 
 
 def start_bounds(vectors: Array, shifts: Array, traces: Array) -> QuadratureBounds:
-    r"""Return the bounds that need no product: zero and :math:`\|v\|^2 t / (t + c)`.
+    r"""Return the initial bounds: zero and :math:`\|v\|^2 t / (t + c)`.
 
-    There is a row of `vectors` and a positive shift c for every vector v, and an upper
-    bound t on the largest eigenvalue for every matrix.
+    `vectors` has a row for every v, `shifts` its positive shift c, and `traces` an
+    upper bound t on the largest eigenvalue of every matrix.
 
     >>> import numpy as np
     >>> from multikernel.linalg.quadrature import start_bounds

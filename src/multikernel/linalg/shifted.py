@@ -1,4 +1,4 @@
-"""Shifted positive definite systems by Cholesky factorisation."""
+"""Shifted positive definite systems by Cholesky factorization."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,26 +17,21 @@ from multikernel.linalg.threads import compiled, with_one_blas_thread
 LOOPS = "multikernel.linalg.loops"
 
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
-"""Shares of the trace that are added to the shifts of a system that has no factor.
-
-Rounding leaves eigenvalues of a kernel negative: of 40 samples by some 1e-16 of the
-trace, and by 1e-8 where the matrix is held in single precision. What is more negative
-than the last one is no kernel's."""
+"""Shares of the trace added to the shifts of a system without a Cholesky factor.
+Rounding makes eigenvalues negative by up to 1e-8 of the trace in single precision;
+more negative ones cannot come from a kernel."""
 
 ONE_THREAD_BELOW = 1000
-"""Rows below which several BLAS threads are no gain. With 600 rows one and two threads
-took 2.5 ms; on a busy machine two that wait for each other took 930 ms with 300 rows
-where one took 0.4."""
+"""Rows below which BLAS uses one thread: more are not faster, and much slower on a busy
+machine."""
 
 
 def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) -> Array:
     r"""Solve :math:`(K + \operatorname{diag}(d) + U U^\top) x = r`.
 
-    Where every shift is positive the system is scaled on both sides to
-    :math:`S (K + U U^\top) S + I` with :math:`S = d^{-1/2}`: shifts that differ by
-    many orders of magnitude, as with the logistic loss, then do no harm. An
-    infinite shift fixes its unknown at zero. K, symmetric, is not changed; U is
-    `low_rank`, (n_samples, rank) or None.
+    Positive shifts are scaled to :math:`S (K + U U^\top) S + I` with :math:`S =
+    d^{-1/2}`, so shifts of different magnitude do no harm. An infinite shift fixes its
+    unknown at zero. K is not changed; U is `low_rank`, (n_samples, rank) or None.
 
     Raises
     ------
@@ -64,7 +59,7 @@ def solve_raised(
     """
     solution = attempt(shift)
     if solution is None and np.all(shift > 0.0):
-        # What rounding has taken from the diagonal is given back, as little as does.
+        # Compensate rounding errors by the smallest sufficient multiple of the trace.
         for raised in NUGGETS:
             solution = attempt(shift + raised * trace)
             if solution is not None:
@@ -78,19 +73,17 @@ def solve_raised(
 
 
 UNCOUNTED = 1e-3
-"""Columns of factors are left out of a root that add up, by their traces over the
-shifts, to this share. Of 4247 (1600 samples, 38 products of columns) 3989 remain, 1150
-of 1341, and 220 of 321; with a tenth 2982, 854 and 144, but that would be seen at a gap
-of 1e-3."""
+"""Largest total trace, relative to the shifts, of factor columns that a root may omit.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class ShiftedRoot:
     r"""A root of a shifted matrix: :math:`K + \operatorname{diag}(d) = R R^\top`.
 
-    For products among many right-hand sides half a solution is enough,
-    :math:`R^{-1} r`. The scale is :math:`d^{-1/2}`; the factor, lower and in Fortran's
-    order, belongs to the scaled system.
+    Products between right-hand sides need only :math:`R^{-1} r`. `scale` is
+    :math:`d^{-1/2}`, and `factor` is the lower Cholesky factor (Fortran order) of the
+    scaled system.
     """
 
     scale: Array
@@ -107,10 +100,10 @@ class ShiftedRoot:
     def _triangular(self, rhs: Array, transposed: int) -> Array:
         small = len(rhs) < ONE_THREAD_BELOW
         if rhs.flags.f_contiguous:
-            # One column of 400 takes 18 us, as a row 162; thirty 220 and 270.
+            # dtrtrs is faster for columns, dtrsm below for rows.
             solve = partial(dtrtrs, self.factor, rhs, lower=1, trans=transposed)
             return np.asarray(with_one_blas_thread(solve, small=small)[0])
-        # Transposed, a matrix in C's order is one in Fortran's and needs no copy.
+        # The transpose of a C-ordered matrix is Fortran-ordered and needs no copy.
         by_rows = partial(
             dtrsm, 1.0, self.factor, rhs.T, side=1, lower=1, trans_a=1 - transposed
         )
@@ -119,13 +112,12 @@ class ShiftedRoot:
 
 @dataclass(frozen=True, eq=False)
 class FactorRoot:
-    r"""A root of a few columns and a diagonal: :math:`W W^\top + I = F F^\top`, scaled.
+    r"""A root of low rank plus identity: :math:`W W^\top + I = F F^\top`, scaled.
 
-    With Cholesky's factor L of :math:`W^\top W + I` it is
-    :math:`F = I + W (L + I)^{-1} W^\top`, as multiplying it out shows, and
-    :math:`F^{-1} = I - W (I + L^\top)^{-1} L^{-1} W^\top`. A product costs as many
-    numbers as W has, where the root of all samples is a matrix of their square. It
-    stands for `ShiftedRoot`; the scale is d^{-1/2} as there, and W has it in its rows.
+    With the Cholesky factor L of :math:`W^\top W + I`, it is :math:`F = I + W (L +
+    I)^{-1} W^\top` and :math:`F^{-1} = I - W (I + L^\top)^{-1} L^{-1} W^\top`. A
+    product costs the size of W. It replaces `ShiftedRoot`; `scale` is d^{-1/2}, which
+    the rows of W include.
     """
 
     scale: Array
@@ -145,7 +137,7 @@ class FactorRoot:
         return np.asarray(self.scale[:, None] * (halves - self.columns @ inner))
 
     def _plus_one(self, rhs: Array, transposed: int) -> Array:
-        """Return (L + I)^-1 times a matrix, or (L + I)^-T times it."""
+        """Return (L + I)^-1 or (L + I)^-T times a matrix."""
         return np.asarray(dtrtrs(self._raised, rhs, lower=1, trans=transposed)[0])
 
     @cached_property
@@ -166,10 +158,10 @@ class Root(Protocol):
 
 
 def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
-    """Return a root of Z diag(w) Z^T + diag(shift), None where rounding leaves none.
+    """Return a root of Z diag(w) Z^T + diag(shift), or None if rounding prevents it.
 
-    Columns that all together hardly count beside the shift are left out. Shifts are
-    positive, and weights not negative.
+    Columns that are negligible relative to the shift are omitted. Shifts are positive,
+    and weights nonnegative.
     """
     used = np.flatnonzero(weights)
     scale = 1.0 / np.sqrt(shift)
@@ -189,9 +181,9 @@ def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
 
 
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
-    """Return a root of K + diag(shift), None where rounding leaves it indefinite.
+    """Return a root of K + diag(shift), or None if it is indefinite by rounding.
 
-    The shift is positive, and K is not changed.
+    Shifts are positive, and K is not changed.
     """
     scale = 1.0 / np.sqrt(shift)
     system = np.empty((scale.size, scale.size))
@@ -202,7 +194,7 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
 
 
 def _lower_factor(system: Array) -> Array | None:
-    """Return Cholesky's factor, which takes the room of a matrix; None without one."""
+    """Return the Cholesky factor, which overwrites the matrix; None without one."""
     factorise = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
     small = len(system) < ONE_THREAD_BELOW
     factor, info = with_one_blas_thread(factorise, small=small)
@@ -236,10 +228,7 @@ def _try_shifted(
 
 
 def _add_outer(system: Array, factor: Array) -> None:
-    """Add U U^T in place, to the triangle that `_cholesky_solve` looks at.
-
-    At 2000 rows and rank 5 that is 1.7 ms where a sum of whole matrices is 17.
-    """
+    """Add U U^T in place to the triangle that `_cholesky_solve` reads."""
     if system.size:
         rows = np.ascontiguousarray(factor).T
         add = partial(dsyrk, 1.0, rows, 1.0, system.T, 1, 1, 1)
@@ -247,8 +236,8 @@ def _add_outer(system: Array, factor: Array) -> None:
 
 
 def _cholesky_solve(system: Array, rhs: Array) -> Array | None:
-    """Solve by one LAPACK call, in place; None if the matrix is not definite."""
-    if not system.size:  # Not every version of LAPACK's wrapper takes it.
+    """Solve in place by one LAPACK call; None if the matrix is not definite."""
+    if not system.size:  # some versions of LAPACK's wrapper reject it
         return rhs
     # The transpose of a C-ordered symmetric matrix is the same matrix in Fortran's
     # order, so LAPACK works in place.

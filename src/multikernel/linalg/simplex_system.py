@@ -1,13 +1,13 @@
 r"""Quadratic programs over directions within simplices, by elimination.
 
-Rows of a direction z sum to zero, and columns to given numbers where there is an
-intercept. With a matrix M that has a block for some entries of every column, and a
-diagonal for all others, the least of :math:`\tfrac12 z^\top M z - r^\top z` is
+Rows of a direction z sum to zero, and with an intercept columns sum to given numbers. M
+has a block for some entries of every column, and is diagonal for the others. The
+minimum of :math:`\tfrac12 z^\top M z - r^\top z` is
 
 .. math:: z = M^{-1} (r - \lambda 1^\top - 1 b^\top)
 
-with multipliers of the rows and columns. Those of rows that are in no block follow from
-b, so that the system is of the size of the others and of the columns.
+with multipliers of rows and columns. Multipliers of rows without block entries are
+eliminated.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,18 +23,18 @@ from multikernel.linalg import TINY
 
 @dataclass(frozen=True, eq=False)
 class SimplexSystem:
-    """A matrix M, and what rows and columns of its solutions sum to.
+    """A matrix M, and the constraints on sums of rows and columns.
 
     Parameters
     ----------
     softness : ndarray of shape (n_rows, n_columns)
-        The inverse of the diagonal; zero in blocks, and for entries that stay.
+        Inverse of the diagonal; zero in blocks and for fixed entries.
     members : sequence of ndarray of int
-        The rows of the block of every column.
+        Rows of the block of every column.
     inverses : sequence of ndarray of shape (n_members, n_members)
-        The inverse of the block of every column.
+        Inverse of the block of every column.
     centred : bool
-        Whether the sums of columns are given.
+        Whether the sums of columns are constrained.
     """
 
     softness: Array
@@ -43,17 +43,17 @@ class SimplexSystem:
     centred: bool
 
     def solve(self, sides: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return minima for some right-hand sides, and the columns' multipliers b.
+        """Return the minima for some right-hand sides, and the column multipliers b.
 
-        Right-hand sides and minima have the shape (n_sides, n_rows, n_columns), and
-        `sums` are what columns of the minima sum to, zero by default. A system without
-        a factor raises `numpy.linalg.LinAlgError`.
+        Right-hand sides and minima have shape (n_sides, n_rows, n_columns); `sums` are
+        the sums of columns, zero by default. Raises `numpy.linalg.LinAlgError` if there
+        is no factor.
         """
-        # Near an optimum the entries of a row are nearly equal. Rows of z sum to zero,
-        # so that their common part only adds rounding errors: it is taken off first.
+        # Rows of z sum to zero, so the common part of a row of `sides` only adds
+        # rounding errors and is removed first.
         rest = sides - (sides * self._softness_shares).sum(axis=2, keepdims=True)
         shifts = np.zeros((len(sides), sides.shape[2]))
-        # Once more for what rounding has left of the sums.
+        # The second iteration removes rounding errors of the sums.
         for _ in range(2):
             z = self._inverse_times(rest)
             excess = z.sum(axis=1) - (0.0 if sums is None else sums)
@@ -64,12 +64,12 @@ class SimplexSystem:
         return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
-        """Return the multipliers that take off these sums of rows and of columns."""
+        """Return the multipliers that remove these sums of rows and columns."""
         together, alone = self._split_rows
         s, totals, count = self.softness[alone], self._lone_softness, together.size
         target = np.hstack([rows[:, together], columns - (rows[:, alone] / totals) @ s])
         factor, scale = self._multiplier_factor
-        target = target[:, : scale.size]  # of rows only where columns are free
+        target = target[:, : scale.size]  # rows only if columns are unconstrained
         result = np.zeros((len(rows), count + columns.shape[1]))
         result[:, : scale.size] = cho_solve(factor, (target * scale).T).T * scale
         multipliers, shifts = np.empty(rows.shape), result[:, count:]
@@ -85,13 +85,13 @@ class SimplexSystem:
         return np.asarray(product)
 
     def _blocks(self) -> Iterator[tuple[int, Indices, Array]]:
-        """Return column, rows and inverse of every block."""
+        """Return the column, rows and inverse of every block."""
         columns = range(len(self.members))
         return zip(columns, self.members, self.inverses, strict=True)
 
     @cached_property
     def _softness_shares(self) -> Array:
-        """Return the diagonal of M^-1, each row divided by its sum."""
+        """Return the diagonal of M^-1, normalized in each row."""
         soft = self.softness.copy()
         for c, rows, inverse in self._blocks():
             soft[rows, c] = inverse.diagonal()
@@ -99,7 +99,7 @@ class SimplexSystem:
 
     @cached_property
     def _split_rows(self) -> tuple[Indices, Indices]:
-        """Return the rows that are in a block, and the others."""
+        """Return the rows with block entries, and the others."""
         inside = np.zeros(len(self.softness), dtype=bool)
         for rows in self.members:
             inside[rows] = True
@@ -107,16 +107,16 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Return the softness of every row that is in no block."""
+        """Return the softness of every row without block entries."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )
 
     @cached_property
     def _multiplier_factor(self) -> tuple[tuple[Array, bool], Array]:
-        """Return the factor of the multipliers' scaled system, and the scale."""
+        """Return the Cholesky factor of the scaled multiplier system, and the scale."""
         system = self._multiplier_system()
-        # Rows without an entry that moves, and columns that no row can leave, stay.
+        # Rows and columns without free entries keep multiplier zero.
         diagonal = system.diagonal()
         roots = np.sqrt(np.maximum(diagonal, TINY))
         scale = np.where(diagonal > 0.0, 1.0 / roots, 0.0)
@@ -125,7 +125,7 @@ class SimplexSystem:
         return cho_factor(system, lower=True, overwrite_a=True), scale
 
     def _multiplier_system(self) -> Array:
-        """Return the matrix of the multipliers, of rows in blocks and of columns."""
+        """Return the matrix of the multipliers of rows with blocks and of columns."""
         together, alone = self._split_rows
         n_rows, n_columns = together.size, self.softness.shape[1]
         places = np.zeros(len(self.softness), dtype=np.intp)
@@ -144,7 +144,7 @@ class SimplexSystem:
         if not self.centred:
             return np.asarray(system[:n_rows, :n_rows])
         system[n_rows:, :n_rows] = system[:n_rows, n_rows:].T
-        # One constant for all rows and columns changes nothing.
+        # A common constant of all rows and columns changes nothing.
         corner = system[n_rows:, n_rows:]
         corner += float(corner.diagonal().mean()) / n_columns
         return system

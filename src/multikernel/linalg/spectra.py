@@ -1,4 +1,4 @@
-"""Both ends of a spectrum, from products with the matrix alone."""
+"""Largest and smallest eigenvalues from matrix-vector products."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,14 +9,13 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from multikernel._typing import Array
 
 TOLERANCE = 1e-6
-"""Error of a sum of leading eigenvalues, over the trace, at which it is good enough."""
+"""Accepted error of a sum of leading eigenvalues, relative to the trace."""
 
 NEGLIGIBLE = 1e-12
-"""Share of the largest eigenvalue of a matrix below which a direction is rounding,
-which leaves eigenvalues of some 1e-16 times its order."""
+"""Eigenvalues below this share of the largest one are rounding errors."""
 
 GROWTH = 1e-14
-"""Length of a new direction, over the trace, below which it is rounding."""
+"""New directions shorter than this share of the trace are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +27,13 @@ class LeadingPairs:
     values : ndarray of shape (count,)
         Eigenvalues, descending.
     vectors : ndarray of shape (n, count)
-        Orthonormal eigenvectors; zero for eigenvalues that were not looked for, as all
-        of the trace was found before.
+        Orthonormal eigenvectors; zero for eigenvalues that are negligible for the
+        trace.
     error : float
-        By how much their sum may be too small. A proof where what the trace leaves
-        over is that small, an estimate by the residuals otherwise.
+        Largest underestimation of the sum: a proven bound if the rest of the trace is
+        small enough, else an estimate from residuals.
     products : int
-        Products with the matrix that were made.
+        Number of products with the matrix.
     """
 
     values: Array
@@ -51,38 +50,37 @@ def leading_pairs(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    r"""Return the largest eigenvalues of a matrix, as a sum to `tol` of its trace.
+    r"""Return the largest eigenvalues, with an error of their sum below `tol`.
 
-    Lanczos' method with all directions kept orthogonal and no restarts, so that every
-    product counts. The Ritz values :math:`\psi_j` of the space reached bound the sum on
-    both sides [1]_,
+    The Lanczos method with full orthogonalization and without restarts. The Ritz values
+    :math:`\psi_j` bound the sum on both sides [1]_,
 
     .. math::
-        \sum_{j \le \theta} \psi_j \le \sum_{j \le \theta} \lambda_j \le
-        \sum_{j \le \theta} \psi_j + \operatorname{tr} K - \sum_j \psi_j,
 
-    as the leading eigenvalues of a positive semidefinite matrix add up to no more than
-    the leading ones of its two diagonal blocks. Where the spectrum falls too slowly for
-    that bound, it stops at residuals that add up to the tolerance, once a second start
-    has found nothing new.
+        \sum_{j \le \theta} \psi_j \le \sum_{j \le \theta} \lambda_j \le
+        \sum_{j \le \theta} \psi_j + \operatorname{tr} K - \sum_j \psi_j.
+
+    If the spectrum decreases too slowly for that bound, the method stops when residuals
+    sum to the tolerance and a second random start finds nothing new.
 
     Parameters
     ----------
     matvec : callable
-        Maps a vector of shape (n,) to its product with a positive semidefinite matrix.
+        Returns the product of a positive semidefinite matrix with a vector of shape
+        (n,).
     n : int
         Order of the matrix.
     count : int
-        How many eigenvalues; at most n.
+        Number of eigenvalues, at most n.
     trace : float
-        The matrix's trace.
+        Trace of the matrix.
     tol : float, default=1e-6
-        Error of the sum, over the trace.
+        Error of the sum, relative to the trace.
 
     Returns
     -------
     pairs : LeadingPairs
-        The same in every call.
+        The result, which is deterministic.
 
     References
     ----------
@@ -108,10 +106,9 @@ def leading_pairs(
 
 
 class _KrylovSpace:
-    """A growing space, the matrix in it, and what that says of the whole matrix.
+    """A growing Krylov space, and the projected matrix.
 
-    Products are made by `numpy.dot`, which leaves the interpreter to other threads;
-    `numpy.matmul` keeps it where it makes one product.
+    `numpy.dot` releases the GIL here; `numpy.matmul` does not.
     """
 
     def __init__(
@@ -140,7 +137,7 @@ class _KrylovSpace:
             small = pairs.error <= self.bound
             if self.size == self.n or (small and proved):
                 return pairs
-            # What a second start adds is what the first one was blind to.
+            # A second start finds eigenvectors orthogonal to the first.
             done = probed_at >= 0 and self.size >= probed_at + 8
             if done and small and pairs.values.sum() - settled <= self.bound:
                 return pairs
@@ -150,15 +147,14 @@ class _KrylovSpace:
                 probed_at, settled = self.size, float(pairs.values.sum())
                 self.extend(self.rng.standard_normal(self.n))
             if probed_at < 0 and self.residual is not None:
-                # Where a space has had one start only, that is the next direction of
-                # Lanczos; where it has had several, it is the one that is worth most.
+                # The next Lanczos direction or, after several starts, the best one.
                 self.extend(self.residual)
-            # A look at the projected matrix costs the cube of its order.
+            # Extend four times, because `pairs` costs the cube of the size.
             for _ in range(4):
                 self.extend(self.images[self.size - 1])
 
     def extend(self, direction: Array) -> None:
-        """Add what is new in a direction, or a random one where nothing is."""
+        """Add the new part of a direction, or a random direction if there is none."""
         if self.size == self.n:
             return
         if self.size == len(self.basis):
@@ -169,7 +165,7 @@ class _KrylovSpace:
         new, length = direction, float(np.linalg.norm(direction))
         least = GROWTH * max(length, self.trace / self.n)
         for attempt in range(4):
-            # Twice is enough: what the first sweep leaves of the space is rounding.
+            # Two sweeps suffice, because the first leaves only rounding errors.
             for _ in range(2):
                 new = new - np.dot(directions.T, np.dot(directions, new))
             length = float(np.linalg.norm(new))
@@ -182,7 +178,7 @@ class _KrylovSpace:
         self.size += 1
 
     def pairs(self) -> tuple[LeadingPairs, bool]:
-        """Return the leading Ritz pairs, and whether their error is proved."""
+        """Return the leading Ritz pairs, and whether their error is proven."""
         basis, images = self.basis[: self.size], self.images[: self.size]
         projected = np.dot(basis, images.T)
         values, weights = np.linalg.eigh(0.5 * (projected + projected.T))
@@ -205,28 +201,28 @@ class _KrylovSpace:
 
 
 def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> Array:
-    """Return a unit vector with about the smallest Rayleigh quotient, always the same.
+    """Return a unit vector with nearly the smallest Rayleigh quotient.
 
-    `size` is the trace of the matrix, or another number of that size, which says what
-    is small.
+    `size` is the trace of the matrix, or another number of its magnitude. The result is
+    deterministic.
 
     >>> import numpy as np
     >>> K = np.diag([2.0, -1.0, 0.5])
     >>> np.abs(lowest_direction(K.dot, 3, 1.5)).round(6)
     array([0., 1., 0.])
     """
-    # The constant vector is what centred problems never look at: the start is near.
+    # Start near the constant vector, which centered problems ignore.
     start = 1.0 + 0.1 * np.random.default_rng(0).standard_normal(n)
-    # The norm of an image may be too large for a number where its entries are not.
+    # The maximum cannot overflow, unlike the norm.
     shift = max(abs(size), float(np.abs(matvec(start)).max()))
     if shift == 0.0:
         return np.asarray(start / np.linalg.norm(start))
     if n <= 32:
         matrix = np.stack([matvec(unit) / shift for unit in np.eye(n)])
         return np.asarray(np.linalg.eigh(0.5 * (matrix + matrix.T))[1][:, 0])
-    # Turned round and shifted, so that what is small beside the trace counts as found:
-    # the eigenvalues of a kernel crowd at zero, and need not be told apart. ARPACK
-    # takes what is small in itself for converged, so the scale goes out.
+    # Negated and shifted, so that convergence is relative to the trace: eigenvalues of
+    # a kernel cluster at zero and need not be separated. The scaling is for ARPACK,
+    # whose test is absolute for small numbers.
     turned = LinearOperator(
         (n, n), lambda v: v - matvec(v.ravel()) / shift, dtype=float
     )

@@ -1,4 +1,4 @@
-"""Tables of numbers: whether they are in memory, in a file or elsewhere; their rows."""
+"""Numeric tables: in memory, in files or in Dask; and their rows."""
 
 from typing import Any, TypeVar
 
@@ -11,12 +11,12 @@ Numbers = TypeVar("Numbers", bound=NDArray[Any])
 
 
 def is_dask(X: object) -> bool:
-    """Return whether something is a collection of Dask, without importing it."""
+    """Return whether an object is a Dask collection, without importing Dask."""
     return callable(getattr(X, "__dask_graph__", None))
 
 
 def backing(array: Any) -> "np.memmap[Any, Any] | None":
-    """Return the mapped file that an array is a view of, or None."""
+    """Return the memory-mapped file behind an array, or None."""
     file = None
     while array is not None:
         file = array if isinstance(array, np.memmap) else file
@@ -25,61 +25,56 @@ def backing(array: Any) -> "np.memmap[Any, Any] | None":
 
 
 def read_only(array: Numbers) -> Numbers:
-    """Return a read-only view: numba compiles once for every kind of source.
-
-    Files are mapped so that they cannot be written to, and to numba what can be written
-    to is another type.
-    """
+    """Return a read-only view, so that numba compiles one version for all arrays."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> None:
-    """Write some rows and columns of a matrix, in 0.5 of the time of `np.ix_`."""
-    # Without "clip" all goes through a buffer. Out-of-range columns raise here.
+    """Write some rows and columns of a matrix, twice as fast as with `np.ix_`."""
+    # mode="clip" avoids a buffer, so out-of-range columns must raise here.
     inside = np.arange(matrix.shape[1])[cols]
     np.take(matrix[rows], inside, axis=1, out=out, mode="clip")
 
 
 def sizes_of(v: Array) -> Array:
-    """Return absolute values, of several outputs the lengths of rows."""
+    """Return absolute values, or norms of rows for several outputs."""
     return np.abs(v) if v.ndim == 1 else np.asarray(np.linalg.norm(v, axis=1))
 
 
 def per_kernel(factors: Array, values: Array) -> Array:
-    """Return values of shape (n_kernels, ...), each kernel's times its factor."""
+    """Return values of shape (n_kernels, ...), multiplied by each kernel's factor."""
     return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)
 
 
 def evenly_spaced(n_rows: int, most: int) -> Indices:
-    """Return the numbers of at most `most` rows of a table, evenly spaced."""
+    """Return the indices of at most `most` evenly spaced rows."""
     if n_rows <= most:
         return np.arange(n_rows)
     return np.unique(np.linspace(0, n_rows - 1, most).astype(np.intp))
 
 
 def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
-    """Return sample weights that sum to one; equal ones where there are none."""
+    """Return sample weights normalized to sum one; equal by default."""
     given = np.ones(n_samples) if weights is None else weights
     return np.asarray(given / given.sum())
 
 
 def row_keys(table: Array) -> Any:
-    """Return one value for each row of a table, the same for the same numbers.
+    """Return one sortable value per row, equal for equal rows.
 
-    In their order rows stand as their numbers say, however they came in: landmarks, of
-    which the first is the first of many that are as good, are the same then.
+    Sorting by them makes results independent of the order of rows.
     """
-    table = np.add(table, 0.0, dtype=np.float64, order="C")  # there is one zero
-    # By name: a type NumPy looks at in Python code, where it swallows an interrupt.
+    table = np.add(table, 0.0, dtype=np.float64, order="C")  # -0.0 becomes 0.0
+    # A type name, because NumPy swallows interrupts while it parses type objects.
     return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
 
 
 def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return one whole number for each row of a table, the same for the same numbers.
+    """Return one integer per row, equal for equal rows and rarely for others.
 
-    Other rows hardly ever have the same. Nothing as large as the table is held.
+    The function uses little memory.
     """
     n_rows, n_cols = table.shape
     odd = np.random.default_rng(0).integers(2**63, size=n_cols, dtype=np.uint64)
@@ -89,19 +84,19 @@ def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
     for start in range(0, n_rows, step):
         rows = slice(start, start + step)
         bits = np.add(table[rows], 0.0, dtype=np.float64, order="C").view(np.uint64)
-        bits ^= bits >> np.uint64(32)  # whole numbers differ in their first bits alone
+        bits ^= bits >> np.uint64(32)  # integers differ in their high bits only
         hashes[rows] = (bits * odd).sum(axis=1, dtype=np.uint64)
     return hashes
 
 
 LOOKED_AT = 200
-"""Rows that `distinct_rows` checks first, which rejects most tables in 0.1 ms."""
+"""Number of rows that `distinct_rows` checks first, which rejects most tables."""
 
 
 def distinct_rows(table: Array, most: int) -> tuple[Indices, Indices] | None:
-    """Return the first row of each group of equal rows, and the group of every row.
+    """Return the first row of each group of equal rows, and every row's group.
 
-    None if there are more than `most` groups.
+    The result is None if there are more than `most` groups.
     """
     some = row_keys(table[evenly_spaced(len(table), LOOKED_AT)])
     if np.unique(some).size > most:
@@ -113,13 +108,13 @@ def distinct_rows(table: Array, most: int) -> tuple[Indices, Indices] | None:
 
 
 HASHED_BYTES = 2**21
-"""Bytes of the rows that `row_hashes` looks at together."""
+"""Bytes of the rows that `row_hashes` processes at a time."""
 
 CHUNK_BYTES = 2**26
-"""Bytes of the largest kernel matrix, or of other rows, that are held at a time."""
+"""Maximum bytes of a kernel matrix or of other rows in memory at a time."""
 
 
 def row_chunks(n_rows: int, n_cols: int) -> list[slice]:
-    """Return slices of rows of a matrix that stay below `CHUNK_BYTES` each."""
+    """Return slices of rows of at most `CHUNK_BYTES` each."""
     size = max(1, CHUNK_BYTES // (8 * max(1, n_cols)))
     return [slice(start, start + size) for start in range(0, n_rows, size)]

@@ -1,4 +1,4 @@
-"""A matrix of many rows and few columns: its products, wherever its rows are."""
+"""Products with a matrix of many rows and few columns, in any storage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,23 +11,21 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg.threads import available_threads, run_blocks
 
 BLOCK_BYTES = 2**24
-"""Bytes of rows that a thread scales and multiplies at a time. The product of a block
-is added to a matrix of rank^2 entries, which takes under a tenth of the time of the
-product at rank 829 (2500 rows at a time) and less at lower ranks."""
+"""Bytes of rows that a thread multiplies at a time, so that adding the blocks is cheap.
+"""
 
 SCATTERED = 8
-"""Columns of a run: in a matrix held by rows shorter ones on average are gathered one
-by one, as a loop would run over few numbers at a time."""
+"""Mean length of runs below which columns of a C-ordered matrix are gathered singly."""
 
 
 def weighted_gram(
     Z: Array, weights: Array, columns: Indices, sides: Array
 ) -> tuple[Array, Array]:
-    """Return A^T diag(w) A and A^T diag(w) B, where A is some columns of Z, ascending.
+    """Return A^T diag(w) A and A^T diag(w) B for some ascending columns A of Z.
 
-    B are the `sides`. Weights are not negative, and rows of weight zero are skipped.
-    The rows are split over as many threads as BLAS may use and summed in a fixed order:
-    with the same number of threads results are the same bits.
+    B is `sides`. Weights are nonnegative, and rows of weight zero are skipped. Rows are
+    divided among threads and summed in a fixed order, so results are reproducible for a
+    fixed number of threads.
     """
     rows = np.flatnonzero(weights)
     rows = rows if rows.size < weights.size else np.arange(0)
@@ -58,9 +56,9 @@ def weighted_gram(
 
 
 def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
-    """Return some columns of a matrix in its own order; a view where they are a run.
+    """Return some columns of a matrix in its memory order; a view for a single run.
 
-    With `roots`, one for each row, rows are multiplied by these on the way.
+    If given, `roots` multiply the rows.
     """
     runs = runs_of(columns)
     if len(runs) == 1:
@@ -83,31 +81,31 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
 
 
 def _by_rows(Z: Array) -> bool:
-    """Return whether the entries of a row are neighbors."""
+    """Return whether the matrix is C-ordered."""
     return Z.strides[1] <= Z.strides[0]
 
 
 def runs_of(columns: Indices) -> list[slice]:
-    """Return the runs of neighbors that the columns are."""
+    """Return the runs of consecutive columns, as slices."""
     broken = np.ones(columns.size + 1, dtype=bool)
     np.not_equal(columns[1:] - columns[:-1], 1, out=broken[1:-1])
     return slices(columns[broken[:-1]], columns[broken[1:]] + 1)
 
 
 def slices(starts: Indices, ends: Indices) -> list[slice]:
-    """Return a slice for every pair of a start and an end."""
+    """Return a slice for every pair of start and end."""
     return [slice(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def slices_between(ends: Indices) -> list[slice]:
-    """Return the slices that begin where the one before ends."""
+    """Return the slices between consecutive ends."""
     return slices(ends[:-1], ends[1:])
 
 
 def covariances_with_sum(values: Array, weights: Array) -> Array:
-    """Return the weighted covariances of terms with their sum, times all weight.
+    """Return the weighted covariances of terms with their sum, times the total weight.
 
-    The terms are the last axis of the values, the samples the first one.
+    Samples are the first axis of `values`, terms the last.
     """
     centred = values - np.tensordot(weights / weights.sum(), values, axes=1)
     total = (centred.sum(axis=-1).T * weights).T
@@ -115,7 +113,7 @@ def covariances_with_sum(values: Array, weights: Array) -> Array:
 
 
 class TallMatrix(Protocol):
-    """A matrix Z of shape (n_rows, n_columns) that is met through its products."""
+    """A matrix Z of shape (n_rows, n_columns), used through its products."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -125,9 +123,9 @@ class TallMatrix(Protocol):
         """Return Z^T v, shape (n_columns[, n_vectors])."""
 
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
-        """Return for every part of the columns their products with its own vector.
+        """Return Z_m^T v_m for every part of the columns, (n_columns[, n_outputs]).
 
-        Shape (n_columns[, n_outputs]), of vectors (n_parts, n_rows[, n_outputs]).
+        `vectors` have shape (n_parts, n_rows[, n_outputs]).
         """
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
@@ -153,7 +151,7 @@ class TallMatrix(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TallArray:
-    """A tall matrix in one array, in any order."""
+    """A tall matrix in one array, in any memory order."""
 
     Z: Array
 
@@ -163,14 +161,14 @@ class TallArray:
         return int(self.Z.shape[0]), int(self.Z.shape[1])
 
     def inner(self, v: Array) -> Array:
-        """Return Z^T v; rows for zeros are left out where they are most of them."""
+        """Return Z^T v; if v is mostly zero, only its nonzero rows are read."""
         used = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
         if 8 * used.size < len(v):
             return np.asarray((v[used].T @ self.Z[used]).T)
         return np.asarray((v.T @ self.Z).T)
 
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
-        """Return for every part of the columns their products with its own vector."""
+        """Return Z_m^T v_m for every part of the columns."""
         products = np.zeros((self.Z.shape[1], *vectors.shape[2:]))
         for v, part in zip(vectors, parts, strict=True):
             if v.any():
@@ -201,15 +199,14 @@ class TallArray:
     ) -> tuple[Array, Array]:
         """Return A^T diag(w) A and A^T diag(w) B.
 
-        With one weight for all rows, as the squared loss has it, and all columns, the
-        first is computed once, where it is no larger than Z; with weights of one it
-        cannot be written to, as others read it.
+        For equal weights and all columns, the first is cached if it is not larger than
+        Z. With weights of one it is a read-only view of the cache.
         """
         kept = self.Z.shape[0] >= self.Z.shape[1] == columns.size
         if not kept or np.any(weights != weights[0]):
             return weighted_gram(self.Z, weights, columns, sides)
         inner = weights[0] * (sides.T @ self.Z).T
-        # Who holds the products for weights of one holds these, and no copy.
+        # With weights of one, callers share the cached array.
         alone = weights[0] == 1.0
         return self._products if alone else weights[0] * self._products, inner
 
@@ -230,10 +227,9 @@ class TallArray:
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:
-    """Return coordinates, one kernel's after another's, filled up to a length.
+    """Return concatenated coordinates as (n_kernels, length[, n_outputs]).
 
-    They become (n_kernels, length[, n_outputs]). The ranks say how many are a kernel's;
-    the length is at least the largest.
+    `ranks` are the numbers of coordinates of the kernels, at most `length`.
     """
     filled = np.zeros((ranks.size, length, *u.shape[1:]))
     filled[np.arange(length) < ranks[:, None]] = u
@@ -241,10 +237,9 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
 
 
 def unpadded(coefs: Array, ranks: Indices) -> Array:
-    """Return coordinates one kernel's after another's, from what `padded` returned.
+    """Return the concatenated coordinates of the result of `padded`.
 
-    That was for these ranks or for smaller ones: columns that a factor has gained since
-    are not used.
+    Its ranks may have been smaller; new coordinates are zero.
     """
     length = int(ranks.max(initial=0))
     wider = np.zeros((ranks.size, length, *coefs.shape[2:]))

@@ -1,7 +1,7 @@
-"""Threads: work that an interrupt must not cut, blocks over a pool, BLAS held to one.
+"""Threads: uninterruptible work, pools over blocks, and BLAS with one thread.
 
-Python raises interrupts in the main thread only, between any two instructions of any
-Python code, in libraries too. What runs in another thread meets none.
+Python raises interrupts in the main thread only, between any two instructions, also in
+libraries. Work in another thread is not interrupted.
 """
 
 from _thread import start_new_thread
@@ -22,10 +22,9 @@ Result = TypeVar("Result")
 def uninterrupted(
     work: Callable[[], Result], stop: Callable[[], None] | None = None
 ) -> Result:
-    """Return what a function returns; an interrupt is raised once it has ended.
+    """Return the result of `work`; an interrupt is raised after it has ended.
 
-    What it raises is raised here. On an interrupt, `stop` is called to ask it to end
-    early.
+    Errors of `work` are raised here. On an interrupt, `stop` is called to end it early.
     """
     if get_ident() != main_thread().ident:
         return work()
@@ -34,7 +33,7 @@ def uninterrupted(
     running.acquire()
     run = partial(_report, work, outcome, running)
     try:
-        # Not `Thread`, whose start is Python code that an interrupt can cut as well.
+        # `Thread.start` is Python code, which an interrupt can break off.
         try:
             start_new_thread(run, ())
         except RuntimeError:  # There is no thread to be had.
@@ -51,11 +50,10 @@ def uninterrupted(
 
 
 def aside(work: Callable[[], Result]) -> Result:
-    """Return what a function returns; an interrupt is raised at once, and leaves it.
+    """Return the result of `work`; an interrupt is raised at once and abandons it.
 
-    For foreign code that lets other threads run, but that nobody can ask to end: what
-    an interrupt has left goes on until its own limit, and nobody waits for it. It must
-    change nothing that others see.
+    This is for library code that releases the GIL but cannot be stopped. Abandoned work
+    continues in the background, so it must have no side effects.
     """
     if get_ident() != main_thread().ident:
         return work()
@@ -75,7 +73,7 @@ def aside(work: Callable[[], Result]) -> Result:
 def _report(
     work: Callable[[], Result], outcome: "Future[Result]", running: Lock
 ) -> None:
-    """Call `work`, put its result or error in `outcome`, and release the lock."""
+    """Call `work`, store its result or error in `outcome`, and release the lock."""
     try:
         outcome.set_result(work())
     except BaseException as error:
@@ -86,12 +84,11 @@ def _report(
 
 @cache
 def compiled(module: str, name: str) -> Callable[..., Any]:
-    """Return a function compiled by numba, which is loaded when it is first called.
+    """Return a numba function, which is loaded and compiled at its first call.
 
-    Loading numba takes longer than all other imports together. Neither that nor the
-    first call, which compiles, is cut in two by an interrupt. Later calls are: so the
-    function must take and return numbers, arrays and tuples of them only. Building any
-    other object runs Python code inside the call, where an interrupt kills the process.
+    Interrupts are delayed during loading and compilation, but not in later calls. The
+    function must only accept and return numbers, arrays and tuples of them, because
+    other objects run Python code inside the call, where an interrupt kills the process.
     """
     loaded: list[Any] = []
 
@@ -114,21 +111,21 @@ Block = TypeVar("Block")
 Part = TypeVar("Part")
 
 AHEAD = 2
-"""Parts a thread that may wait for earlier ones before they are added in their turn."""
+"""Number of parts per thread that may wait for earlier parts to be added."""
 
 
 @cache
 def _libraries() -> list[LibController]:
-    """Return a controller for every BLAS library: NumPy and SciPy bring a copy each."""
+    """Return a controller for every BLAS library; NumPy and SciPy have one each."""
     controllers = ThreadpoolController().select(user_api="blas").lib_controllers
     return list(controllers)
 
 
 def _set_threads(blas: LibController, number: int) -> None:
-    """Set the number of threads of a library from whichever thread runs this.
+    """Set the number of threads of a BLAS library from any thread.
 
-    From version 3.7 on, `threadpoolctl` ignores every thread but the first that changed
-    the number of OpenBLAS, until that one ends or its control is cleared.
+    `threadpoolctl` 3.7 and later ignore all threads but the first that changed
+    OpenBLAS, until its control is cleared.
     """
     clear = getattr(blas, "clear_controlling_thread", _no_control_to_clear)
     clear(force=True)
@@ -137,17 +134,15 @@ def _set_threads(blas: LibController, number: int) -> None:
 
 
 def _no_control_to_clear(*, force: bool) -> None:
-    """Stand in for the clearing that libraries without control do not need."""
+    """Do nothing, for libraries without such control."""
 
 
 class _SharedLimit:
-    """Holds BLAS to one thread while any thread of the process asks for it.
+    """Limits BLAS to one thread while any thread of the process requires it.
 
-    The number of BLAS threads belongs to the process. Were every caller to restore
-    what it found, two that overlap would leave BLAS on one thread for good. The first
-    to enter lowers the number, and the last to leave gives it back, which is often
-    another thread; those between find it `held`. An interrupt may cut either short:
-    both can be repeated, and `lowered` is what remains to be given back.
+    The number of BLAS threads belongs to the process. The first user lowers the number,
+    and the last one restores it, possibly in another thread. Both operations can be
+    repeated after an interrupt.
     """
 
     def __init__(self) -> None:
@@ -157,7 +152,7 @@ class _SharedLimit:
         self._held = False
 
     def holds_for(self, user: int) -> bool:
-        """Return whether a thread is within such work."""
+        """Return whether a thread already uses the limit."""
         return user in self._users
 
     def enter(self, user: int) -> None:
@@ -166,7 +161,7 @@ class _SharedLimit:
             if self._held:
                 return
             if not self._lowered:
-                # A library that is at one thread already is somebody else's to restore.
+                # A library that already uses one thread is not changed.
                 several = [(library, library.num_threads) for library in _libraries()]
                 self._lowered = [
                     (blas, n_threads) for blas, n_threads in several if n_threads > 1
@@ -189,18 +184,17 @@ _LIMIT = _SharedLimit()
 
 
 def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> Result:
-    """Return what a function returns while BLAS uses one thread, if its work is small.
+    """Return the result of `work` while BLAS uses one thread, if the work is small.
 
-    Small factorisations are manyfold slower on several threads, and a pool of our own
-    must not multiply with the pool of BLAS. It costs some ten microseconds, and nothing
-    within work that has it already; threads may overlap in any order. An interrupt
-    gives the threads back as well.
+    Small factorizations are much slower on several threads, and our pools must not
+    multiply with that of BLAS. The call costs ten microseconds; nested calls cost
+    nothing. Interrupts restore the number of threads.
     """
     user = get_ident()
     if not small or _LIMIT.holds_for(user):
         return work()
-    # Not a context manager: an interrupt at the start of its exit would skip the rest.
-    # One that cuts the first `leave` short meets the second.
+    # A context manager would be skipped by an interrupt at the start of its exit. If an
+    # interrupt breaks off the first `leave`, the second one completes it.
     try:
         try:
             _LIMIT.enter(user)
@@ -212,10 +206,9 @@ def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> R
 
 
 def available_threads() -> int:
-    """Return how many threads BLAS may use now.
+    """Return the number of threads that BLAS may use.
 
-    Joblib's workers, environment variables and `threadpoolctl` limit this number, so
-    a pool of this size never multiplies with theirs.
+    Joblib's workers, environment variables and `threadpoolctl` limit this number.
     """
     return max((library.num_threads for library in _libraries()), default=1)
 
@@ -226,11 +219,11 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call a function on every block, on several threads, as many as BLAS may use.
+    """Call a function for every block, on as many threads as BLAS may use.
 
-    Blocks are taken one by one, so that they need not be stored, and run in any order.
-    What the function raises is raised here, and later blocks are not started. On an
-    interrupt, `stop` is called to ask what takes long to end early.
+    Blocks are drawn one by one and run in any order. Errors of the function are raised
+    here, and no later blocks are started. On an interrupt, `stop` is called to end
+    early.
     """
     threads = available_threads() if n_threads is None else n_threads
     if threads == 1:
@@ -256,20 +249,18 @@ def add_blocks(
     blocks: Iterable[Block],
     add: Callable[[Part], None],
 ) -> None:
-    """Call a function on every block as `run_blocks` does, and add what it returns.
+    """Call a function for every block as in `run_blocks`, and add the results.
 
-    Parts are added one after the other, in the order of their blocks: sums in the order
-    in which threads happen to end would be other bits in every run.
+    Results are added in the order of the blocks, so that sums are reproducible.
     """
     in_turn = _InTurn(work, add, AHEAD * available_threads())
     run_blocks(in_turn, enumerate(blocks))
 
 
 class _InTurn(Generic[Block, Part]):
-    """Work on numbered blocks whose parts are added in the order of their numbers.
+    """Works on numbered blocks, and adds the results in order.
 
-    A thread waits where it is too far ahead of the slowest, so that few parts are held.
-    The slowest waits for nobody.
+    Threads that are too far ahead wait for the slowest, which limits memory.
     """
 
     def __init__(
@@ -311,7 +302,7 @@ def _work_alone(work: Callable[[Block], None], blocks: Iterable[Block]) -> None:
 
 
 def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
-    """Call a function that raises nothing on several threads, this one included."""
+    """Call a function that raises nothing on several threads, including this one."""
     ended: SimpleQueue[None] = SimpleQueue()
 
     def run() -> None:
@@ -335,7 +326,7 @@ class _Queue(Generic[Block]):
         self._lock = Lock()
 
     def work_off(self) -> None:
-        """Work until no block is left, or until one has failed."""
+        """Work until no block is left, or until one fails."""
         try:
             while self.open:
                 with self._lock:

@@ -1,4 +1,4 @@
-"""Convex losses with their conjugates; to add one, write a file and a line here."""
+"""Convex losses with their conjugates. To add one, write a file and add a line here."""
 
 from multikernel.losses.base import Loss, NamedLoss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.losses.coupled import (
@@ -35,8 +35,8 @@ LOSSES: dict[str, type[NamedLoss]] = {
     "poisson": PoissonLoss,
     "gamma": GammaLoss,
 }
-"""Every loss by the name that estimators know it by. What it is for, and which of its
-arguments is a length, are attributes of its class; see `NamedLoss`."""
+"""Losses by the name used in estimators. Tasks and lengths are attributes of each
+class; see `NamedLoss`."""
 
 
 def loss_names(task: str) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def loss_names(task: str) -> tuple[str, ...]:
     Parameters
     ----------
     task : {"classification", "regression"}
-        What the losses are for.
+        The task.
 
     Returns
     -------

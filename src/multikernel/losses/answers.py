@@ -1,8 +1,7 @@
-"""What a loss of somebody's own answers, looked at before a fit begins.
+"""Validation of users' losses before a fit.
 
-A wrong shape would end as an error of NumPy or of compiled code somewhere in a solver,
-and nan as a complaint about Gram matrices, or as a model of nothing. The whole suite
-for a loss is `multikernel.testing.check_loss`.
+Otherwise wrong shapes and NaN would raise unrelated errors in a solver.
+`multikernel.testing.check_loss` is the complete check.
 """
 
 from typing import Any
@@ -17,16 +16,15 @@ OWN_PACKAGE = __name__.partition(".")[0] + "."
 
 
 def check_answers(owner: str, loss: Loss, y: Array) -> None:
-    """Raise where targets do not suit a loss, or it answers wrongly near zero.
+    """Raise if targets do not suit a loss, or a user's loss is wrong near zero.
 
-    Whether answers have a wrong shape, or are nan, is not asked of losses of this
-    package. A loss with a method ``unsuitable(y)`` returns by it why targets are none
-    of its own, or None.
+    Losses may define ``unsuitable(y)``, which returns a reason or None. Shapes and NaN
+    are only checked for losses of other packages.
 
     Parameters
     ----------
     owner : str
-        Whose loss it is, for messages.
+        Name of the estimator in messages.
     loss : Loss
         The loss of one sample, without weights.
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
@@ -35,7 +33,7 @@ def check_answers(owner: str, loss: Loss, y: Array) -> None:
     Raises
     ------
     ValueError
-        Naming the method, what it returned and what was expected.
+        If a method is wrong, with its result and the expected one.
     """
     refuse_unsuitable(owner, loss, y)
     if type(loss).__module__.startswith(OWN_PACKAGE):
@@ -43,7 +41,7 @@ def check_answers(owner: str, loss: Loss, y: Array) -> None:
     name = f"{owner}: {type(loss).__name__}"
     rows = y.shape[:1] if is_coupled(loss) else y.shape
     _check_bounds(name, loss, y)
-    # From afar a loss may well overflow.
+    # Losses may overflow for large decision values.
     for level in (0.0, -1.0, 1.0):
         f = np.full_like(y, level)
         _check(f"{name}.value", loss.value(y, f), rows)
@@ -57,24 +55,21 @@ def check_answers(owner: str, loss: Loss, y: Array) -> None:
 
 
 def refuse_unsuitable(owner: str, loss: Loss, y: Array) -> None:
-    """Raise where targets are none that a loss is for; see `unsuitable`."""
+    """Raise if the targets do not suit a loss; see `unsuitable`."""
     reason = unsuitable(loss, y)
     if reason is not None:
         raise ValueError(f"{owner}: {reason}.")
 
 
 def unsuitable(loss: Loss, y: Array) -> str | None:
-    """Return why targets are none that a loss is for, or None; any are by default."""
+    """Return why targets do not suit a loss, or None."""
     inner = getattr(loss, "loss", loss)
     asked: str | None = inner.unsuitable(y) if hasattr(inner, "unsuitable") else None
     return asked
 
 
 def refuse_nan(loss: Loss, method: str, answer: Array | float, at: Array) -> None:
-    """Raise where a loss, weighted or not, made nan of finite numbers.
-
-    A solver would go on for ever, or complain about the Gram matrix.
-    """
+    """Raise if a loss returned NaN for finite numbers; solvers would not stop."""
     if np.isnan(np.sum(answer)) and np.isfinite(at).all():
         inner = getattr(loss, "loss", loss)
         raise ValueError(
@@ -85,7 +80,7 @@ def refuse_nan(loss: Loss, method: str, answer: Array | float, at: Array) -> Non
 
 
 def _check_bounds(name: str, loss: Loss, y: Array) -> None:
-    """Raise unless the domain is a pair of ends around zero, for every target."""
+    """Raise unless the domain is an interval around zero for every target."""
     bounds: Any = loss.dual_bounds(y)
     try:
         lower, upper = (np.broadcast_to(each, y.shape) for each in bounds)
@@ -100,7 +95,7 @@ def _check_bounds(name: str, loss: Loss, y: Array) -> None:
 
 
 def _check(name: str, answer: Any, shape: tuple[int, ...]) -> None:
-    """Raise unless an answer is an array of a shape, and without nan."""
+    """Raise unless a result is an array of the given shape without NaN."""
     if not isinstance(answer, np.ndarray) or answer.shape != shape:
         kind = type(answer).__name__
         if isinstance(answer, np.ndarray):

@@ -1,4 +1,4 @@
-"""Ordered classes: the cumulative logit model with given thresholds."""
+"""Ordered classes: the cumulative logit model with fixed thresholds."""
 
 from typing import Self
 
@@ -10,28 +10,28 @@ from multikernel.linalg import EPS
 from multikernel.losses.log_logistic import LogLogisticLoss
 
 CLOSED = 1e-10
-"""Slopes in thresholds are zero to this share of the largest of their parts."""
+"""Largest gradient in a threshold that counts as zero, relative to its largest part."""
 
 
 class CumulativeLogitLoss(LogLogisticLoss):
-    r"""Minus the log-likelihood of a grade, by thresholds on a logistic scale.
+    r"""Negative log-likelihood of ordered classes with thresholds [2]_.
 
     .. math:: P(y \le k \mid x) = \frac{1}{1 + \exp(f(x) - \theta_k)}
 
-    A grade k says that f plus a logistic variable lies between two thresholds, as
-    `LogLogisticLoss` has it for intervals. What the likelihood has besides depends on
-    the thresholds alone, and is part of this loss, as thresholds may be free
-    (`multikernel.solvers.FreeThresholds`): in f and all of them it is convex [1]_.
+    For class k, f plus a logistic variable lies between two thresholds, as for
+    intervals in `LogLogisticLoss`. The loss includes the terms in the thresholds,
+    because these may be free (`multikernel.solvers.FreeThresholds`); it is jointly
+    convex [1]_.
 
     Parameters
     ----------
     thresholds : ndarray of shape (n_classes - 1,)
-        Increasing. Targets are 0.0, ..., n_classes - 1.0.
+        Increasing thresholds. Targets are 0.0, ..., n_classes - 1.0.
 
     Raises
     ------
     ValueError
-        If they do not increase.
+        If the thresholds do not increase.
 
     References
     ----------
@@ -49,7 +49,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
     array([0.269, 0.462, 0.269])
     """
 
-    # Decision values predict no times.
+    # Decision values are not logarithms of times.
     link = None  # type: ignore[assignment]
 
     def __init__(self, thresholds: Array) -> None:
@@ -75,7 +75,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return super().value(y, f) + self._beside(y)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the conjugate in f, thresholds being fixed."""
+        """Return the conjugate with respect to f, for fixed thresholds."""
         return super().conjugate(y, u) - self._beside(y)
 
     def unsuitable(self, y: Array) -> str | None:
@@ -85,7 +85,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return None
 
     def _beside(self, y: Array) -> Array:
-        """Return what the likelihood has beside f: -log(1 - exp(a - b))."""
+        """Return the terms in the thresholds only, -log(1 - exp(a - b))."""
         a, b = self.ends(y)
         return np.asarray(-np.log(-np.expm1(a - b)))
 
@@ -93,22 +93,22 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def fitted(
         cls, y: Array, f: Array, weights: Array, start: Array | None = None
     ) -> Self:
-        """Return the loss with the most likely thresholds beside decision values.
+        """Return the loss with the maximum likelihood thresholds for decision values.
 
-        Newton's method; the problem is convex, and as small as there are thresholds.
-        Where decision values are far apart the loss is all lines and corners to them:
-        they are shrunk to a few units first, and are let back by factors of two.
+        Newton's method solves this small convex problem. Widely spread decision values
+        are first shrunk, then restored by factors of two, because the loss is nearly
+        piecewise linear for them.
 
         Parameters
         ----------
         y : ndarray of shape (n_samples,)
-            Grades 0.0, 1.0, ..., every one of them present.
+            Classes 0.0, 1.0, ..., all of them present.
         f : ndarray of shape (n_samples,)
             Decision values.
         weights : ndarray of shape (n_samples,)
-            Positive weights of the samples.
+            Positive sample weights.
         start : ndarray of shape (n_classes - 1,), optional
-            Thresholds to begin with.
+            Initial thresholds.
         """
         codes = y.astype(np.intp)
         if start is not None:
@@ -117,10 +117,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
                 return loss
         below = np.cumsum(np.bincount(codes, weights))
         shares = below[:-1] / below[-1]
-        # Decision values so far apart bend the loss everywhere.
+        # With a spread of at most 8, the loss has curvature everywhere.
         halvings = int(np.ceil(np.log2(max(float(np.ptp(f)) / 8.0, 1.0))))
         scale = 2.0**halvings
-        # Between the extremes of these shifts every threshold has its place.
+        # Thresholds of the class shares, shifted by the median decision value.
         loss = cls(np.log(shares) - np.log1p(-shares) + float(np.median(f)) / scale)
         for _ in range(halvings):
             loss, _ = loss._newton(codes, f / scale, weights)
@@ -128,17 +128,17 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss._newton(codes, f, weights)[0]
 
     def _newton(self, codes: Indices, f: Array, weights: Array) -> tuple[Self, bool]:
-        """Return the loss that Newton's method ends at, and whether slopes vanish."""
+        """Return the loss after Newton's method, and whether its gradient vanishes."""
         loss, y, last_off = self, codes.astype(np.float64), np.inf
         for _ in range(50):
             slopes, curvature = loss.by_thresholds(codes, f, weights)
             off = loss.off_balance(codes, f, weights)
-            # Far from its grades no sample bends the loss: a little always does.
+            # The curvature may vanish far from all thresholds.
             least = EPS * (weights.sum() + np.diagonal(curvature))
             step = -np.linalg.solve(curvature + np.diag(least), slopes)
             promise = float(slopes @ step)
             begin = float(weights @ loss.value(y, f))
-            # Near the end the loss is rounding, and slopes tell what a step gains.
+            # Near the end, changes of the loss are rounding, so the gradient decides.
             ending = -promise <= 1e-13 * begin
             if ending and not EPS < off <= 0.5 * last_off:
                 break
@@ -158,7 +158,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss, loss.off_balance(codes, f, weights) <= CLOSED
 
     def off_balance(self, codes: Indices, f: Array, weights: Array) -> float:
-        """Return the largest slope in a threshold, as a share of the largest part.
+        """Return the largest gradient in a threshold, relative to its largest part.
 
         Parameters
         ----------
@@ -167,16 +167,16 @@ class CumulativeLogitLoss(LogLogisticLoss):
         """
         up, down = self._pulls(codes, f, weights)
         total = float(weights.sum())
-        # Where all samples are on their sides of thresholds, the balance says nothing.
+        # If thresholds separate all samples, the parts vanish.
         parts = min(float(np.max(up + down)), total) + 1e-20 * total
         return float(np.max(np.abs(up - down))) / parts
 
     def _pulls(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the parts of slopes in thresholds, from above and from below."""
+        """Return the parts of the gradient in thresholds, from above and from below."""
         size, near = len(self.lower), self._near()[codes]
         early = expit(self.lower[codes] - f) + near
         late = expit(f - self.upper[codes]) + near
-        # A threshold is the upper end of the grade below, and the lower of the next.
+        # A threshold is the upper end of one class and the lower end of the next.
         up = np.bincount(codes, weights * early, minlength=size)[1:]
         down = np.bincount(codes, weights * late, minlength=size)[:-1]
         return up.astype(np.float64), down.astype(np.float64)
@@ -184,10 +184,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def bends(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array, Array]:
-        """Return the parts of the curvature of the weighted loss.
+        """Return the parts of the Hessian of the weighted loss.
 
-        It is a sum of squares of the distances of decision values from their two
-        thresholds, and of neighbouring thresholds from one another.
+        The Hessian is a sum of squares of the distances between decision values and
+        thresholds, and between neighboring thresholds.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         Returns
         -------
         at_lower, at_upper : ndarray of shape (n_samples,)
-            Zero where there is no such threshold.
+            Zero without such a threshold.
         between : ndarray of shape (n_classes - 2,)
         """
         a, b = self.lower[codes], self.upper[codes]
@@ -208,23 +208,23 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return at_lower, weights * expit(f - b) * expit(b - f), between
 
     def _near(self) -> Array:
-        """Return by how much more likely grades are where they are widened."""
+        """Return the derivatives of the threshold terms in the widths."""
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 
     def by_thresholds(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return slopes and curvature of the weighted loss in the thresholds.
+        """Return the gradient and the Hessian of the weighted loss in the thresholds.
 
         Parameters
         ----------
         codes : ndarray of shape (n_samples,)
-            Grades, as whole numbers.
+            Classes as integers.
         f : ndarray of shape (n_samples,)
             Decision values.
         weights : ndarray of shape (n_samples,)
-            Of the samples.
+            Sample weights.
 
         Returns
         -------
@@ -240,7 +240,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
 
 def path_laplacian(weights: Array) -> Array:
-    """Return the matrix of a sum of weighted squares of neighbours' distances."""
+    """Return the matrix of a weighted sum of squared neighbor distances."""
     ends = np.pad(weights, 1)
     matrix = np.diag(ends[1:] + ends[:-1])
     return np.asarray(matrix - np.diag(weights, 1) - np.diag(weights, -1))

@@ -10,16 +10,14 @@ from multikernel._typing import Array
 
 @dataclass(frozen=True)
 class EpsilonInsensitiveLoss:
-    r"""Absolute error beyond a tube, :math:`\max(0, |y - f| - \varepsilon)`.
+    r"""Absolute error outside a tube, :math:`\max(0, |y - f| - \varepsilon)`.
 
-    The conjugate is :math:`\ell^*(y, u) = y u + \varepsilon |u|` on
-    :math:`|u| \le 1`.
+    The conjugate is :math:`\ell^*(y, u) = y u + \varepsilon |u|` on :math:`|u| \le 1`.
 
     Parameters
     ----------
     epsilon : float
-        Half-width of the tube in which errors cost nothing, in units of y;
-        non-negative.
+        Nonnegative half-width of the tube, in units of y.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Half the gamma deviance: regression on positive amounts, by a logarithmic link."""
+"""Half the gamma deviance: regression on positive amounts with a log link."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,18 +9,18 @@ from scipy.special import xlog1py
 from multikernel._typing import Array
 
 FARTHEST = -500.0
-"""Below this difference of f and log y the loss goes on as its tangent: every number is
-finite, and no model is changed."""
+"""Smallest f - log y; below it the loss is replaced by its tangent to avoid overflow.
+"""
 
 
 @dataclass(frozen=True)
 class GammaLoss:
-    r"""Half the deviance of positive targets whose mean is the exponential of f.
+    r"""Half the gamma deviance of positive targets with mean exp(f) [1]_.
 
     .. math:: \ell(y, f) = f + y e^{-f} - 1 - \log y, \qquad y > 0
 
-    The deviation of a target is in proportion to its mean. With :math:`w = 1 - u \ge 0`
-    the conjugate is :math:`w \log w + u + u \log y`.
+    The standard deviation of a target is proportional to its mean. With :math:`w = 1 -
+    u \ge 0` the conjugate is :math:`w \log w + u + u \log y`.
 
     References
     ----------
@@ -40,15 +40,15 @@ class GammaLoss:
         return near + np.expm1(-near) + (z - near) * (1.0 - ratio)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return one less the ratio of y and the mean."""
+        """Return 1 - y / mean."""
         slope: Array = -np.expm1(-np.maximum(f - np.log(y), FARTHEST))
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return w log w + u + u log y of w = 1 - u, infinity below zero."""
+        """Return w log w + u + u log y with w = 1 - u, infinity for w < 0."""
         inside = u <= 1.0
         slope = np.where(inside, u, 0.0)
-        # Small slopes would lose their digits in 1 - u.
+        # Avoids 1 - u, in which small u lose their digits.
         entropy: Array = np.asarray(xlog1py(1.0 - slope, -slope), dtype=np.float64)
         return np.where(inside, (entropy + slope) + slope * np.log(y), np.inf)
 
@@ -61,15 +61,15 @@ class GammaLoss:
         return 1.0 / (1.0 - u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the half line up to one."""
+        """Return (-inf, 1]."""
         return np.full_like(y, -np.inf), np.ones_like(y)
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
-        """Return targets over the offset's exponential, and weights of one."""
+        """Return targets divided by exp(offset), and weights of one."""
         return y * np.exp(-offset), np.ones_like(y)
 
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no gamma model, or None."""
         if np.min(y) <= 0.0:
-            return f"the gamma loss needs y above 0, and y has {np.min(y):g}"
+            return f"the gamma loss requires y > 0, but the smallest y is {np.min(y):g}"
         return None

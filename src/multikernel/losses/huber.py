@@ -1,4 +1,4 @@
-"""Huber's loss: regression that outliers pull no harder than other samples."""
+"""Huber's loss: regression that is robust to outliers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +10,7 @@ from multikernel._typing import Array
 
 @dataclass(frozen=True)
 class HuberLoss:
-    r"""Half the squared error up to delta, and its tangent beyond.
+    r"""Half the squared error up to delta, and its tangent beyond [1]_.
 
     .. math:: \ell(y, f) = \tfrac12 r^2 \text{ for } |r| \le \delta, \quad
         \delta |r| - \tfrac12 \delta^2 \text{ otherwise}, \qquad r = y - f
@@ -20,7 +20,7 @@ class HuberLoss:
     Parameters
     ----------
     delta : float, default=1.0
-        The error from which on the loss is linear, in units of y; positive.
+        Error above which the loss is linear, in units of y; positive.
 
     Raises
     ------
@@ -38,8 +38,8 @@ class HuberLoss:
     degree: ClassVar[int] = 2
     length: ClassVar[str] = "delta"
     standard_length: ClassVar[float] = 0.7
-    """1.345 deviations of the error, where least squares gain 5 % from normal errors
-    (Huber 1964), if a model explains three quarters of the variance."""
+    """1.345 standard deviations of the error (95 % efficiency for normal errors) if a
+    model explains three quarters of the variance."""
 
     delta: float = 1.0
 
@@ -54,7 +54,7 @@ class HuberLoss:
         return within * (size - 0.5 * within)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return f - y, at most delta in size."""
+        """Return f - y, clipped to [-delta, delta]."""
         return np.clip(f - y, -self.delta, self.delta)
 
     def conjugate(self, y: Array, u: Array) -> Array:

@@ -1,7 +1,7 @@
-"""Times to an event, seen or censored, by a log-logistic model of accelerated failure.
+"""Survival times with a log-logistic accelerated failure time model.
 
-A target is an interval that holds the logarithm of a time. As targets of a problem are
-single numbers, the loss holds a table of intervals, and a target is a row of it.
+The loss stores a table of intervals for the logarithms of times. A target is the
+position of its interval.
 """
 
 from dataclasses import dataclass
@@ -13,40 +13,38 @@ from scipy.special import expit, xlog1py, xlogy
 from multikernel._typing import Array, Indices, Mask
 
 FARTHEST = 300.0
-"""From here on the inverse hyperbolic sine of an exponential is its exponent plus
-log 2, to the last digit: no exponential overflows."""
+"""Exponent above which arsinh(exp(x)) is x + log 2 up to rounding."""
 
 FLATTEST = 1e-12
-"""Within an interval of many sigma the loss is flat, its bend far below this share of
-that at an event, and Newton's method does not move what bends by zero."""
+"""Smallest curvature of the loss, relative to that of an event; wide intervals are
+flat."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogLogisticLoss:
-    r"""Minus the log-likelihood, up to constants, of f, the logarithm of the median.
+    r"""Negative log-likelihood of censored times; f is the log median [1]_ [2]_.
 
-    The logarithm of a time is f plus :math:`\sigma` times a logistic variable. Of a
-    time between the exponentials of a and b
+    The logarithm of a time is f plus :math:`\sigma` times a logistic variable. For a
+    time between exp(a) and exp(b)
 
     .. math:: \ell(f) = \log\bigl(1 + e^{(a - f) / \sigma}\bigr)
         + \log\bigl(1 + e^{(f - b) / \sigma}\bigr)
 
-    An event that was seen has a = b; a time censored on the right has b infinite, one
-    censored on the left has a minus infinite. What the likelihood has besides depends
-    on :math:`\sigma` alone and is left out, so that the loss is never negative.
+    An observed event has a = b; right censoring is b = inf, left censoring a = -inf.
+    Terms that depend on :math:`\sigma` only are omitted, so the loss is nonnegative.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (n_intervals,)
-        The ends a and b, logarithms of times in any unit; not both infinite. A target y
-        is a position in these, as a number.
+        The ends a and b, logarithms of times; not both infinite. A target y is a
+        position in these arrays.
     scale : float
-        The number sigma, positive. It has no unit.
+        The positive number sigma.
 
     Raises
     ------
     ValueError
-        If the scale is not positive and finite, or an interval is empty or everything.
+        If the scale is not positive and finite, or an interval is empty or unbounded.
 
     References
     ----------
@@ -104,9 +102,9 @@ class LogLogisticLoss:
     def conjugate(self, y: Array, u: Array) -> Array:
         r"""Return the conjugate, infinity outside `dual_bounds`.
 
-        With :math:`v = -\sigma u` and the negative entropy h it is u a + h(v) where b
-        is infinite, u b + h(-v) where a is, u a + 2 h((1 + v) / 2) for an event, and
-        otherwise the value at the decision value of slope u.
+        With :math:`v = -\sigma u` and the negative entropy h, it is u a + h(v) for b =
+        inf, u b + h(-v) for a = -inf, u a + 2 h((1 + v) / 2) for an event, and
+        otherwise the value at the decision value with gradient u.
         """
         a, b = self.ends(y)
         inside, v = self._inside(y, u)
@@ -125,7 +123,7 @@ class LogLogisticLoss:
         return np.where(inside, u * near + entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return the decision value of slope u."""
+        """Return the decision value with gradient u."""
         a, b = self.ends(y)
         v = self._shares(u)
         below, above = np.isinf(b), np.isinf(a)
@@ -142,13 +140,10 @@ class LogLogisticLoss:
         return near - self.scale * z
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return the second derivative, sigma squared over the slope of v in z.
-
-        The slope is `FLATTEST` at least where an interval is wide.
-        """
+        """Return the second derivative, limited by `FLATTEST` for wide intervals."""
         a, b = self.ends(y)
         v = self._shares(u)
-        bend = np.abs(v) * (1.0 - np.abs(v))  # no negative zero at the ends
+        bend = np.abs(v) * (1.0 - np.abs(v))  # avoids negative zeros
         both = np.isfinite(a) & np.isfinite(b)
         bend = np.where(both, 0.5 * (1.0 - v) * (1.0 + v), bend)
         between = both & (a < b)
@@ -161,7 +156,7 @@ class LogLogisticLoss:
             return self.scale**2 / bend
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return -1 / sigma to 1 / sigma, half of that for a censored time."""
+        """Return [-1 / sigma, 1 / sigma], or half of it for a censored time."""
         a, b = self.ends(y)
         most = self._steepest
         return np.where(np.isinf(a), 0.0, -most), np.where(np.isinf(b), 0.0, most)
@@ -171,34 +166,29 @@ class LogLogisticLoss:
         a, b = self.ends(y)
         if np.isinf(b).all():
             return (
-                "no event was seen, and every time is censored on the right: the best "
+                "no event was observed: all times are right-censored, so the best "
                 "constant is an infinite time"
             )
         if np.isinf(a).all():
-            return (
-                "every time is censored on the left: the best constant is a time of 0"
-            )
+            return "all times are left-censored, so the best constant is a time of 0"
         return None
 
     def ends(self, y: Array) -> tuple[Array, Array]:
-        """Return the ends of the intervals that targets are positions of."""
+        """Return the ends of the intervals of targets."""
         rows: Indices = np.asarray(y).astype(np.intp)
         return self.lower[rows], self.upper[rows]
 
     @property
     def _steepest(self) -> float:
-        """Return the largest slope."""
+        """Return the largest gradient."""
         return 1.0 / self.scale
 
     def _shares(self, u: Array) -> Array:
-        """Return v = -sigma u, exactly one where the slope is the largest.
-
-        Multiplied by sigma it might be a little less, and the conjugate not steep.
-        """
+        """Return v = -sigma u, exactly one for the largest gradient."""
         return np.clip(-u / self._steepest, -1.0, 1.0)
 
     def _inside(self, y: Array, u: Array) -> tuple[Mask, Array]:
-        """Return which slopes u are in the domain, and v = -sigma u, zero elsewhere."""
+        """Return a mask of gradients in the domain, and v = -sigma u (zero outside)."""
         lower, upper = self.dual_bounds(y)
         inside = (u >= lower) & (u <= upper)
         return inside, self._shares(np.where(inside, u, 0.0))
@@ -212,7 +202,7 @@ def _middle(a: Array, b: Array) -> tuple[Array, Array]:
 def _entropy(v: Array) -> Array:
     """Return p log p + (1 - p) log(1 - p), with p = v clipped to [0, 1]."""
     p = np.clip(v, 0.0, 1.0)
-    # Large weights multiply what 1 - p would lose of a small p.
+    # 1 - p would lose digits of a small p, which large weights amplify.
     return np.asarray(xlogy(p, p) + xlog1py(1.0 - p, -p), dtype=np.float64)
 
 
@@ -227,10 +217,10 @@ def _spread(z: Array) -> Array:
 
 
 def _place(v: Array, half: Array) -> Array:
-    r"""Return where the slope of an interval around zero is v, both by sigma.
+    r"""Return the point where the gradient of an interval around zero is v.
 
-    That is :math:`\operatorname{artanh} v + \operatorname{arsinh}(v \cosh h /
-    \sqrt{1 - v^2})` with h the half length.
+    In units of sigma, it is :math:`\operatorname{artanh} v + \operatorname{arsinh}(v
+    \cosh h / \sqrt{1 - v^2})` with h the half-length.
     """
     with np.errstate(divide="ignore"):
         exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
@@ -242,7 +232,7 @@ def _place(v: Array, half: Array) -> Array:
 
 
 def _between(v: Array, half: Array) -> Array:
-    """Return the conjugate of an interval around zero, both by sigma."""
+    """Return the conjugate of an interval around zero, in units of sigma."""
     ends = np.abs(v) >= 1.0
     w = np.where(ends, 0.0, v)
     z = _place(w, half)

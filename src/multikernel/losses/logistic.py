@@ -35,12 +35,12 @@ class LogisticLoss:
         a = -y * u
         inside = (a >= 0.0) & (a <= 1.0)
         a = np.where(inside, a, 0.5)
-        # Large weights multiply what 1 - a would lose of a small a.
+        # 1 - a would lose digits of a small a, which large weights amplify.
         entropy = np.asarray(xlogy(a, a) + xlog1py(1.0 - a, -a), dtype=np.float64)
         return np.where(inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return -y log(a / (1 - a)), the decision value of probability a."""
+        """Return -y log(a / (1 - a)), the decision value with probability a."""
         a = -y * u
         logit: Array = np.asarray(np.log(a) - np.log1p(-a))
         return -y * logit

@@ -1,4 +1,4 @@
-"""Offsets of decision values by composition: a loss at f + o is a loss."""
+"""Offsets by composition: a loss at f + o is a loss."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +20,7 @@ from multikernel.losses.base import (
 
 @runtime_checkable
 class AbsorbingLoss(Loss, Protocol):
-    """A loss that is itself at an offset, for other targets and weights."""
+    """A loss that, at an offset, is the same loss with other targets and weights."""
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
         """Return targets y' and weights w with l(y, f + offset) = w l(y', f)."""
@@ -28,24 +28,24 @@ class AbsorbingLoss(Loss, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OffsetLoss:
-    r"""A loss at decision values that have an offset, :math:`\ell(y_i, f_i + o_i)`.
+    r"""A loss at decision values with an offset, :math:`\ell(y_i, f_i + o_i)`.
 
-    Its conjugate is :math:`\ell^*(y, u) - u o`. Use `with_offset` to build one:
-    it gives back an object with exactly the capabilities of `loss`.
+    Its conjugate is :math:`\ell^*(y, u) - u o`. `with_offset` returns an object with
+    exactly the capabilities of `loss`.
 
     Parameters
     ----------
     loss : Loss
         The loss of one sample, separable over outputs.
     offset : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The offsets; in the first shape the same for all outputs.
+        Offsets; one-dimensional offsets apply to all outputs.
     """
 
     loss: Loss
     offset: Array
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the recipe: the class is made on demand."""
+        """Pickle a function and arguments, as the class is created on demand."""
         return _offset_loss, (self.loss, self.offset)
 
     def _like(self, y: Array) -> Array:
@@ -75,15 +75,15 @@ class OffsetLoss:
         return self.loss.conjugate(y, u) - u * self._like(y)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the domain, which an offset does not move."""
+        """Return the domain, which does not depend on the offset."""
         return self.loss.dual_bounds(y)
 
 
 class _SmoothOffset(OffsetLoss):
-    """Adds the derivatives of the conjugate."""
+    """Add the derivatives of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return the derivative of l*(y, u), less the offset."""
+        """Return the derivative of l*(y, u) minus the offset."""
         loss = cast(SmoothConjugateLoss, self.loss)
         return loss.conjugate_gradient(y, u) - self._like(y)
 
@@ -93,10 +93,10 @@ class _SmoothOffset(OffsetLoss):
 
 
 class _PolyhedralOffset(OffsetLoss):
-    """Adds the boxes of the conjugate."""
+    """Add the pieces of the conjugate."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces of the loss, whose costs the offset changes."""
+        """Return the pieces of the loss, with changed costs."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
         return signs, costs - signs * self._like(y), sizes
 
@@ -105,7 +105,7 @@ MIXINS = (
     (SmoothConjugateLoss, _SmoothOffset),
     (PolyhedralLoss, _PolyhedralOffset),
 )
-"""What makes a loss at an offset as capable as the loss."""
+"""Classes that add a capability to an `OffsetLoss`."""
 
 Wrapper = TypeVar("Wrapper")
 
@@ -116,16 +116,16 @@ def as_capable(
     mixins: tuple[tuple[type, type[Wrapper]], ...],
     loss_class: type[Loss],
 ) -> type[Wrapper]:
-    """Return the class of a loss around another with exactly its capabilities.
+    """Return the class of a wrapped loss with exactly the loss's capabilities.
 
     Parameters
     ----------
     wrapper : type
-        The class around losses without any.
+        Class for losses without capabilities.
     mixins : tuple of (protocol, type)
-        For each capability the class that adds it.
+        Class that adds each capability.
     loss_class : type
-        The class of the loss inside.
+        Class of the wrapped loss.
     """
     bases = tuple(
         mixin for capability, mixin in mixins if issubclass(loss_class, capability)
@@ -144,17 +144,17 @@ def _offset_loss(loss: Loss, offset: Array) -> OffsetLoss:
 def with_offset(
     loss: Loss, y: Array, offset: Array
 ) -> tuple[Loss, Array, Array | None]:
-    """Return loss, targets and weights of samples that an offset leads to.
+    """Return the loss, targets and weights of samples with an offset.
 
-    A loss of y - f alone has the offset in its targets, and one with a logarithmic link
-    in targets and weights; any other one is an `OffsetLoss`.
+    Losses of y - f shift the targets, losses with a log link change targets and
+    weights, and other losses become an `OffsetLoss`.
 
     Parameters
     ----------
     loss : Loss
         The loss of one sample, without weights.
     y, offset : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, and what is added to decision values.
+        Targets, and offsets of decision values.
 
     Returns
     -------
@@ -165,8 +165,7 @@ def with_offset(
     Raises
     ------
     UnsupportedProblemError
-        If the loss is one of all classes at once, or outputs would need weights of
-        their own.
+        If the loss couples all classes, or outputs would need separate weights.
 
     Examples
     --------
@@ -188,7 +187,7 @@ def with_offset(
     with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
         sizes = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2
-    # Squares, because products of weights and slopes must be finite.
+    # Squares, because products of weights and gradients must be finite.
     if not (np.isfinite(sizes).all() and sizes.all()):
         raise ValueError(
             f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and its "
@@ -214,8 +213,7 @@ def with_offset(
 def _looks_like_exposures(y: Array, offset: Array) -> bool:
     """Return whether y fits the offsets as exposures clearly better than as given.
 
-    Compares Poisson deviances of models with one rate. A right offset was never taken
-    for an exposure in 1200 simulated samples of 100 rows.
+    The comparison uses Poisson deviances of models with one rate.
     """
     if offset.min() <= 0.0 or not y.any():
         return False

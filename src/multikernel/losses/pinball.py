@@ -10,7 +10,7 @@ from multikernel._typing import Array
 
 @dataclass(frozen=True)
 class PinballLoss:
-    r"""Absolute errors with two slopes, whose best constant is a quantile.
+    r"""Absolute errors with two slopes, whose best constant is a quantile [1]_.
 
     .. math:: \ell(y, f) = \max(\tau (y - f), (1 - \tau) (f - y))
 
@@ -44,7 +44,7 @@ class PinballLoss:
 
     @property
     def deviance(self) -> tuple[str, float]:
-        """Return which of scikit-learn's D^2 is made of this loss."""
+        """Return the D^2 of scikit-learn that uses this loss."""
         return "pinball", self.quantile
 
     def value(self, y: Array, f: Array) -> Array:
@@ -66,7 +66,7 @@ class PinballLoss:
         return np.full_like(y, -self.quantile), np.full_like(y, 1.0 - self.quantile)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return one piece for slopes above zero, and one for slopes below."""
+        """Return one piece for positive and one for negative gradients."""
         one = np.ones_like(y)
         signs = np.stack([one, -one])
         sizes = np.stack([(1.0 - self.quantile) * one, self.quantile * one])

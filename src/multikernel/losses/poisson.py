@@ -1,4 +1,4 @@
-"""Half the Poisson deviance: regression on counts, by a logarithmic link."""
+"""Half the Poisson deviance: regression on counts with a log link."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,18 +9,16 @@ from scipy.special import xlog1py, xlogy
 from multikernel._typing import Array
 
 FARTHEST = 500.0
-"""Beyond this decision value, a mean of 1e217, the loss goes on as its tangent: every
-number is finite, and no mean of a model is changed."""
+"""Decision value above which the loss is replaced by its tangent to avoid overflow."""
 
 
 @dataclass(frozen=True)
 class PoissonLoss:
-    r"""Half the deviance of counts whose mean is the exponential of f.
+    r"""Half the Poisson deviance of counts with mean exp(f) [1]_.
 
     .. math:: \ell(y, f) = e^f - y f + y \log y - y, \qquad y \ge 0
 
     With :math:`v = y + u \ge 0` the conjugate is :math:`v \log v - v - y \log y + y`.
-    The loss is zero where the mean is y, so that a gap may be divided by it.
 
     References
     ----------
@@ -33,23 +31,22 @@ class PoissonLoss:
     deviance: ClassVar[tuple[str, float]] = ("tweedie", 1.0)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return half the deviances, along a tangent beyond `FARTHEST`."""
+        """Return half the deviances; beyond `FARTHEST`, a tangent."""
         near = np.minimum(f, FARTHEST)
         beyond = (f - near) * np.exp(near)
         count = np.where(y > 0.0, y, 1.0)
-        # With t = f - log y it is y (e^t - 1 - t): near the mean the terms of the
-        # formula cancel, and this one keeps its digits.
+        # With t = f - log y it is y (e^t - 1 - t), which does not cancel near the mean.
         ratio = near - np.log(count)
         some = count * (np.expm1(ratio) - ratio) - y * (f - near)
         return np.where(y > 0.0, some, np.exp(near)) + beyond
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the mean less y."""
+        """Return the mean minus y."""
         mean: Array = np.exp(np.minimum(f, FARTHEST))
         return mean - y
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return v log v - v - y log y + y of v = y + u, infinity below zero."""
+        """Return v log v - v - y log y + y with v = y + u, infinity for v < 0."""
         inside = y + u >= 0.0
         count, rise = np.where(y > 0.0, y, 1.0), np.where(inside, u, 0.0)
         share = np.maximum(rise / count, -1.0)
@@ -66,7 +63,7 @@ class PoissonLoss:
         return 1.0 / (y + u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the half line from -y upwards."""
+        """Return [-y, inf)."""
         return -y, np.full_like(y, np.inf)
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
@@ -77,7 +74,7 @@ class PoissonLoss:
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no Poisson model, or None."""
         if np.min(y) < 0.0:
-            return f"the Poisson loss needs counts, and y has {np.min(y):g}"
+            return f"the Poisson loss requires counts, but y contains {np.min(y):g}"
         if not np.all(np.any(y > 0.0, axis=0)):
-            return "the Poisson loss needs a count above 0, and all of y are 0"
+            return "the Poisson loss requires a count above 0, but all y are 0"
         return None

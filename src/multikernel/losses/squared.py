@@ -40,5 +40,5 @@ class SquaredLoss:
         return np.ones_like(u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the whole line."""
+        """Return (-inf, inf)."""
         return np.full_like(y, -np.inf), np.full_like(y, np.inf)

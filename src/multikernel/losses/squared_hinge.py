@@ -1,4 +1,4 @@
-"""The squared hinge loss: classification by a margin, smooth."""
+"""The squared hinge loss: smooth large-margin classification."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,10 +10,10 @@ from multikernel._typing import Array
 
 @dataclass(frozen=True)
 class SquaredHingeLoss:
-    r"""Half the squared violation of the margin, :math:`\max(0, 1 - y f)^2 / 2`.
+    r"""Half the squared margin violation, :math:`\max(0, 1 - y f)^2 / 2`.
 
     Targets y are -1 or +1. The conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u` on
-    :math:`y u \le 0`, a domain with one end.
+    :math:`y u \le 0`.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
@@ -39,6 +39,6 @@ class SquaredHingeLoss:
         return np.ones_like(u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the half line from zero against y."""
+        """Return (-inf, 0] for y = +1, and [0, inf) for y = -1."""
         positive = y > 0.0
         return np.where(positive, -np.inf, 0.0), np.where(positive, 0.0, np.inf)

@@ -22,23 +22,22 @@ from multikernel.losses.squared import SquaredLoss
 class WeightedLoss:
     r"""A loss times a positive weight per sample, :math:`w_i \ell(y_i, f_i)`.
 
-    Its conjugate is :math:`w \ell^*(y, u / w)`. Use `weighted` to build one: it
-    gives back an object with exactly the capabilities of `loss`.
+    Its conjugate is :math:`w \ell^*(y, u / w)`. `weighted` returns an object with
+    exactly the capabilities of `loss`.
 
     Parameters
     ----------
     loss : Loss
         The loss of one sample.
     weights : ndarray of shape (n_samples,)
-        Positive weights. Samples of weight zero must be left out beforehand, as a
-        conjugate with a one-point domain helps no solver.
+        Positive weights; remove samples of weight zero first.
     """
 
     loss: Loss
     weights: Array
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the recipe: the class is made on demand."""
+        """Pickle a function and arguments, as the class is created on demand."""
         return weighted, (self.loss, self.weights)
 
     def _like(self, y: Array) -> Array:
@@ -63,24 +62,21 @@ class WeightedLoss:
         )
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
-        """Return u / w, inside the domain of the loss wherever u is in that times w.
-
-        At a bound such as 0.8 the quotient of the product rounds to beyond it.
-        """
+        """Return u / w, clipped to the domain of the loss if u is inside w times it."""
         w = self._like(y)
         lower, upper = self.loss.dual_bounds(y)
         inside = (u >= w * lower) & (u <= w * upper)
         return np.where(inside, np.clip(u / w, lower, upper), u / w)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the domain, w times the domain of the loss."""
+        """Return w times the domain of the loss."""
         lower, upper = self.loss.dual_bounds(y)
         w = self._like(y)
         return w * lower, w * upper
 
 
 class _WeightedSmoothConjugate(WeightedLoss):
-    """Adds the derivatives of the conjugate."""
+    """Add the derivatives of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of w l*(y, u / w)."""
@@ -90,23 +86,22 @@ class _WeightedSmoothConjugate(WeightedLoss):
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of w l*(y, u / w)."""
         loss = cast(SmoothConjugateLoss, self.loss)
-        # Not clipped to the domain, unlike in the conjugate and its gradient: clipping
-        # could land on an end of the domain, where the curvature may be infinite.
+        # Not clipped, because the curvature may be infinite at an end of the domain.
         w = self._like(y)
         return loss.conjugate_hessian(y, u / w) / w
 
 
 class _WeightedPolyhedral(WeightedLoss):
-    """Adds the boxes of the conjugate."""
+    """Add the pieces of the conjugate."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces of the loss in boxes w times as large."""
+        """Return the pieces of the loss, with sizes multiplied by w."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
         return signs, costs, sizes * self._like(y)
 
 
 class _WeightedCoupled(WeightedLoss):
-    """Adds the simplices of the rows, w times as large."""
+    """Add the simplices of the rows, multiplied by w."""
 
     @property
     def _coupled(self) -> CoupledLoss:
@@ -118,7 +113,7 @@ class _WeightedCoupled(WeightedLoss):
         return w * self._coupled.project_rows(y, u / w)
 
     def support(self, y: Array, u: Array) -> Mask:
-        """Return where p is positive."""
+        """Return a mask of positive p."""
         return self._coupled.support(y, u / self._like(y))
 
     def masses(self, y: Array) -> Array:
@@ -128,7 +123,7 @@ class _WeightedCoupled(WeightedLoss):
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constant of every class with these weights."""
+        """Return the best constant of each class with these weights."""
         return self._coupled.best_intercept(y, f, self._together(weights))
 
     def constant_model(
@@ -142,7 +137,7 @@ class _WeightedCoupled(WeightedLoss):
 
 
 class _WeightedSmoothCoupled(_WeightedCoupled):
-    """Adds the derivative of the conjugate."""
+    """Add the derivative of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of w l*(y, u / w)."""
@@ -151,10 +146,10 @@ class _WeightedSmoothCoupled(_WeightedCoupled):
 
 
 class _WeightedPolyhedralCoupled(_WeightedCoupled):
-    """Adds the conjugate at the corners of the simplices."""
+    """Add the conjugate at the corners of the simplices."""
 
     def corner_costs(self, y: Array) -> Array:
-        """Return the costs of the loss, as masses are weights times as large."""
+        """Return the costs of the loss, which are per unit of mass."""
         return cast(PolyhedralCoupledLoss, self.loss).corner_costs(y)
 
 
@@ -165,24 +160,24 @@ MIXINS = (
     (PolyhedralCoupledLoss, _WeightedPolyhedralCoupled),
     (CoupledLoss, _WeightedCoupled),
 )
-"""What makes a weighted loss as capable as the loss."""
+"""Classes that add a capability to a `WeightedLoss`."""
 
 
 def weighted(loss: Loss, weights: Array | None) -> Loss:
-    """Return `loss` with sample weights, or `loss` itself where there are none.
+    """Return `loss` with sample weights, or `loss` itself without weights.
 
     Parameters
     ----------
     loss : Loss
         The loss of one sample.
     weights : ndarray of shape (n_samples,), optional
-        Positive weights. None, or all ones, gives back `loss`.
+        Positive weights. None and all ones return `loss`.
 
     Returns
     -------
     weighted_loss : Loss
-        With the capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`) that `loss`
-        has.
+        A loss with the capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`) of
+        `loss`.
 
     Raises
     ------
@@ -209,33 +204,33 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
 
 
 def part_of(loss: Loss, samples: Indices) -> Loss:
-    """Return a loss for some of the samples that it was for."""
+    """Return the loss for a subset of its samples."""
     if isinstance(loss, WeightedLoss):
         return weighted(part_of(loss.loss, samples), loss.weights[samples])
     return loss.part(samples) if isinstance(loss, OffsetLoss) else loss
 
 
 def without_weights(loss: Loss) -> Loss:
-    """Return a loss as it is without sample weights."""
+    """Return the loss without sample weights."""
     return loss.loss if isinstance(loss, WeightedLoss) else loss
 
 
 def weights_of(loss: Loss, n_samples: int) -> Array:
-    """Return the sample weights of a loss, (n_samples,), ones where it has none."""
+    """Return the sample weights of a loss, (n_samples,); ones if it has none."""
     return loss.weights if isinstance(loss, WeightedLoss) else np.ones(n_samples)
 
 
 def is_squared(loss: Loss) -> bool:
     """Return whether a loss is the squared loss, weighted or not."""
-    # A subclass may be any other loss.
+    # A subclass may be another loss.
     return type(without_weights(loss)) is SquaredLoss
 
 
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
-    """Return the ends of the domain of rho where the conjugate's slope is finite.
+    """Return the ends of the domain of rho where the conjugate's gradient is finite.
 
-    Others are infinite: there is none, or the conjugate itself keeps points off it.
-    Weights change none of that, but round ends to points beside them.
+    Other ends are infinite: there is none, or the gradient grows without bound. The
+    weights are removed for the check, because they round ends to points nearby.
     """
     lower, upper = loss.dual_bounds(y)
     plain = cast(SmoothConjugateLoss, without_weights(loss))
@@ -247,7 +242,7 @@ def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
 
 
 def of_output(loss: Loss, k: int) -> Loss:
-    """Return the loss of one output alone: outputs may have offsets of their own."""
+    """Return the loss of one output, whose offsets may differ."""
     if isinstance(loss, WeightedLoss):
         return weighted(of_output(loss.loss, k), loss.weights)
     return loss.output(k) if isinstance(loss, OffsetLoss) else loss

@@ -1,4 +1,4 @@
-"""Losses of a whole row of decision values: their domains couple the classes."""
+"""Losses of a row of decision values, which couple the classes."""
 
 from multikernel.losses.base import (
     CoupledLoss,
@@ -14,7 +14,7 @@ COUPLED_LOSSES: dict[str, type[CoupledLoss]] = {
     "hinge": CrammerSingerLoss,
     "log_loss": SoftmaxLoss,
 }
-"""Losses of all classes at once, by the name of the loss of two classes they extend."""
+"""Losses of all classes, by the name of the two-class loss that they extend."""
 
 __all__ = [
     "COUPLED_LOSSES",

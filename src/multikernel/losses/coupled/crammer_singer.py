@@ -1,4 +1,4 @@
-"""The hinge loss of all classes at once: Crammer and Singer's."""
+"""The hinge loss of all classes (Crammer and Singer)."""
 
 from dataclasses import dataclass
 
@@ -10,17 +10,16 @@ from multikernel.losses.coupled.intercept import improved_intercept, smoothed_in
 from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, own_values
 
 WARM = 0.003
-"""A linear program goes on from the minimum of a log-sum-exp whose temperature is this
-share of the size of the decision values; a third of it takes Newton's method three
-times as long (2000 samples, 10 classes: 20 ms)."""
+"""Temperature, relative to the decision values, of the log-sum-exp whose minimum starts
+the linear program."""
 
 
 @dataclass(frozen=True)
 class CrammerSingerLoss(SimplexDomain):
-    r"""Margin violation, :math:`\max_c (1[c \ne y] + f_c - f_y)`.
+    r"""Margin violation, :math:`\max_c (1[c \ne y] + f_c - f_y)` [1]_.
 
-    It is the joint formulation of Zien and Ong [2]_. With :math:`p = e_y + u` in the
-    simplex the conjugate is :math:`-(1 - p_y)`, linear.
+    This is the joint formulation of Zien and Ong [2]_. With :math:`p = e_y + u` in the
+    simplex, the conjugate is linear, :math:`-(1 - p_y)`.
 
     References
     ----------
@@ -34,7 +33,7 @@ class CrammerSingerLoss(SimplexDomain):
         return np.asarray(np.max((1.0 - y) + (f - own_values(y, f)), axis=1))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return p - e_y, with p in equal shares on the classes that violate most."""
+        """Return p - e_y, with p in equal shares on the most violating classes."""
         rows = (1.0 - y) + f
         worst = (rows == rows.max(axis=1, keepdims=True)).astype(np.float64)
         return np.asarray(worst / worst.sum(axis=1, keepdims=True) - y)
@@ -45,13 +44,13 @@ class CrammerSingerLoss(SimplexDomain):
         return np.where(inside, own_values(y, p)[:, 0] - 1.0, np.inf)
 
     def corner_costs(self, y: Array) -> Array:
-        """Return zero at the corner of the own class, and minus one at others."""
+        """Return zero at the corner of the sample's class, and minus one elsewhere."""
         return y - 1.0
 
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constant of every class, by linear programs, and its dual."""
+        """Return the best constant of each class by linear programs, and its dual."""
         w, _ = class_weights(y, weights)
         size = 1.0 + float(np.abs(f - f.mean(axis=1, keepdims=True)).max())
         scores, b = (1.0 - y) + f, np.zeros(y.shape[1])
@@ -68,11 +67,10 @@ class CrammerSingerLoss(SimplexDomain):
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return an intercept, one for a class of more than half, and a dual point.
+        """Return the best constants and a dual point.
 
-        The dual point is a solution of a transport problem, which is not unique: each
-        class gives its mass to others, and as little as possible stays. The one of
-        largest entropy is taken, so that no kernel sees more than it must.
+        The constant is one for a class with more than half of the weight, else zero.
+        Dual points solve a transport problem; the one of largest entropy is returned.
         """
         w, totals = class_weights(y, weights)
         b, flow = np.zeros(totals.size), least_own_transport(totals)
@@ -83,11 +81,11 @@ class CrammerSingerLoss(SimplexDomain):
 
 
 def least_own_transport(totals: Array) -> Array:
-    r"""Return how much each class gives to each, with as little as possible to itself.
+    r"""Return the flow between classes, with as little as possible on the diagonal.
 
-    Rows and columns sum to the totals, which are positive. Where no class has more than
-    half of all, the entries :math:`a_j a_k` off the diagonal have the largest entropy,
-    with :math:`a_k (S - a_k) = n_k` and :math:`S = \sum_k a_k`.
+    Rows and columns sum to the positive totals. If no class has more than half of the
+    total, the entries :math:`a_j a_k` off the diagonal have the largest entropy, with
+    :math:`a_k (S - a_k) = n_k` and :math:`S = \sum_k a_k`.
     """
     largest, everything = int(np.argmax(totals)), float(totals.sum())
     others = np.arange(totals.size) != largest
@@ -99,10 +97,10 @@ def least_own_transport(totals: Array) -> Array:
         return flow
 
     def factors(log_largest: float) -> Array:
-        """Return all a_k from the largest class's, which S follows from."""
+        """Return all a_k from that of the largest class, which determines S."""
         a = float(np.exp(log_largest))
         S = a + most / a
-        # The smaller root of a (S - a) = n, in the form that does not cancel.
+        # The smaller root of a (S - a) = n, without cancellation.
         roots = 2.0 * totals / (S + np.sqrt(np.maximum(S * S - 4.0 * totals, 0.0)))
         roots[largest] = a
         return np.asarray(roots)

@@ -1,4 +1,4 @@
-"""Intercepts of all classes at once: log-sum-exps by Newton's method, maxima by LPs."""
+"""Intercepts of all classes: by Newton's method, or by linear programs."""
 
 from functools import partial
 from typing import Any
@@ -13,22 +13,22 @@ from multikernel.linalg.threads import aside
 from multikernel.losses.coupled.simplex import own_values
 
 NEWTON_STEPS, HALVINGS = 50, 40
-"""At most; from the last temperature's intercepts some five steps are taken."""
+"""Maximum numbers of Newton steps and of step halvings."""
 
 PIVOTS = 20
-"""Steps of HiGHS for each row and column of a program, at most."""
+"""Maximum number of HiGHS iterations per row and column of a program."""
 
 
 def smoothed_intercept(
     y: Array, scores: Array, weights: Array, temperature: float, b: Array
 ) -> tuple[Array, Array]:
-    r"""Minimise a weighted sum of log-sum-exps over constants of the classes.
+    r"""Minimize a weighted sum of log-sum-exps over constants of the classes.
 
     .. math:: \min_b \sum_i w_i \Bigl( t \log \sum_c e^{(s_{ic} + b_c) / t}
         - (s_{i y_i} + b_{y_i}) \Bigr)
 
-    Returns b, of mean zero, and the probabilities there, (n_samples, n_classes); t is
-    the temperature, and s are the scores.
+    Returns b, with mean zero, and the probabilities, (n_samples, n_classes); t is the
+    temperature, and s are the scores.
     """
     total = float(weights.sum())
     shares = weights @ y
@@ -47,13 +47,13 @@ def smoothed_intercept(
         if excess <= 1e-13 * total:
             break
         hessian = (np.diag(mass) - (weights[:, None] * p).T @ p) / temperature
-        # What is flat but for rounding is left where it is.
+        # The pseudoinverse ignores directions that are flat up to rounding.
         step = -np.linalg.pinv(hessian, rcond=1e-14 * b.size, hermitian=True) @ gradient
         slope = float(step @ gradient)
         length = 1.0
         for _ in range(HALVINGS):
             new, p_new = evaluate(b + length * step)
-            # Near the end values have no digits left, and the excess decides.
+            # Near the end, values are exact up to rounding, so the excess decides.
             distance = float(np.abs(weights @ p_new - shares).sum())
             flat = abs(new - value) <= 1e-12 * (total + abs(value))
             if new <= value + 1e-4 * length * slope or (
@@ -62,7 +62,7 @@ def smoothed_intercept(
                 break
             length *= 0.5
         else:
-            break  # neither has digits left to fall by
+            break  # neither decreases beyond rounding
         b, value, p = b + length * step, new, p_new
     return b - b.mean(), p
 
@@ -70,15 +70,15 @@ def smoothed_intercept(
 def improved_intercept(
     y: Array, scores: Array, weights: Array, b: Array, window: float
 ) -> tuple[Array, Array, bool]:
-    r"""Minimise a weighted sum of maxima over constants of the classes, near some.
+    r"""Minimize a weighted sum of maxima over constants of the classes, near b.
 
     .. math:: \min_b \sum_i w_i \Bigl( \max_c (s_{ic} + b_c)
         - (s_{i y_i} + b_{y_i}) \Bigr)
 
-    Constants move by half of a window at most, so that only classes within it of the
-    largest can become the largest: the linear program has few of them. Returns b, no
-    worse than at the start, w p with p a slope of the maxima there, (n_samples,
-    n_classes), and whether the minimum was not at an end of the window.
+    Constants change by at most half of `window`, so the linear program needs only
+    classes within the window of the largest. Returns b (not worse than at the start), w
+    p with p a gradient of the maxima, (n_samples, n_classes), and whether the minimum
+    is inside the window.
     """
     rows = scores + b
     below = rows - rows.max(axis=1, keepdims=True)
@@ -87,11 +87,11 @@ def improved_intercept(
     mass = np.where(near & ~torn[:, None], weights[:, None], 0.0)
     sample, label = np.nonzero(near & torn[:, None])
     position = np.cumsum(torn)[sample] - 1
-    # Variables: a maximum for every torn sample, and the changes of the constants.
+    # Variables: a maximum for every sample with ties, and changes of the constants.
     costs = np.concatenate([weights[torn], mass.sum(axis=0) - weights @ y])
     matrix = _incidence(position, int(torn.sum()) + label, costs.size)
     free: tuple[float | None, float | None] = (None, None)
-    # The last constant stays, as one for all classes changes nothing.
+    # The last constant is fixed, because a common constant changes nothing.
     limits = [free] * int(torn.sum()) + [(-0.5 * window, 0.5 * window)] * (b.size - 1)
     sides = -below[sample, label]
     program = partial(
@@ -101,7 +101,7 @@ def improved_intercept(
         options={"maxiter": PIVOTS * sum(matrix.shape)},
     )
     program_result = aside(program)
-    # What is stopped at the limit is no worse than before, and the gap says the rest.
+    # After the iteration limit, b is unchanged; the duality gap is still valid.
     if program_result.x is None:
         return b, mass, True
     change = program_result.x[-b.size :]
@@ -117,7 +117,7 @@ def improved_intercept(
 
 
 def _incidence(minus: Indices, plus: Indices, width: int) -> Any:
-    """Return the sparse matrix whose rows have one -1 and one +1."""
+    """Return a sparse matrix whose rows have one -1 and one +1."""
     rows, ones = np.tile(np.arange(minus.size), 2), np.ones(minus.size)
     entries = np.concatenate([-ones, ones]), (rows, np.concatenate([minus, plus]))
     return coo_array(entries, shape=(minus.size, width)).tocsr()

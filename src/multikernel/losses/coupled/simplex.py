@@ -1,12 +1,11 @@
-r"""The simplex of every row, which the losses of all classes share; their dual points.
+r"""Dual points of losses whose domain is a simplex in every row.
 
-The dual point nearest to a candidate whose classes sum to zero, too, is the projection
-of the rows of a shifted one,
+The nearest dual point with classes that sum to zero is the projection of shifted rows,
 
-.. math:: \rho(b) = P(\hat\rho - 1 b^\top), \qquad \textstyle\sum_i \rho_{ic}(b) = 0,
+.. math:: \rho(b) = P(\hat\rho - 1 b^\top), \qquad \textstyle\sum_i \rho_{ic}(b) = 0.
 
-as a projection onto a box with a fixed sum is a clipped shift. The b maximises a
-concave function with a piecewise linear slope, by Newton's method.
+Newton's method finds b, which maximizes a concave function with a piecewise linear
+gradient.
 """
 
 from collections.abc import Callable
@@ -21,11 +20,11 @@ from multikernel.losses.base import CoupledLoss
 PROJECT = "multikernel.linalg.loops", "project_simplex"
 
 OUTSIDE = 1e-12
-"""Distance from the simplex that is rounding."""
+"""Largest distance from the simplex that is rounding."""
 
 
 class SimplexDomain:
-    """The domain of slopes u = p - e_y, with p in the simplex."""
+    """The domain of gradients u = p - e_y, with p in the simplex."""
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return the box around the domain: p between 0 and 1."""
@@ -37,15 +36,15 @@ class SimplexDomain:
         return np.asarray(compiled(*PROJECT)(rows, np.ones(len(y))) - y)
 
     def support(self, y: Array, u: Array) -> Mask:
-        """Return where p is positive, shape (n_samples, n_classes)."""
+        """Return a mask of positive p, shape (n_samples, n_classes)."""
         return np.asarray(y + u > 0.0)
 
     def masses(self, y: Array) -> Array:
-        """Return what the p of every row sum to: ones."""
+        """Return the sum of p in every row: ones."""
         return np.ones(len(y))
 
     def _masses_and_inside(self, y: Array, u: Array) -> tuple[Array, Mask]:
-        """Return p, clipped by rounding only, and which rows are in the domain."""
+        """Return p without rounding errors, and a mask of rows in the domain."""
         p = y + u
         inside = p.min(axis=1) >= -OUTSIDE
         inside &= np.abs(u.sum(axis=1)) <= OUTSIDE
@@ -53,15 +52,12 @@ class SimplexDomain:
 
 
 def own_values(y: Array, f: Array) -> Array:
-    """Return the decision value of the own class of every sample, as a column."""
+    """Return the decision value of each sample's class, as a column."""
     return np.asarray(np.take_along_axis(f, np.argmax(y, axis=1)[:, None], axis=1))
 
 
 def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return weights of samples, and the total weight of every class; none is empty.
-
-    The best constant of an empty class would be infinite.
-    """
+    """Return the sample weights, and the total weight of each class; none is empty."""
     sample_weights = np.ones(len(y)) if weights is None else weights
     totals = y.sum(axis=0) if weights is None else weights @ y
     if not np.all(totals > 0.0):
@@ -74,14 +70,14 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
 
 MOST_STEPS, HALVINGS = 200, 20
 LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
-"""Of the samples, as if free in every class: Newton's step, and what is tried where it
-does not lead up. With the last one the step always does, as it is a gradient's."""
+"""Regularizations of Newton's step, tried in turn, as shares of the samples; the last
+one makes it a gradient step."""
 
 _Point = tuple[Array, Array, Mask]
-"""A shift, the projection of what it leads to, and where that is inside the domain."""
+"""A shift, the projection of the shifted point, and its support."""
 
 ROUNDING = 4.0 * EPS
-"""An excess below this share of the sum of absolute values is left at the end."""
+"""Largest excess, relative to the sum of absolute values, that is rounding."""
 
 
 def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) -> Array:
@@ -94,9 +90,9 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) ->
     y : ndarray of shape (n_samples, n_classes)
         Targets.
     rho : ndarray of shape (n_samples, n_classes)
-        A candidate.
+        Point to project.
     centre : bool
-        Whether every class is to sum to zero, as an intercept asks for.
+        Whether every class must sum to zero, as with an intercept.
 
     Returns
     -------
@@ -123,9 +119,9 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) ->
 
 
 def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
-    """Return a dual point strictly inside the domain; its classes sum to zero if asked.
+    """Return a dual point strictly inside the domain; centered if asked for.
 
-    Every sample has the masses that the classes have of all samples.
+    Every row has the class shares of all samples.
     """
     masses = loss.masses(y)
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
@@ -137,13 +133,11 @@ def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
 def _halved_step_up(
     shifted: Callable[[Array], _Point], last: _Point, step: Array, least: float
 ) -> _Point | None:
-    """Return the point that a halved step leads up to; None if there is none.
+    """Return the first point along halved steps that increases; None if none does.
 
-    Values of the concave function have no digits left where the candidate is far away,
-    and its slopes have. Up to a point where it still rises, all of the way led up, and
-    at least half of what the line has to give is gained. Between points with the same
-    support it is quadratic, and a step that takes off half of the excess leads up.
-    Shorter steps than `least` drown in the rounding of the candidate.
+    A point is accepted if the concave function still rises there (by its gradient,
+    which keeps digits when values do not), or if the support is unchanged and the
+    excess is halved. Steps below `least` are lost in rounding.
     """
     shift, projected, free = last
     excess, length = projected.sum(axis=0), 1.0
@@ -160,11 +154,11 @@ def _halved_step_up(
 
 
 def _newton_step(free: Mask, excess: Array, loose: float) -> Array:
-    """Return Newton's step: the shift that takes the excess off by the free entries."""
+    """Return the Newton step for the excess, with respect to the free entries."""
     masks = free.astype(np.float64)
     sizes = np.maximum(masks.sum(axis=1), 1.0)
     curvature = np.diag(masks.sum(axis=0)) - masks.T @ (masks / sizes[:, None])
-    # Classes that no sample is free to leave are moved as if some were.
+    # Classes without free samples are moved as if some were free.
     curvature += loose * len(free) * (np.eye(excess.size) - 1.0 / excess.size)
     step = np.linalg.lstsq(curvature, excess, rcond=None)[0]
     return np.asarray(step)

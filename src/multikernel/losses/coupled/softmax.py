@@ -10,18 +10,17 @@ from multikernel.losses.coupled.intercept import smoothed_intercept
 from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, own_values
 
 FLAT, COOLING = 8.0, 4.0
-"""Decision values that spread over more than the first are met at a temperature first,
-which falls by the second: of 3 classes with values up to 100, constants from zero ended
-at an objective of 199 in place of 32."""
+"""Spread of decision values above which Newton's method starts at a higher temperature,
+and the factor by which the temperature decreases."""
 
 
 @dataclass(frozen=True)
 class SoftmaxLoss(SimplexDomain):
-    r"""Negative log-likelihood, :math:`\log \sum_c e^{f_c} - f_y`.
+    r"""Negative log-likelihood, :math:`\log \sum_c e^{f_c} - f_y` [1]_.
 
-    With :math:`p = e_y + u` in the simplex the conjugate is the negative entropy
-    :math:`\sum_c p_c \log p_c`. Two classes with a penalty :math:`\alpha` are logistic
-    regression with :math:`\alpha / \sqrt 2`, since their functions are opposite.
+    With :math:`p = e_y + u` in the simplex, the conjugate is the negative entropy
+    :math:`\sum_c p_c \log p_c`. Two classes with a penalty :math:`\alpha` are
+    equivalent to logistic regression with :math:`\alpha / \sqrt 2`.
 
     References
     ----------
@@ -30,7 +29,7 @@ class SoftmaxLoss(SimplexDomain):
     """
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses of the rows, precise however small they are."""
+        """Return the losses of the rows, accurate even if small."""
         distances = f - own_values(y, f)
         top = np.argmax(distances, axis=1)[:, None]
         largest = np.take_along_axis(distances, top, axis=1)
@@ -47,14 +46,14 @@ class SoftmaxLoss(SimplexDomain):
         slope = self.probabilities(f)
         label = np.argmax(y, axis=1)[:, None]
         np.put_along_axis(slope, label, 0.0, axis=1)
-        # The own entry as minus the sum of others: rows of the slope sum to zero.
+        # Minus the sum of the other entries, so that rows sum exactly to zero.
         np.put_along_axis(slope, label, -slope.sum(axis=1, keepdims=True), axis=1)
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the negative entropy of the rows, infinity outside the simplex."""
         p, inside = self._masses_and_inside(y, u)
-        # Large weights multiply what p = 1 + u would lose of a small u.
+        # p = 1 + u would lose digits of a small u, which large weights amplify.
         terms = xlog1py(p, np.clip(u, -1.0, 0.0))
         entropy = np.where(y > 0.0, terms, xlogy(p, p)).sum(axis=1)
         return np.where(inside, entropy, np.inf)
@@ -66,10 +65,10 @@ class SoftmaxLoss(SimplexDomain):
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constant of every class, by Newton's method, and its dual."""
+        """Return the best constant of each class by Newton's method, and its dual."""
         w, _ = class_weights(y, weights)
         b, temperature = np.zeros(y.shape[1]), float(np.ptp(f)) / FLAT
-        # Far from the kinks of large scores Newton's method sees no curvature.
+        # Large scores have little curvature away from kinks.
         while temperature > 1.0:
             b, _ = smoothed_intercept(y, f, w, temperature, b)
             temperature /= COOLING
@@ -79,7 +78,7 @@ class SoftmaxLoss(SimplexDomain):
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the logarithms of the class frequencies, and y minus these."""
+        """Return the logarithms of the class frequencies, and the dual point."""
         w, totals = class_weights(y, weights)
         shares = totals / totals.sum()
         b = np.log(shares)
