@@ -147,7 +147,6 @@ class GramSource(Source):
         training = Training(
             samples,
             built,
-            samples.X,
             samples.rows,
             dictionary,
             options,

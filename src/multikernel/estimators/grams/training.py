@@ -52,11 +52,9 @@ class Training(Data):
     Parameters
     ----------
     samples : Samples
-        The samples.
+        The samples; those of a part keep the X of all.
     built : BuiltStack
         Their normalised Gram matrices.
-    table : ndarray of shape (n_rows, ...)
-        What the kernels are computed on; the matrices themselves where they are given.
     rows : ndarray of shape (n_samples,)
         Positions among the columns of precomputed kernels at prediction.
     dictionary : KernelDictionary or None
@@ -74,7 +72,7 @@ class Training(Data):
     design : Design, optional
         Columns without a penalty.
     taken : ndarray of shape (n_samples,), optional
-        The samples among the rows of the table; by default all, in its order.
+        The samples among the rows of the X of all; by default all, in its order.
     is_part : bool, default=False
         Whether these are the samples of a fold, with normalized matrices.
     is_checked : bool, default=False
@@ -83,7 +81,6 @@ class Training(Data):
 
     samples: Samples
     built: BuiltStack
-    table: Array
     rows: Indices
     dictionary: KernelDictionary | None
     options: GramOptions
@@ -99,7 +96,8 @@ class Training(Data):
     @property
     def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
         """Return the rows of the samples; a fold reads them from the whole table."""
-        return self.table if self.taken is None else self.table[self.taken]
+        X = self.samples.X
+        return X if self.taken is None else X[self.taken]
 
     @property
     def stack(self) -> GramStack:
@@ -274,14 +272,14 @@ class Training(Data):
 
         Matrices that are recomputed for all samples may be stored for some.
         """
-        X = self.table[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
+        X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
         how = self.options.for_parts()
         if how.storage == "lazy":
             how = replace(how, storage="auto")
         built = gram_matrices(self.dictionary, X, how, samples.weights)
-        part = replace(self, samples=samples, built=built, rows=self.rows[rows])
-        return replace(part, table=X, taken=None)
+        rows = self.rows[rows]
+        return replace(self, samples=samples, built=built, rows=rows, taken=None)
 
     def whole(self) -> "Training":
         """Return all samples with their normalised Gram matrices, as a fit has them.
