@@ -95,7 +95,19 @@ def median_dictionary(
     check_parameter(owner, "multiples", multiples, _expect_widths)
     check_parameter(owner, "column_multiples", column_multiples, _expect_widths)
     check_parameter(owner, "max_kernels", max_kernels, COUNT)
-    rows, weights, n_rows = _checked_rows(owner, X, sample_weight)
+    table = _checked_rows(owner, X, sample_weight)
+    return kernels_of_widths(*table, multiples, column_multiples, max_kernels)
+
+
+def kernels_of_widths(
+    rows: Array,
+    weights: Array,
+    n_rows: int,
+    multiples: Sequence[float],
+    column_multiples: Sequence[float],
+    max_kernels: int,
+) -> ListDictionary:
+    """Return `median_dictionary` of rows, weights and size from `distinct_rows`."""
     shares = _pair_shares(weights)
     pairs = weights, shares
     kernels = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]

@@ -28,7 +28,6 @@ from multikernel.kernels import (
     Views,
     kernel_name,
     kernel_names,
-    median_dictionary,
     resolve_columns,
 )
 from multikernel.kernels.columns import Features, resolve_indices, select_columns
@@ -40,7 +39,12 @@ from multikernel.kernels.interactions import (
     Interactions,
     with_interactions,
 )
-from multikernel.kernels.median import COLUMN_MULTIPLES
+from multikernel.kernels.median import (
+    COLUMN_MULTIPLES,
+    MULTIPLES,
+    distinct_rows,
+    kernels_of_widths,
+)
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import View, ViewDictionary
@@ -53,6 +57,10 @@ of whole kernels to 0.002, and those of 600 landmarks to 0.0004."""
 LEARNT_ROWS = 100_000
 """Rows of a large table whose widths and deviations are learnt; tables may be in files,
 and medians are taken over fewer."""
+
+
+ALL_PAIRS = Interactions()
+"""The interactions of default kernels."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +136,8 @@ def default_dictionary(
     """
     # Kernels on single columns see a row that is far out in another one as usual.
     alone = () if bounded and X.shape[1] > 8 else COLUMN_MULTIPLES
-    dictionary = median_dictionary(
-        X, sample_weight=sample_weight, column_multiples=alone, max_kernels=most
-    )
+    rows = distinct_rows(X, sample_weight)
+    dictionary = kernels_of_widths(*rows, MULTIPLES, alone, most)
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # In thousands of columns no sample is near another: one kernel is left even so.
@@ -255,7 +262,7 @@ def _with_interactions(
     `wide` defaults have all of them.
     """
     table = samples.table
-    spec, asked = table.interactions or Interactions(), table.interactions is not None
+    spec, asked = table.interactions or ALL_PAIRS, table.interactions is not None
     layout, origins = table.layout, None
     has_sequences = layout is not None and bool(layout.sequences)
     if not asked and (has_sequences or not are_few(learnt, len(samples.y))):
@@ -355,13 +362,13 @@ def _view_kernels(
 def _check_values(
     view: View, X: Array, place: Mapping[int, int], features: Features
 ) -> None:
-    """Raise if a column has no value at all where missing values are expected ones."""
-    if view.missing != "expected":
+    """Raise if a column without any value leaves a view's kernels nothing to learn."""
+    if view.missing == "error" or (view.missing == "zero" and view.kernels is not None):
         return
     for column in view.columns:
         if column in place and np.isnan(X[:, place[column]]).all():
             label = column if features.names is None else features.names[column]
             raise ValueError(
                 f"View {view.name!r}: no sample has a value in column {label!r}, so "
-                "missing='expected' cannot be used for it: remove the column."
+                f"missing={view.missing!r} cannot be used for it: remove the column."
             )
