@@ -185,8 +185,8 @@ def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
         if solution.status is Status.STALLED:
             check_combination(training.stack, solution.kernel_weights)
     status = worst_status(solutions)
-    gap = max(solution.duality_gap for solution in solutions)
     if status not in FINISHED:
+        gap = max(solution.duality_gap for solution in solutions)
         warn_user(
             f"{training.owner} stopped at a relative duality gap of {gap:.2e}. "
             f"{status.value}",

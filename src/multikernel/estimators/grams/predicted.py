@@ -51,9 +51,11 @@ def as_predicted(fit: GramFit) -> list[Solution]:
     """
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
-    again = _evaluates_again(training, active)
+    again, single = _evaluates_again(training, active), _is_single(training)
+    if not (again or single or training.design is not None):
+        return list(solutions)
     tol = tolerance_of(recipe.solver)
-    if _is_single(training):
+    if single:
         problems, _ = problems_of(recipe, training)
         pairs = zip(problems, solutions, strict=True)
         solutions = [_with_single_forms(training, *pair) for pair in pairs]

@@ -287,6 +287,8 @@ def check_values(
     estimator: BaseEstimator, table: Array, layout: Layout | None = None
 ) -> None:
     """Raise for values that cannot be computed with, or are missing where none may."""
+    if within_reach(table):
+        return
     names = vars(estimator).get("feature_names_in_")
     numeric = range(table.shape[1]) if layout is None else layout.numeric
     if layout is not None:

@@ -39,6 +39,8 @@ def read_targets(estimator: BaseEstimator, y: Any, *, fitting: bool = True) -> A
         raise ValueError("y holds 0 samples: pass one target for each row of X.")
     if tags.estimator_type == "regressor":
         return _check_size(read_columns(targets, "y"))
+    if targets.dtype.kind in "biu":
+        return targets
     targets = _labels(targets)
     _check_finite(targets, "Input y")
     if fitting and targets.ndim == 1 and targets.dtype.kind in "UO":
