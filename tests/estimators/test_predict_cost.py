@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from multikernel import GroupOMPRegressor, LpMKLRegressor, SpicyMKLRegressor
-from multikernel.kernels import ListDictionary
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+)
 
 N, N_NEW = 120, 50
 STORAGES = ["auto", "dense", "dense32", "lazy", "low_rank", "by_kernel"]
@@ -59,3 +64,23 @@ def test_factors_are_evaluated_at_landmarks(kind):
     assert set(Counted.asked) == set(model.active_kernels_.tolist())
     # A Gaussian of one column has some dozen landmarks.
     assert max(Counted.asked.values()) <= N_NEW * N // 2
+
+
+class Alone(GaussianKernel):
+    """A Gaussian kernel whose distances are shared with no other kernel."""
+
+
+def test_kernels_on_many_columns_share_distances():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(200, 700)), rng.normal(size=(9, 700))
+
+    def predicted(kind):
+        columns = ColumnKernel(kind(4.0), range(30))
+        kernels = [kind(20.0), columns, kind(40.0), LinearKernel()]
+        model = LpMKLRegressor(kernels).fit(X, X[:, :3].sum(axis=1))
+        assert model.active_kernels_.size == 4
+        return model.predict(new), model.predict(new[:1])
+
+    every, first = predicted(GaussianKernel)
+    np.testing.assert_allclose(every, predicted(Alone)[0], rtol=1e-9)
+    np.testing.assert_allclose(every[:1], first, rtol=1e-12)

@@ -1,15 +1,15 @@
 """Fitted additive models: only active kernels are evaluated, in chunks of rows."""
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
+from multikernel.estimators.publish.shared_values import SharedValues
 from multikernel.estimators.read.numbers import finite_predictions
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.gram import Normalization, cross_gram, kernel_features
@@ -24,7 +24,6 @@ from multikernel.kernels.columns import (
     resolve_kernel,
     select_columns,
 )
-from multikernel.kernels.products import factors_of
 from multikernel.linalg.tables import row_chunks
 from multikernel.linalg.threads import run_blocks
 
@@ -133,36 +132,23 @@ class KernelGrams(CrossGrams):
         return K
 
     @cached_property
-    def _repeated(self) -> frozenset[int]:
-        """Return which parts several kernels have, by their identities."""
-        counts = Counter(
-            id(part) for kernel in self.kernels for part in factors_of(kernel)
-        )
-        return frozenset(part for part, number in counts.items() if number > 1)
+    def _values(self) -> SharedValues:
+        """Return what computes the values of the kernels."""
+        return SharedValues(self.kernels, self.X)
 
     @property
     def shared(self) -> int:
         """Return how many matrices `at` holds at most."""
-        return len(self._repeated)
+        return self._values.n_held
 
     def at(self, X: Rows) -> Callable[[int], Array]:
         """Return the matrices of new samples, by positions, which share their parts."""
         new = np.asarray(X, dtype=np.float64)
-        held: dict[int, Array] = {}
-
-        def values(part: Kernel) -> Array:
-            if id(part) not in self._repeated:
-                return part(new, self.X)
-            if id(part) not in held:
-                held[id(part)] = part(new, self.X)
-            return held[id(part)]
+        values = self._values.at(new)
 
         def matrix(position: int) -> Array:
-            kernel = self.kernels[position]
-            factors = factors_of(kernel)
-            compute = partial(reduce, np.multiply, map(values, factors))
-            step = self.normalization, position
-            return cross_gram(kernel, new, self.X, *step, compute)
+            kernel, step = self.kernels[position], (self.normalization, position)
+            return cross_gram(kernel, new, self.X, *step, partial(values, position))
 
         return matrix
 
@@ -172,7 +158,7 @@ class KernelGrams(CrossGrams):
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a model file holds: not what is computed from it."""
-        return {k: v for k, v in vars(self).items() if k != "_repeated"}
+        return {k: v for k, v in vars(self).items() if k != "_values"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Computing kernels of a plan: Gaussian ones in batches, others one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise
@@ -8,16 +8,18 @@ from itertools import chain, pairwise
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.compute.plan import Plan, RadialPlan
+from multikernel.gram.compute.plan import Plan, RadialPlan, make_plan
 from multikernel.gram.matrix import ENTRIES_PER_TASK, Stored
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import (
     KernelDictionary,
+    Kernel,
     checked_values,
     kernel_diagonal,
     kernel_name,
 )
 from multikernel.kernels.built_in import is_built_in
+from multikernel.kernels.dictionary import ListDictionary
 from multikernel.linalg import CHUNK
 from multikernel.linalg.threads import compiled, run_blocks
 
@@ -213,6 +215,27 @@ def write_radial(
         for run in runs:
             block = array[run[0] : run[-1] + 1, rows]
             np.exp(block, out=block)
+
+
+def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> Array:
+    """Return Gaussian kernels between samples, (n_kernels, n_samples_X, n_samples_Y).
+
+    Kernels on the same columns share the distances. The samples of the columns are
+    given one feature after the other, (n_features, n_samples_Y).
+    """
+    samples = BlockSamples(
+        X,
+        Y_features.T,
+        np.ascontiguousarray(X.T),
+        Y_features,
+        np.arange(len(X)),
+        np.arange(Y_features.shape[1]),
+    )
+    array = np.empty((len(kernels), len(X), Y_features.shape[1]))
+    plan = make_plan(ListDictionary(kernels), X.shape[1])
+    for batch in plan.radial.batches(BATCH):
+        write_radial(batch, samples, array, batch.kernels)
+    return array
 
 
 def evaluate_other(
