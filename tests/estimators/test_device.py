@@ -11,12 +11,15 @@ from multikernel import (
     SpicyMKLRegressor,
     estimate_cost,
 )
+from multikernel.estimators.grams import listed
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import Device
+from multikernel.gram.device.pairs import DeviceMains
 from multikernel.kernels import (
     GaussianKernel,
     Interactions,
     LinearKernel,
+    interactions,
     per_column,
 )
 from multikernel.persistence import load, save
@@ -78,6 +81,31 @@ def test_interactions_in_factors():
     assert there.duality_gap_ <= 1e-6
     assert there.fit_info_["storage_reason"] == "it was asked for, as factors"
     assert_same(there, here, 1e-4)
+
+
+def test_fits_on_a_short_list_pass_over_all_pairs_there(monkeypatch):
+    for module in (listed, interactions):
+        monkeypatch.setattr(module, "MANY", 5)
+    monkeypatch.setattr(listed, "FIRST", 2)
+    genotypes = RNG.integers(0, 3, size=(60, 8)).astype(float)
+    spec = Interactions(per_column(GaussianKernel(1.0), 8))
+    target = (genotypes[:, 2] - 1.0) * (genotypes[:, 5] - 1.0)
+    factored = Device("array_api_strict", "device1", factors=True)
+    passes = []
+    add_forms = DeviceMains.add_forms
+    monkeypatch.setattr(
+        DeviceMains, "add_forms", lambda *given: passes.append(add_forms(*given))
+    )
+    there, here = (
+        SpicyMKLRegressor(spec, alpha=0.02, tol=1e-6, storage=storage)
+        for storage in (factored, "low_rank")
+    )
+    there.fit(genotypes, target)
+    assert passes
+    here.fit(genotypes, target)
+    np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-9)
+    assert there.duality_gap_ <= 1e-6
+    assert list(there.active_kernels_) == list(here.active_kernels_)
 
 
 @pytest.mark.parametrize("kernels", [KERNELS, SPEC], ids=["whole", "products"])

@@ -1,7 +1,7 @@
 """Build the stack of Gram matrices of a dictionary on data."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,13 @@ from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.device.build import applied, build_matrices
-from multikernel.gram.device.pairs import pairs_on_device
+from multikernel.gram.device.pairs import with_device
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.device.stack import DeviceProducts
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.product_build import build_products
-from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.factors.ranks import every_rank, is_high
 from multikernel.gram.factors.row_blocks import rows_in_blocks
 from multikernel.gram.lazy.stack import lazy_stack, normalize_lazily
@@ -260,9 +259,7 @@ def _build_on_device(
             # Not all methods refine factors.
             finest = LowRank(first=LowRank().max_rank)
             thin = normalization, sample_weight, finest, max_bytes
-            built = build_products(dictionary, X, *thin)
-            assert isinstance(built.stack, FactoredProducts)
-            return replace(built, stack=pairs_on_device(built.stack, space))
+            return with_device(build_products(dictionary, X, *thin), space)
         mains = dictionary.mains.kernels
         computed = ListDictionary([uncentred(kernel) for kernel in mains])
         steps = Normalization((CenterMains(mains, X),))
@@ -275,7 +272,7 @@ def _build_on_device(
     matrices = build_matrices(computed, X, steps, space)
     stack: GramStack = matrices
     if isinstance(dictionary, InteractionDictionary) and pairs:
-        stack = DeviceProducts(matrices, dictionary.terms)
+        stack = DeviceProducts(matrices, np.asarray(dictionary.terms))
     if normalization.only_scales:
         stack = normalization.learn_scales(stack)
     return BuiltStack(stack, normalization, zero_kernels(stack))

@@ -1,7 +1,5 @@
 """Some samples of a stack in memory, normalised by themselves."""
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,6 @@ from multikernel.gram.by_kernel import ByKernelStack, join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.dense import DenseStack, PartStack
 from multikernel.gram.device.build import part_on_device
-from multikernel.gram.device.pairs import DevicePairs, pairs_on_device
 from multikernel.gram.device.stack import OnDevice
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
@@ -88,11 +85,7 @@ def build_part(
         learnt = empty_normalization(
             normalize, whole.shape[0], samples.size, sample_weight
         )
-        built = cut_products(whole, samples, learnt, sample_weight, max_bytes)
-        if isinstance(whole, DevicePairs):
-            assert isinstance(built.stack, FactoredProducts)
-            built = replace(built, stack=pairs_on_device(built.stack, whole.space))
-        return built
+        return cut_products(whole, samples, learnt, sample_weight, max_bytes)
     if isinstance(whole, ByKernelStack):
         return _cut_both(whole, samples, normalize, sample_weight, max_bytes)
     if isinstance(whole, LowRankStack) and whole.landmarks is not None:

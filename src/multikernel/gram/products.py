@@ -146,8 +146,8 @@ class ProductsOfWhole(ProductsOfMains):
 
     def pass_numbers(self) -> float:
         """Return the numbers of the mains, which is all that a pass reads."""
-        used = np.unique(self.terms[self.terms >= 0]).size
-        return float(used) * self.shape[1] ** 2
+        terms = np.asarray(self.terms)
+        return float(np.unique(terms[terms >= 0]).size) * self.shape[1] ** 2
 
 
 pass_numbers.register(ProductsOfWhole, ProductsOfWhole.pass_numbers)

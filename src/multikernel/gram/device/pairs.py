@@ -1,86 +1,100 @@
 """Passes over all products of kernels in factors, on an accelerator."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.gram.device.space import DeviceArray, Space
-from multikernel.gram.factors.pairs import runs_of
+from multikernel.gram.factors.centred import CenteredMains
+from multikernel.gram.factors.every_product import LearntScales
+from multikernel.gram.factors.pairs import PairOrder, run_of, runs_of
 from multikernel.gram.factors.products import FactoredProducts
-from multikernel.gram.largest import Numbers
+from multikernel.gram.normalization import BuiltStack
 
-COLUMNS = 1024
-"""Columns of the factors in one block of a pass: products of two blocks take 8 MB."""
+COLUMNS = 2048
+"""Columns of factors that others are multiplied by at a time: with `TILE` columns on
+the other side the products take 8 MB."""
 
 
 @dataclass(frozen=True, eq=False)
-class DevicePairs(FactoredProducts):
-    """Products of two of some kernels in factors, with passes on a device.
-
-    Factors are copied to the device for every pass. Products in use get factors in
-    memory, as in `FactoredProducts`.
+class DeviceMains(CenteredMains):
+    """Main kernels in factors, with passes over their products on a device.
 
     Parameters
     ----------
-    mains, terms, scales, landmarks, chosen
-        As in `FactoredProducts`.
+    stack, shifts, drifts, tol, max_bytes, made
+        As in `CenteredMains`.
     space : Space
         The library and the device.
     """
 
     space: Space = field(kw_only=True)
 
-    def _product_runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
-        """Yield the forms of products, not scaled, those of some mains at a time."""
-        order, runs = self._order, list(runs_of(self._ends, COLUMNS))
-        columns = self.space.put(v.reshape(len(v), -1).T)
+    @cached_property
+    def _held(self) -> DeviceArray:
+        """Return the centered factors of all mains, (total_rank, n_samples)."""
+        with self.space.room("the factors of the main kernels"):
+            factors = self.space.put(self.stack.factors.T)
+            return factors - self.space.put(self.shifts)[:, None]
+
+    def add_forms(
+        self,
+        order: PairOrder,
+        ends: Indices,
+        run: tuple[int, int],
+        v: Array,
+        forms: Array,
+    ) -> None:
+        """Add the forms of some products; see `CenteredMains.add_forms`."""
+        first, last = run
         with self.space.room("a pass over interactions"):
-            tiles = [self._tile(run) for run in runs]
-            for place, (first, last) in enumerate(runs):
-                squares = [
-                    self.space.get(self._squares(tiles[place], tile, columns))
-                    for tile in tiles[place:]
-                ]
-                starts = order.starts[first : last + 1]
-                rows = np.repeat(np.arange(last - first), np.diff(starts))
-                partners = order.partners[starts[0] : starts[-1]] - first
-                yield order.part(first, last), np.hstack(squares)[rows, partners]
+            columns = self.space.put(v.reshape(len(v), -1).T)
+            left, later = self._side(order.mains[first:last]), order.mains[first:]
+            blocks = [
+                self._forms(left, self._side(later[start:stop]), columns)
+                for start, stop in runs_of(ends[first:] - ends[first], COLUMNS)
+            ]
+            products = np.hstack([self.space.get(block) for block in blocks])
+        starts = order.starts[first : last + 1]
+        for row, (start, stop) in zip(products, pairwise(starts.tolist()), strict=True):
+            partners = run_of(order.partners[start:stop] - first)
+            forms[start - starts[0] : stop - starts[0]] += row[partners]
 
-    def _tile(self, run: tuple[int, int]) -> DeviceArray:
-        """Return the centered factors of some mains, (n_mains, rank, n_samples).
+    def _side(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
+        """Return centered factors, and a matrix that sums the columns of each."""
+        space, ranks = self.space, self.stack.ranks[mains]
+        before = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
+        rows = np.arange(ranks.sum()) + np.repeat(before, ranks)
+        factors = space.xp.take(self._held, space.put_indices(rows), axis=0)
+        owners = space.put_indices(np.repeat(np.arange(mains.size), ranks))
+        every = space.put_indices(np.arange(mains.size))
+        return factors, space.wide(owners[:, None] == every[None, :])
 
-        Factors of a smaller rank end with zeros.
-        """
-        mains = self._order.mains[slice(*run)].tolist()
-        factors = [self.mains.factor(main) for main in mains]
-        tile = np.zeros((len(mains), max(map(len, factors)), self.shape[1]))
-        for place, factor in enumerate(factors):
-            tile[place, : len(factor)] = factor
-        return self.space.put(tile)
-
-    def _squares(
-        self, left: DeviceArray, right: DeviceArray, columns: DeviceArray
+    def _forms(
+        self,
+        left: tuple[DeviceArray, DeviceArray],
+        right: tuple[DeviceArray, DeviceArray],
+        columns: DeviceArray,
     ) -> DeviceArray:
         """Return the forms of all products of one main of each tile."""
-        xp, n = self.space.xp, self.shape[1]
-        total = self.space.zeros((left.shape[0], right.shape[0]))
-        for column in range(columns.shape[0]):
-            rows = xp.reshape(left * columns[column, :], (-1, n))
-            G = rows @ xp.reshape(right, (-1, n)).T
-            blocks = xp.reshape(G**2, (*left.shape[:2], *right.shape[:2]))
-            total = total + xp.sum(blocks, axis=(1, 3))
+        (A, sums), (B, others) = left, right
+        total = self.space.zeros((sums.shape[1], others.shape[1]))
+        for k in range(columns.shape[0]):
+            G = (A * columns[k, :]) @ B.T
+            total = total + sums.T @ (G * G) @ others
         return total
 
 
-def pairs_on_device(stack: FactoredProducts, space: Space) -> DevicePairs:
-    """Return the same products with passes on a device."""
-    return DevicePairs(
-        stack.mains,
-        stack.terms,
-        stack.scales,
-        stack.landmarks,
-        stack.chosen,
-        space=space,
-    )
+def with_device(built: BuiltStack, space: Space) -> BuiltStack:
+    """Return the same products of kernels in factors, with passes on a device."""
+    stack = built.stack
+    assert isinstance(stack, FactoredProducts)
+    given, scales = stack.mains, stack.scales
+    parts = given.stack, given.shifts, given.drifts, given.tol, given.max_bytes
+    mains = DeviceMains(*parts, given.made, space=space)
+    if isinstance(scales, LearntScales):
+        scales = replace(scales, mains=mains)
+    return replace(built, stack=replace(stack, mains=mains, scales=scales))

@@ -18,8 +18,9 @@ from multikernel.gram.factors.growth import (
     on_its_columns,
 )
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.factors.pairs import run_of, runs_of
+from multikernel.gram.factors.pairs import PairOrder, run_of, runs_of
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_room
+from multikernel.gram.products import LOOPS
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.products import centred_later
@@ -179,6 +180,23 @@ class CenteredMains:
         """Return Z^T diag(v) Z for the centred factors of some mains, side by side."""
         Z = np.concatenate([self.factor(main) for main in mains.tolist()])
         return np.asarray(np.dot(Z * v, Z.T))
+
+    def add_forms(
+        self,
+        order: PairOrder,
+        ends: Indices,
+        run: tuple[int, int],
+        v: Array,
+        forms: Array,
+    ) -> None:
+        """Add the forms of the products of a run of mains with later ones.
+
+        Forms, not scaled, are summed over the columns of v. The columns of the mains
+        of the order begin at `ends`.
+        """
+        add = compiled(LOOPS, "write_block_squares")
+        for others, G in self.blocks(order.mains, ends, run, v):
+            add(G, run, others, ends, order.starts, order.partners, forms)
 
     def blocks(
         self, mains: Indices, ends: Indices, run: tuple[int, int], v: Array

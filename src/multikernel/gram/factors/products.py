@@ -32,7 +32,7 @@ from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.pairs import PairOrder, pair_order, run_of, runs_of
 from multikernel.gram.largest import Largest, Numbers
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.products import LOOPS, ProductsOfMains
+from multikernel.gram.products import ProductsOfMains
 from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.interactions import InteractionDictionary
@@ -40,7 +40,6 @@ from multikernel.kernels.products import CENTRING_ROWS
 from multikernel.kernels.terms import Terms
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import sizes_of
-from multikernel.linalg.threads import compiled
 
 FINER = 1e-3
 """What refinement multiplies the tolerance of products by."""
@@ -183,20 +182,14 @@ class FactoredProducts(ProductsOfMains):
         """Yield the forms of mains alone, then of the products of some at a time."""
         if self.alone.size:
             yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
-        for numbers, forms in self._product_runs(v):
-            yield numbers, forms * self.scales[numbers]
-
-    def _product_runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
-        """Yield the forms of products, not scaled, those of some mains at a time."""
-        order, ends = self._order, self._ends
-        add = compiled(LOOPS, "write_block_squares")
-        for run in runs_of(ends, TILE):
-            squares = np.zeros(order.starts[run[1]] - order.starts[run[0]])
-            if not squares.size:
-                continue
-            for others, G in self.mains.blocks(order.mains, ends, run, v):
-                add(G, run, others, ends, order.starts, order.partners, squares)
-            yield order.part(*run), squares
+        order = self._order
+        for run in runs_of(self._ends, TILE):
+            forms = np.zeros(order.starts[run[1]] - order.starts[run[0]])
+            if forms.size:
+                self.mains.add_forms(order, self._ends, run, v, forms)
+                numbers = order.part(*run)
+                forms *= self.scales[numbers]
+                yield numbers, forms
 
     def largest_forms(
         self, v: Array, level: float, most: int
@@ -368,7 +361,11 @@ class FactoredProducts(ProductsOfMains):
         tol = max(FINER * mains.tol, EPS)
         if tol == mains.tol and not np.any(stack.ranks > mains.stack.ranks):
             return None
-        finer = centred_mains(dictionary.mains, stack, tol, mains.max_bytes)
+        finer = centred_mains(dictionary.mains, stack, tol)
+        shifts, drifts = finer.shifts, finer.drifts
+        finer = replace(
+            mains, stack=stack, shifts=shifts, drifts=drifts, tol=tol, made={}
+        )
         return replace(self, mains=finer)
 
     def _goals_of_mains(
