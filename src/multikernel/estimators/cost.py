@@ -9,9 +9,9 @@ from sklearn.base import is_classifier
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
 from multikernel.estimators.grams.source import GIVEN, GramSource, storage_of
-from multikernel.gram.choice import Choice, Costs, readable_seconds
+from multikernel.gram.choice import Choice, Costs
 from multikernel.gram.factors.row_blocks import SampledRows
-from multikernel.gram.memory import readable_bytes
+from multikernel.gram.memory import readable_bytes, readable_seconds
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,12 @@ from multikernel.gram.device.space import Device
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import MEASURED, is_high, sampled_ranks
 from multikernel.gram.matrix import HELD_BYTES
-from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
+from multikernel.gram.memory import (
+    MODEST_BYTES,
+    byte_limit,
+    readable_bytes,
+    readable_seconds,
+)
 from multikernel.gram.normalization import Steps, divides_centred, empty_normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
@@ -151,7 +156,7 @@ def choose_storage(
     """
     if storage == "device" or isinstance(storage, Device):
         device = Device() if isinstance(storage, str) else storage
-        return choose_on_device(dictionary, X, normalize, device, max_bytes)
+        return _on_device(dictionary, X, normalize, device, max_bytes)
     if isinstance(dictionary, InteractionDictionary) and keeps_products(normalize):
         choice = choose_products(dictionary, X, storage, max_bytes)
         if choice is not None:
@@ -234,50 +239,34 @@ def _in_factors(
     return thin, float(ranks.mean())
 
 
-def choose_on_device(
+def _on_device(
     dictionary: KernelDictionary,
     X: Array,
     normalize: Steps,
     device: Device,
-    max_bytes: int | None = None,
+    max_bytes: int | None,
 ) -> Choice:
-    """Return the storage on a device, and its expected cost; bytes are those there.
-
-    Interactions are products of whole mains, or of factors, as the device says, or as
-    "auto" chooses for memory. All other kernels are whole.
-    """
-    pairs = isinstance(dictionary, InteractionDictionary) and keeps_products(normalize)
-    if device.factors and not pairs:
+    """Return the storage on a device, and its cost: interactions may be factors."""
+    factors, made = False, Costs(len(dictionary), X.shape[0], 0)
+    cost: Choice | None = made.dense()
+    if isinstance(dictionary, InteractionDictionary) and keeps_products(normalize):
+        auto = choose_products(dictionary, X, max_bytes=max_bytes)
+        factors = auto is not None and auto.name == "low_rank"
+        factors = factors if device.factors is None else device.factors
+        cost = choose_products(dictionary, X, "low_rank" if factors else "dense")
+        made = Costs(len(dictionary.mains), X.shape[0], 0)
+    elif device.factors:
         raise ValueError(
             "Device(factors=True) requires Interactions that normalize only scales: "
             "use factors=None, or storage='low_rank' for factors of other kernels."
         )
-    if pairs:
-        assert isinstance(dictionary, InteractionDictionary)
-        factors = device.factors
-        if factors is None:
-            auto = choose_products(dictionary, X, "auto", max_bytes)
-            factors = auto is not None and auto.name == "low_rank"
-        form = "low_rank" if factors else "dense"
-        cost = choose_products(dictionary, X, form, max_bytes)
-        made = Costs(len(dictionary.mains), X.shape[0], 0)
-    else:
-        factors, made = False, Costs(len(dictionary), X.shape[0], 0)
-        cost = made.dense()
     assert cost is not None
     if device.precision == "float32" and not factors:
         cost = made.halved(cost)
-    seconds = ON_DEVICE * available_threads() * cost.seconds
     reason = f"{ASKED}, as {'factors' if factors else 'whole matrices'}"
-    held = replace(device, factors=factors)
-    return replace(cost, storage=held, reason=reason, seconds=seconds)
-
-
-def is_single(storage: Storage) -> bool:
-    """Return whether a storage holds whole matrices in single precision."""
-    if isinstance(storage, Device):
-        return storage.precision == "float32" and not storage.factors
-    return storage == "dense32"
+    storage = replace(device, factors=factors)
+    seconds = ON_DEVICE * available_threads() * cost.seconds
+    return replace(cost, storage=storage, reason=reason, seconds=seconds)
 
 
 def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
@@ -291,19 +280,6 @@ def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
 def keeps_products(normalize: Steps) -> bool:
     """Return whether products stay products: their kernels are at most scaled."""
     return empty_normalization(normalize, 1, 1).only_scales
-
-
-def readable_seconds(seconds: float) -> str:
-    """Return the order of magnitude of a time, as nobody knows more of it.
-
-    Examples
-    --------
-    >>> readable_seconds(2.0), readable_seconds(200.0), readable_seconds(29_000.0)
-    ('seconds', 'minutes', 'hours')
-    """
-    if seconds < 60.0:
-        return "seconds"
-    return "minutes" if seconds < 3600.0 else "hours"
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,19 @@ def readable_bytes(n_bytes: int) -> str:
     return f"{size:.3g} TB"
 
 
+def readable_seconds(seconds: float) -> str:
+    """Return the order of magnitude of a time, as nobody knows more of it.
+
+    Examples
+    --------
+    >>> readable_seconds(2.0), readable_seconds(200.0), readable_seconds(29_000.0)
+    ('seconds', 'minutes', 'hours')
+    """
+    if seconds < 60.0:
+        return "seconds"
+    return "minutes" if seconds < 3600.0 else "hours"
+
+
 def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
     """Raise a StackTooLargeError if more bytes are needed than there may be.
 

@@ -97,13 +97,10 @@ zero_kernels.register(ProductsOfMains, ProductsOfMains.zero_kernels)
 
 
 class ProductsOfWhole(ProductsOfMains):
-    """Products of whole main matrices, of all samples or some."""
+    """Products of whole main matrices, of all samples or of some of their rows."""
 
     mains: GramStack
-    """The main matrices of all samples."""
-
     samples: Indices | None
-    """Their rows that belong to the samples; None for all."""
 
     @cached_property
     def _places(self) -> Indices:
@@ -130,16 +127,13 @@ class ProductsOfWhole(ProductsOfMains):
         return diagonals
 
     def traces(self, shares: Array | None = None) -> Array:
-        """Return the (weighted) trace of every matrix; see `GramStack.traces`.
-
-        A product's is the inner product of its mains' diagonals, all by one matrix
-        product.
-        """
+        """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
         mains = self.mains.diagonals()[:, self._places]
         weighted = mains if shares is None else mains * shares
         traces = weighted.sum(axis=1)[self.terms[:, 0]]
         if self._pairs.size:
             used, (i, j) = self._used[0], self._used[1].T
+            # Inner products of the diagonals of mains, all by one matrix product.
             products = np.dot(weighted[used], mains[used].T)
             traces[self._pairs] = products[i, j]
         return np.asarray(traces)

@@ -13,6 +13,8 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, rounded_entries
 from multikernel.gram.checks import ROUNDING
+from multikernel.gram.choice import Storage
+from multikernel.gram.device.space import Device
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import Normalization
 from multikernel.gram.steps import CenterStep, CosineStep, ScaleStep
@@ -93,6 +95,13 @@ def with_rounding(
     if ratios.max(initial=1.0) <= 16.0:
         return stack
     return RoundedStack(stack, Meter(1), ratios)
+
+
+def is_single(storage: Storage) -> bool:
+    """Return whether a storage holds whole matrices in single precision."""
+    if isinstance(storage, Device):
+        return storage.precision == "float32" and not storage.factors
+    return storage == "dense32"
 
 
 def rounded_ratios(stack: GramStack) -> Array:

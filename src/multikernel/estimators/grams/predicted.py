@@ -25,9 +25,8 @@ from multikernel.estimators.grams.recipe import GramFit, problems_of, stated
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import BlockFunctions, merge
 from multikernel.gram.capabilities import pass_numbers
-from multikernel.gram.choice import is_single
 from multikernel.gram.factors.landmarks import landmarks_of
-from multikernel.gram.rounded import rounded_ratios
+from multikernel.gram.rounded import is_single, rounded_ratios
 from multikernel.linalg import EPS, SINGLE, TINY
 from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of

@@ -31,10 +31,9 @@ from multikernel.gram.choice import (
     Storage,
     choose_storage,
     keeps_products,
-    readable_seconds,
 )
 from multikernel.gram.factors.row_blocks import SampledRows
-from multikernel.gram.memory import check_room, readable_bytes
+from multikernel.gram.memory import check_room, readable_bytes, readable_seconds
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.terms import TermWeights

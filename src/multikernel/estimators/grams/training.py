@@ -29,11 +29,10 @@ from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, GramStack, build_part
 from multikernel.gram.capabilities import pass_numbers
-from multikernel.gram.choice import is_single
 from multikernel.gram.definite import is_proven
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.projected import LeastSquares
-from multikernel.gram.rounded import drowned, with_rounding
+from multikernel.gram.rounded import drowned, is_single, with_rounding
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.tables import equal_shares

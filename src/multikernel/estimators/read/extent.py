@@ -9,8 +9,9 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.read.samples import Samples
-from multikernel.gram.choice import SMALL, STEP, readable_seconds
+from multikernel.gram.choice import SMALL, STEP
 from multikernel.gram.factors.growth import MOST_VALUES
+from multikernel.gram.memory import readable_seconds
 from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import CHUNK_BYTES, evenly_spaced
