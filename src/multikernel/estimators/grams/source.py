@@ -36,7 +36,6 @@ from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_room, readable_bytes, readable_seconds
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.terms import TermWeights
 from multikernel.linalg.tables import backing
 
 WHOLE = ("by_kernel", "dense", "dense32", "device")
@@ -171,9 +170,9 @@ class GramSource(Source):
 
     def _penalty_factors(
         self, dictionary: KernelDictionary | None, samples: Samples
-    ) -> Array | TermWeights:
+    ) -> Any:
         """Return factors of the kernels by which all have the same penalty."""
-        factors: Array | TermWeights = np.ones(1)
+        factors: Any = np.ones(1)
         if isinstance(dictionary, InteractionDictionary):
             factors = dictionary.scales()
         if self.penalty_weights is not None:

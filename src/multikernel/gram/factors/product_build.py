@@ -1,6 +1,7 @@
 """Stacks of products in factors, built of a dictionary or cut from another stack."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -93,9 +94,9 @@ def _normalised(
     """Return a stack with the scales that a normalisation learns of it."""
     if isinstance(terms, EveryPair):
         empty = without_factors(normalization, len(terms))
-        scales = LearntScales(mains, terms, empty)
-        every = EveryProduct(mains, terms, scales, landmarks)
-        learnt = Normalization((GivenScaleStep(landmarks.weights, scales),))
+        computed: Any = LearntScales(mains, terms, empty)
+        every = EveryProduct(mains, terms, computed, landmarks)
+        learnt = Normalization((GivenScaleStep(landmarks.weights, computed),))
         return BuiltStack(every, learnt, every.zero_kernels())
     scales = learnt_scales(mains, terms, normalization)
     stack = FactoredProducts(mains, terms, scales, landmarks)

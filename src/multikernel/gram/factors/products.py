@@ -120,7 +120,7 @@ class FactoredProducts(ProductsOfMains):
     @cached_property
     def _order(self) -> PairOrder:
         """Return all products in the order of a pass."""
-        return pair_order(self.terms)
+        return pair_order(np.asarray(self.terms))
 
     @cached_property
     def _ends(self) -> Indices:
@@ -245,7 +245,7 @@ class FactoredProducts(ProductsOfMains):
         for main in np.unique(terms[terms >= 0]).tolist():
             Z = self.mains.factor(main)
             mains[main] = Z.T @ Z[:, indices]
-        columns = mains[terms[:, 0]]
+        columns: Array = mains[terms[:, 0]]
         columns[self._pairs] *= mains[terms[self._pairs, 1]]
         for m, made, _ in self._made():
             columns[m] = made.rows.T @ made.rows[:, indices]
